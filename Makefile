@@ -1,0 +1,52 @@
+# `make demo` and `make test` set everything up by themselves: a virtual environment with the locked versions, and the
+# compiled kernels. `make help` lists the rest.
+PYTHON ?= python3
+CORES ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYTHONNOUSERSITE := 1
+KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
+
+.PHONY: help demo test install lint format lock clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: install  ## run the default experiment, from the embedded corpus to the report
+	@snakemake --cores $(CORES)
+	@echo "The report: results/demo/report.html"
+
+test: install  ## run the tests
+	@python -m pytest
+
+install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
+
+$(VENV)/.installed: requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -r requirements.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(KERNELS)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+lint: install  ## check style, types and the workflow
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile rules
+	mypy
+	snakemake --lint
+
+format: install  ## format the code
+	ruff check --fix .
+	ruff format .
+	snakefmt Snakefile rules
+
+lock: install  ## choose the newest versions that fit together, and write them down
+	uv pip compile --quiet --all-extras --no-header --no-annotate --no-emit-index-url -o requirements.lock pyproject.toml
+
+clean:  ## remove everything that was built, results included but those that are published
+	rm -rf $(VENV) build .snakemake results/demo src/*.egg-info
+	rm -f src/tokbench/kernels/*.c src/tokbench/kernels/*.cpp src/tokbench/kernels/*.so

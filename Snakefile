@@ -1,0 +1,38 @@
+# From a corpus and a configuration to a report. Say `snakemake --cores 2`, or add `--configfile experiments/mine.yaml`.
+from snakemake.utils import min_version
+
+min_version("9.14")
+
+
+if not config:
+
+    configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+
+
+pathvars:
+    results=experiment.folder,
+    logs=f"{experiment.folder}/logs",
+    benchmarks=f"{experiment.folder}/benchmarks",
+
+
+report: "report/workflow.rst"
+
+
+include: "rules/corpus.smk"
+include: "rules/pretokenization.smk"
+include: "rules/byte_lm.smk"
+include: "rules/vocabulary.smk"
+include: "rules/intrinsic.smk"
+include: "rules/pretraining.smk"
+include: "rules/downstream.smk"
+include: "rules/statistics.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "<results>/report.html",

@@ -1,0 +1,50 @@
+rule train_byte_lm:
+    input:
+        "<results>/corpus/{corpus}",
+    output:
+        directory("<results>/byte_lm/{corpus}/{byte_lm}/model"),
+    log:
+        "<logs>/train_byte_lm/{corpus}/{byte_lm}.log",
+    benchmark:
+        "<benchmarks>/train_byte_lm/{corpus}/{byte_lm}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.byte_lm_training_recipe,
+        source=fingerprint("tokbench.byte_lm.train"),
+        checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=2880,
+    message:
+        "train byte language model {wildcards.byte_lm} on {wildcards.corpus}"
+    shell:
+        "tokbench train_byte_lm --recipe {params.recipe:q} --checkpoints {params.checkpoints}"
+        " -o {output} {input}/byte_lm/*.parquet &> {log}"
+
+
+rule score_bytes:
+    input:
+        corpus="<results>/corpus/{corpus}",
+        model="<results>/byte_lm/{corpus}/{byte_lm}/model",
+    output:
+        "<results>/byte_lm/{corpus}/{byte_lm}/scores/{shard}.parquet",
+    log:
+        "<logs>/score_bytes/{corpus}/{byte_lm}/{shard}.log",
+    benchmark:
+        "<benchmarks>/score_bytes/{corpus}/{byte_lm}/{shard}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.byte_lm_recipe,
+        source=fingerprint("tokbench.byte_lm.score"),
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=1440,
+    message:
+        "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"
+    shell:
+        "tokbench score_bytes --recipe {params.recipe:q} --model {input.model}"
+        " {input.corpus}/tokenizer/{wildcards.shard}.parquet -o {output} &> {log}"

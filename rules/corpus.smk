@@ -1,0 +1,43 @@
+rule fetch:
+    output:
+        "<resources>/hub/{digest}.parquet",
+    log:
+        "<logs>/fetch/{digest}.log",
+    benchmark:
+        "<benchmarks>/fetch/{digest}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.fetch_recipe,
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=720,
+    message:
+        "fetch a corpus from the Hugging Face hub"
+    shell:
+        "tokbench fetch --recipe {params.recipe:q} -o {output} &> {log}"
+
+
+rule prepare:
+    input:
+        targets.source_files,
+    output:
+        directory("<results>/corpus/{corpus}"),
+    log:
+        "<logs>/prepare/{corpus}.log",
+    benchmark:
+        "<benchmarks>/prepare/{corpus}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        recipe=targets.corpus_recipe,
+        source=fingerprint("tokbench.corpus.prepare"),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    message:
+        "prepare corpus {wildcards.corpus}"
+    shell:
+        "tokbench prepare --recipe {params.recipe:q} -o {output} {input:q} &> {log}"

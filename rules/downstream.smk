@@ -1,0 +1,55 @@
+rule make_tasks:
+    input:
+        "<results>/corpus/{corpus}",
+    output:
+        directory("<results>/tasks/{corpus}"),
+    log:
+        "<logs>/make_tasks/{corpus}.log",
+    benchmark:
+        "<benchmarks>/make_tasks/{corpus}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=canonical(experiment.tasks),
+        source=fingerprint("tokbench.downstream.tasks"),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    message:
+        "make offline tasks from {wildcards.corpus}"
+    shell:
+        "tokbench make_tasks --recipe {params.recipe:q} -o {output} {input}/evaluation/*.parquet &> {log}"
+
+
+rule evaluate:
+    input:
+        targets.run_corpus_folder,
+        model="<results>/models/{model}/{variant}/{size}",
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        tasks=targets.tasks_of,
+    output:
+        "<results>/downstream/{model}/{variant}/{size}/{suite}.json",
+    log:
+        "<logs>/evaluate/{model}/{variant}/{size}/{suite}.log",
+    benchmark:
+        "<benchmarks>/evaluate/{model}/{variant}/{size}/{suite}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.suite_recipe,
+        inputs=flags,
+        device=targets.device_of,
+        source=fingerprint("tokbench.downstream.evaluate"),
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=480,
+        gpu=targets.gpus_of,
+    message:
+        "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
+    shell:
+        "tokbench evaluate {params.inputs}"
+        " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
+        " --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device}"
+        " -o {output} {input[0]}/evaluation/*.parquet &> {log}"

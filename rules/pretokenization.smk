@@ -1,0 +1,45 @@
+rule count:
+    input:
+        "<results>/corpus/{corpus}",
+    output:
+        temp("<results>/pretokens/{corpus}/{split}/{scheme}/{shard}.parquet"),
+    log:
+        "<logs>/count/{corpus}/{split}/{scheme}/{shard}.log",
+    benchmark:
+        "<benchmarks>/count/{corpus}/{split}/{scheme}/{shard}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=targets.scheme_source,
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    message:
+        "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
+    shell:
+        "tokbench count --scheme {wildcards.scheme}"
+        " {input}/{wildcards.split}/{wildcards.shard}.parquet -o {output} &> {log}"
+
+
+rule merge_counts:
+    input:
+        targets.counted_shards,
+    output:
+        "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
+    log:
+        "<logs>/merge_counts/{corpus}/{split}/{scheme}.log",
+    benchmark:
+        "<benchmarks>/merge_counts/{corpus}/{split}/{scheme}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=targets.scheme_source,
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=120,
+    message:
+        "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
+    shell:
+        "tokbench merge_counts -o {output} {input} &> {log}"

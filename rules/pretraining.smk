@@ -1,0 +1,51 @@
+rule pack:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus="<results>/corpus/{corpus}",
+    output:
+        directory("<results>/encoded/{variant}/{size}/{corpus}/{length}"),
+    log:
+        "<logs>/pack/{variant}/{size}/{corpus}/{length}.log",
+    benchmark:
+        "<benchmarks>/pack/{variant}/{size}/{corpus}/{length}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        source=fingerprint("tokbench.pretraining.pack"),
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=720,
+    message:
+        "encode {wildcards.corpus} with {wildcards.variant} at {wildcards.size}"
+    shell:
+        "tokbench pack {input.tokenizer} --sequence-length {wildcards.length}"
+        " -o {output} {input.corpus}/pretraining/*.parquet &> {log}"
+
+
+rule pretrain:
+    input:
+        packed=targets.packed_of,
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+    output:
+        directory("<results>/models/{model}/{variant}/{size}"),
+    log:
+        "<logs>/pretrain/{model}/{variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/pretrain/{model}/{variant}/{size}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.model_recipe,
+        source=fingerprint("tokbench.pretraining.train"),
+        checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=2880,
+        gpu=targets.gpus_of,
+    message:
+        "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
+    shell:
+        "tokbench pretrain --recipe {params.recipe:q} --packed {input.packed} --tokenizer {input.tokenizer}"
+        " --checkpoints {params.checkpoints} -o {output} &> {log}"

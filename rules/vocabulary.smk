@@ -1,0 +1,56 @@
+rule build_initial:
+    input:
+        counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
+    output:
+        directory("<results>/initial/{corpus}/{scheme}/{initial}/{size}"),
+    log:
+        "<logs>/build_initial/{corpus}/{scheme}/{initial}/{size}.log",
+    benchmark:
+        "<benchmarks>/build_initial/{corpus}/{scheme}/{initial}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=targets.initial_source,
+    threads: 2
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    message:
+        "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
+    shell:
+        "tokbench build {wildcards.initial} --counts {input.counts} --size {wildcards.size}"
+        " --threads {threads} -o {output} &> {log}"
+
+
+rule build:
+    input:
+        counts=targets.counts_of,
+        scores=targets.scores_of,
+        initial=targets.initial_of,
+    output:
+        directory("<results>/tokenizers/{variant}/{size}"),
+    log:
+        "<logs>/build/{variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/build/{variant}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        construction=targets.construction_of,
+        recipe=targets.recipe_of,
+        segmentation=targets.segmentation_of,
+        scheme=targets.scheme_of,
+        inputs=flags,
+        seed=experiment.seed,
+        source=targets.source_of,
+    threads: 2
+    resources:
+        mem_mb=8000,
+        runtime=480,
+    message:
+        "build {wildcards.variant} at {wildcards.size}"
+    shell:
+        "tokbench build {params.construction} --recipe {params.recipe:q} {params.segmentation}"
+        " --scheme {params.scheme} {params.inputs}"
+        " --size {wildcards.size} --seed {params.seed} --threads {threads} --name {wildcards.variant}"
+        " -o {output} &> {log}"

@@ -1,0 +1,133 @@
+"""Surprisal and entropy of every byte (ByteSpan, appendix B): strided windows, each document on its own."""
+
+import logging
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from numpy.typing import NDArray
+from transformers.models.llama.modeling_llama import LlamaForCausalLM
+
+from tokbench.byte_lm.model import START, arithmetic, load, pick_device
+from tokbench.byte_lm.options import ByteLmOptions
+from tokbench.whole import whole_file
+
+log = logging.getLogger(__name__)
+
+SCHEMA = pa.schema(
+    {
+        "document": pa.int64(),
+        "text": pa.binary(),
+        "surprisal": pa.list_(pa.float32()),
+        "entropy": pa.list_(pa.float32()),
+    }
+)
+
+ROW_GROUP_BYTES = 4 << 20
+"""Text in a row group: what is held in memory between writes."""
+
+
+def score(documents: Iterable[tuple[int, bytes]], model_folder: Path, output: Path, options: ByteLmOptions) -> None:
+    """Score documents and write them, whole or not at all.
+
+    Surprisal is ``-ln p(byte | bytes before it)`` and entropy that of the distribution the byte was drawn from, both
+    of the byte itself, in nats; the distribution is over the 256 bytes and the end of the document. No pass through
+    the model mixes documents, so scores depend neither on sharding nor on neighbours. An empty document has empty
+    lists.
+
+    Args:
+        documents: (document, text) pairs, in document order.
+        model_folder: what :func:`tokbench.byte_lm.train.train` wrote.
+        output: Parquet with columns document (int64), text (binary), surprisal and entropy (lists of float32).
+        options: ``context``, ``stride``, ``score_batch``, ``precision``, ``device`` and ``cpu_threads`` matter here.
+
+    Raises:
+        TokbenchError: the folder holds no byte-level model, or the device is not there.
+    """
+    device = pick_device(options.device)
+    model = load(model_folder)
+    model.to(device).eval()  # type: ignore[arg-type]
+    rows: list[tuple[int, bytes, NDArray[np.float32], NDArray[np.float32]]] = []
+    held = done = 0
+    with (
+        arithmetic(options, device),
+        torch.inference_mode(),
+        whole_file(output) as partial,
+        pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer,
+    ):
+        for document, text in documents:
+            rows.append((document, text, *score_text(model, text, options)))
+            held += len(text)
+            if held >= ROW_GROUP_BYTES:
+                writer.write_table(_table(rows))
+                done += held
+                log.info("scored %.1f MB, up to document %d", done / 1e6, document)
+                rows, held = [], 0
+        writer.write_table(_table(rows))
+    log.info("scored %.1f MB in all", (done + held) / 1e6)
+
+
+def score_text(
+    model: LlamaForCausalLM, text: bytes, options: ByteLmOptions
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Surprisal and entropy of each byte of one document: two float32 [len(text)], in nats."""
+    tokens = torch.tensor([START, *text], dtype=torch.long, device=next(model.parameters()).device)
+    surprisal = np.empty(len(text), np.float32)
+    entropy = np.empty(len(text), np.float32)
+    for starts, skip, size in _passes(len(text), options):
+        windows = torch.stack([tokens[start : start + size + 1] for start in starts])
+        hidden = model.model(input_ids=windows[:, :-1]).last_hidden_state[:, skip:]
+        logs = model.lm_head(hidden).float().log_softmax(-1)
+        own = -logs.gather(-1, windows[:, skip + 1 :, None]).squeeze(-1)
+        spread = -(logs.exp() * logs).sum(-1)
+        kept = slice(starts[0] + skip, starts[-1] + size)
+        surprisal[kept] = own.flatten().cpu().numpy()
+        entropy[kept] = spread.flatten().cpu().numpy()
+    return surprisal, entropy
+
+
+def _passes(length: int, options: ByteLmOptions) -> Iterator[tuple[list[int], int, int]]:
+    """Windows that go through the model together: their starts, leading predictions to drop, and predictions in each.
+
+    Window k starts at ``k * stride``. The first keeps all its predictions, the others those that lie beyond the
+    window before: ``stride`` of them, fewer in the last, which ends with the text.
+    """
+    if length == 0:
+        return
+    yield [0], 0, min(length, options.context)
+    skip = options.context - options.stride
+    full = range(options.stride, length - options.context + 1, options.stride)
+    for first in range(0, len(full), options.score_batch):
+        yield list(full[first : first + options.score_batch]), skip, options.context
+    scored = options.context + len(full) * options.stride
+    if scored < length:
+        start = (len(full) + 1) * options.stride
+        yield [start], skip, length - start
+
+
+def _table(rows: list[tuple[int, bytes, NDArray[np.float32], NDArray[np.float32]]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
+    return pa.table([pa.array(list(column), kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], SCHEMA)
+
+
+def bits_per_byte(paths: Iterable[Path]) -> float:
+    """Mean surprisal of a byte over files of scores, in bits; nan where they hold no byte.
+
+    Each document is summed on its own in float64 and the documents exactly, so sharding cannot change the result.
+    """
+    totals: list[float] = []
+    size = 0
+    for path in paths:
+        sums = pl.scan_parquet(path).select(
+            total=pl.col("surprisal").list.eval(pl.element().cast(pl.Float64)).list.sum(),
+            size=pl.col("text").bin.size(),
+        )
+        frame = sums.collect()
+        totals.extend(frame["total"])
+        size += int(frame["size"].sum())
+    return math.fsum(totals) / (size * math.log(2)) if size else math.nan

@@ -1,0 +1,161 @@
+"""Training of the byte-level model (ByteSpan, appendix B): AdamW, warm-up, stable rate, decay."""
+
+import csv
+import json
+import logging
+import shutil
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import safetensors.torch
+import torch
+
+from tokbench.byte_lm.model import arithmetic, build, pick_device
+from tokbench.byte_lm.options import ByteLmOptions
+from tokbench.byte_lm.stream import Windows, write_stream
+from tokbench.manifest import write_manifest
+from tokbench.whole import whole_folder
+
+log = logging.getLogger(__name__)
+
+Curve = list[tuple[int, float, float]]
+
+
+def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path) -> None:
+    """Train a model and write it as a Hugging Face folder, whole or not at all.
+
+    Beside ``config.json`` and ``model.safetensors`` stand ``curve.csv`` (step, mean loss of the step in nats a byte,
+    learning rate) and ``manifest.json``. A killed run goes on from its last checkpoint, and on one machine's CPU ends
+    with the same bits as a run that was never killed. Checkpoints of other options or other text are discarded.
+
+    Args:
+        documents: training text, in document order.
+        options: architecture and recipe.
+        folder: where the model goes.
+        checkpoints: folder of this run's own; what training put there is removed once the model stands.
+
+    Raises:
+        TokbenchError: no text to train on, or the device is not there.
+    """
+    began = time.monotonic()
+    device = pick_device(options.device)
+    stream = checkpoints / "stream.u16"
+    recipe: dict[str, object] = {
+        "options": options.model_dump(mode="json", exclude={"checkpoint_every", "stride", "score_batch"}),
+        "stream": write_stream(documents, stream),
+    }
+    windows = Windows(stream, options.context, options.seed)
+    model = build(options)
+    model.to(device).train()  # type: ignore[arg-type]
+    optimizer = _optimizer(model, options)
+    step, curve, spent = _resume(checkpoints, recipe, model, optimizer)
+    with arithmetic(options, device):
+        while step < options.steps:
+            rate = learning_rate(step, options)
+            loss = _step(model, optimizer, torch.from_numpy(windows.batch(step, options.batch)), rate, options)
+            step += 1
+            curve.append((step, loss, rate))
+            if step % max(1, options.steps // 20) == 0 or step == options.steps:
+                log.info("byte LM step %d/%d, loss %.4f nats a byte, rate %.2e", step, options.steps, loss, rate)
+            if step % options.checkpoint_every == 0 and step < options.steps:
+                _save(checkpoints, recipe, model, optimizer, curve, spent + time.monotonic() - began)
+    with whole_folder(folder) as partial:
+        model.save_pretrained(partial, safe_serialization=True)
+        _write_curve(curve, partial / "curve.csv")
+        settings = {
+            "options": options.model_dump(mode="json"),
+            "parameters": model.num_parameters(),
+            "stream": recipe["stream"],
+            "stream_tokens": stream.stat().st_size // 2,
+            "final_loss": curve[-1][1],
+            "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        }
+        write_manifest(partial / "manifest.json", settings, began - spent)
+    for older in checkpoints.glob("step-*"):
+        shutil.rmtree(older)
+    stream.unlink()
+    if not any(checkpoints.iterdir()):
+        checkpoints.rmdir()
+
+
+def learning_rate(step: int, options: ByteLmOptions) -> float:
+    """Rate of a step, counted from 0: linear warm-up, stable, linear decay towards zero after the last step."""
+    warmup = (step + 1) / options.warmup_steps if step < options.warmup_steps else 1.0
+    left = options.steps - step
+    decay = left / (options.decay_steps + 1) if left <= options.decay_steps else 1.0
+    return options.learning_rate * min(warmup, decay)
+
+
+def _optimizer(model: torch.nn.Module, options: ByteLmOptions) -> torch.optim.AdamW:
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+    vectors = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    return torch.optim.AdamW(
+        [{"params": matrices, "weight_decay": options.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
+        lr=options.learning_rate,
+        betas=options.betas,
+        eps=options.eps,
+    )
+
+
+def _step(
+    model: torch.nn.Module, optimizer: torch.optim.AdamW, batch: torch.Tensor, rate: float, options: ByteLmOptions
+) -> float:
+    """One update; returns the batch's mean loss in nats."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    device = next(model.parameters()).device
+    size = options.microbatch or options.batch
+    total = 0.0
+    for part in batch.to(device).split(size):
+        logits = model(input_ids=part[:, :-1]).logits.float()
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), part[:, 1:].flatten()) * size / options.batch
+        loss.backward()
+        total += loss.item()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return total
+
+
+def _save(
+    checkpoints: Path,
+    recipe: dict[str, object],
+    model: torch.nn.Module,
+    optimizer: torch.optim.AdamW,
+    curve: Curve,
+    seconds: float,
+) -> None:
+    older = list(checkpoints.glob("step-*"))
+    with whole_folder(checkpoints / f"step-{curve[-1][0]:09d}") as partial:
+        safetensors.torch.save_model(model, str(partial / "model.safetensors"))
+        torch.save(optimizer.state_dict(), partial / "optimizer.pt")
+        state = {"recipe": recipe, "curve": curve, "seconds": seconds}
+        (partial / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    for folder in older:
+        shutil.rmtree(folder)
+
+
+def _resume(
+    checkpoints: Path, recipe: dict[str, object], model: torch.nn.Module, optimizer: torch.optim.AdamW
+) -> tuple[int, Curve, float]:
+    """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
+    for folder in sorted(checkpoints.glob("step-*"), reverse=True):
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        if state["recipe"] != json.loads(json.dumps(recipe)):
+            log.info("%s: made with other options or other text; discarded", folder)
+            shutil.rmtree(folder)
+            continue
+        safetensors.torch.load_model(model, str(folder / "model.safetensors"))
+        optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
+        curve = [(step, loss, rate) for step, loss, rate in state["curve"]]
+        log.info("byte LM resumes after step %d", curve[-1][0])
+        return len(curve), curve, state["seconds"]
+    return 0, [], 0.0
+
+
+def _write_curve(curve: Curve, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["step", "loss", "learning_rate"])
+        writer.writerows(curve)

@@ -1,0 +1,85 @@
+"""Values as the command line takes them: method options from ``--set``, documents from files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+
+from tokbench.config.errors import explain
+from tokbench.corpus.documents import Document
+from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource, read_source
+from tokbench.registry import Method, Options, TokbenchError, unknown
+
+Chosen = TypeVar("Chosen", bound=Options)
+
+
+def method_options(method: Method, settings: Sequence[str] | dict[str, Any], flag: str) -> Options:
+    """The method's options from ``option=value`` strings (values are YAML) or from a mapping.
+
+    Raises:
+        TokbenchError: an unknown option or a value of the wrong type; the message names it.
+    """
+    values = dict(settings) if isinstance(settings, dict) else settings_of(settings, flag)
+    values.pop("method", None)
+    try:
+        return method.options.model_validate(values)
+    except ValidationError as error:
+        raise TokbenchError(explain(error, method.options, f"{flag} ({method.name})")) from None
+
+
+def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:
+    """A mapping from ``option=value`` strings; values are YAML."""
+    return dict(_setting(setting, flag) for setting in settings)
+
+
+def _setting(text: str, flag: str) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise TokbenchError(f"{flag} {text}: expected option=value")
+    return key.strip(), yaml.safe_load(value)
+
+
+def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chosen]) -> Chosen:
+    """Options from a preset's name or a JSON object.
+
+    Raises:
+        TokbenchError: neither; the message names the key.
+    """
+    value = yaml.safe_load(text)
+    if isinstance(value, str):
+        if value not in presets:
+            raise TokbenchError(unknown(value, "preset", presets))
+        return presets[value]
+    try:
+        return options.model_validate(value)
+    except ValidationError as error:
+        raise TokbenchError(explain(error, options, "--recipe")) from None
+
+
+def recipe(text: str) -> tuple[str, dict[str, Any]]:
+    """A method with options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
+    value = yaml.safe_load(text)
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, dict) and isinstance(value.get("method"), str):
+        return value["method"], {key: given for key, given in value.items() if key != "method"}
+    raise TokbenchError(f"'{text}': expected a method's name, or {{method: name, option: value}}")
+
+
+def documents_of(files: Sequence[str]) -> Iterator[Document]:
+    """Documents of files told apart by name: JSON Lines, Parquet, else text; each may be gzip or zstd."""
+    for file in files:
+        if not Path(file).exists():
+            raise TokbenchError(f"{file}: no such file")
+        yield from read_source(_source(file))
+
+
+def _source(file: str) -> Source:
+    name = file.removesuffix(".gz").removesuffix(".zst")
+    if name.endswith((".jsonl", ".ndjson")):
+        return JsonLinesSource(type="jsonl", path=[file])
+    if name.endswith(".parquet"):
+        return ParquetSource(type="parquet", path=[file])
+    return TextSource(type="text", path=[file])

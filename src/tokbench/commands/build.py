@@ -1,0 +1,125 @@
+"""``tokbench build``: build a vocabulary and its tokenizer."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tokbench.commands.arguments import method_options, recipe
+from tokbench.export import export, write_hugging_face_configuration
+from tokbench.manifest import write_manifest
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import Method, TokbenchError
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import constructions
+from tokbench.vocabulary.scores import read_scores
+from tokbench.whole import whole_folder
+
+
+@click.command("build")
+@click.argument("method")
+@click.option("--counts", type=click.Path(dir_okay=False), help="Pre-token counts, Parquet or TSV hex<TAB>count.")
+@click.option("--scores", multiple=True, help="Byte scores, for methods that read them; may be repeated.")
+@click.option(
+    "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; built if left out."
+)
+@click.option("--size", required=True, type=int, help="Tokens, the 256 bytes included.")
+@click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Option of the method; may be repeated.")
+@click.option("--recipe", "options", help="All options of the method as one JSON object, instead of --set.")
+@click.option("--segmentation", help="Name, or {method: name, option: value}; the method's own if left out.")
+@click.option("--scheme", help="Pre-tokenization, where the counts do not say it.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--threads", type=int, default=1, show_default=True)
+@click.option("--name", default="", help="What tables call the tokenizer.")
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tokenizer.")
+def command(
+    method: str,
+    counts: str | None,
+    scores: tuple[str, ...],
+    initial: str | None,
+    size: int,
+    settings: tuple[str, ...],
+    options: str | None,
+    segmentation: str | None,
+    scheme: str | None,
+    seed: int,
+    threads: int,
+    name: str,
+    output: str,
+) -> None:
+    """Build a vocabulary by METHOD and write its tokenizer to a folder."""
+    started = time.monotonic()
+    construction = constructions[method]
+    chosen = method_options(construction, recipe(options)[1] if options else settings, "--set")
+    least = construction.traits["alphabet"]
+    if size < least:
+        raise TokbenchError(f"--size {size}: smaller than the alphabet of '{method}', {least}; ask for more")
+    cut, cut_options = recipe(segmentation) if segmentation else _own_segmentation(construction, chosen)
+    segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
+
+    pretokens = _counts(counts, scheme) if counts else None
+    source = _source(construction, pretokens, scores, scheme)
+    extra: dict[str, Any] = {}
+    if construction.traits["initial"]:
+        extra["initial"] = Vocabulary.read(Path(initial)) if initial else _initial(source, chosen, seed, threads)
+    vocabulary = construction.function(source, size, chosen, seed=seed, threads=threads, **extra)
+    if len(vocabulary) < size:
+        click.echo(f"the text yields {len(vocabulary):,} tokens, fewer than the {size:,} asked for", err=True)
+
+    origin = {
+        "construction": {"method": method, **chosen.model_dump(mode="json", exclude={"method"})},
+        "requested_size": size,
+        "seed": seed,
+    }
+    tokenizer = Tokenizer(
+        vocabulary, source.scheme or "none", cut, segmentation_options, name=name or Path(output).name, origin=origin
+    )
+    with whole_folder(output) as folder:
+        tokenizer.origin["hugging_face"] = export(tokenizer, pretokens, folder)
+        tokenizer.save(folder)
+        write_hugging_face_configuration(folder)
+        write_manifest(folder / "manifest.json", origin, started)
+    click.echo(
+        f"{len(vocabulary):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
+        err=True,
+    )
+
+
+def _initial(counts: PretokenCounts, options: Any, seed: int, threads: int) -> Vocabulary:
+    """The vocabulary that a top-down method starts from, by the named construction with its defaults."""
+    method = constructions[options.initial]
+    vocabulary: Vocabulary = method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
+    return vocabulary
+
+
+def _own_segmentation(construction: Method, options: Any) -> tuple[str, dict[str, Any]]:
+    """The construction's default segmentation, with the options that the two share (ties, longest token)."""
+    cut = construction.traits["segmentation"]
+    shared = (
+        {"ties", "max_token_bytes"} & set(segmentations[cut].options.model_fields) & set(type(options).model_fields)
+    )
+    return cut, {key: getattr(options, key) for key in sorted(shared)}
+
+
+def _counts(path: str, scheme: str | None) -> PretokenCounts:
+    counts = PretokenCounts.read(path)
+    if scheme and counts.scheme and scheme != counts.scheme:
+        raise TokbenchError(f"--scheme {scheme}: {path} was counted with '{counts.scheme}'; leave the option out")
+    if not (scheme or counts.scheme):
+        click.echo(f"{path} does not say its scheme: taking 'none'; name it with --scheme", err=True)
+    return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none")
+
+
+def _source(construction: Method, counts: PretokenCounts | None, scores: tuple[str, ...], scheme: str | None) -> Any:
+    if construction.traits["source"] == "scores":
+        if not scores:
+            raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")
+        return read_scores(scores, scheme or (counts.scheme if counts else None) or "gpt2")
+    if counts is None:
+        raise TokbenchError(f"'{construction.name}' reads pre-token counts; name them with --counts")
+    if not len(counts):
+        raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
+    return counts

@@ -1,0 +1,31 @@
+"""``tokbench compare``: compute statistics over the tables."""
+
+from pathlib import Path
+
+import click
+import polars as pl
+
+from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.pairs import compare_pairs
+from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.tables import write_tables
+
+
+@click.command("compare")
+@click.argument("tables", type=click.Path(exists=True, file_okay=False))
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the statistics.")
+def command(tables: str, output: str) -> None:
+    """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests, correlations, R^2 between sizes."""
+    accuracy = pl.read_parquet(Path(tables) / "accuracy.parquet")
+    intrinsic = pl.read_parquet(Path(tables) / "intrinsic.parquet")
+    statistics = {
+        "ranks": averages(accuracy),
+        "ranks_by_size": averages_by_size(accuracy),
+        "comparisons": compare_pairs(accuracy),
+        "r_squared": between_sizes(accuracy),
+        "correlations": metric_with_accuracy(intrinsic, accuracy),
+        "metric_correlations": between_metrics(intrinsic),
+    }
+    write_tables(statistics, Path(output))
+    for name, table in statistics.items():
+        click.echo(f"{name}: {len(table):,} rows", err=True)

@@ -1,0 +1,20 @@
+"""``tokbench count``: count the pre-tokens of texts."""
+
+import click
+
+from tokbench.commands.arguments import documents_of
+from tokbench.pretokenization.count import count_pretokens
+
+
+@click.command("count")
+@click.option("--scheme", required=True, help="Pre-tokenization; see 'tokbench methods'.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@click.argument("texts", nargs=-1, required=True)
+def command(scheme: str, output: str, texts: tuple[str, ...]) -> None:
+    """Count the pre-tokens of TEXTS.
+
+    A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
+    """
+    counts = count_pretokens((document.text for document in documents_of(texts)), scheme)
+    counts.write(output)
+    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

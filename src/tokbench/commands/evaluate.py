@@ -1,0 +1,54 @@
+"""``tokbench evaluate``: evaluate a language model."""
+
+import click
+
+from tokbench.commands.arguments import recipe_options
+from tokbench.corpus.documents import read_documents
+from tokbench.downstream.suites import SuiteOptions, named_suites
+
+
+@click.command("evaluate")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
+@click.option("--tasks", type=click.Path(exists=True, file_okay=False), help="Folder of offline tasks.")
+@click.option("--suite", default="offline", show_default=True, help="Name of the suite in the tables.")
+@click.option("--recipe", help="The suite's options as JSON; those of the named suite if left out.")
+@click.option("--device", default="cpu", show_default=True)
+@click.option("--batch-size", type=int, default=16, show_default=True)
+@click.option("--limit", type=int, help="Only so many questions of each task.")
+@click.option("--model-name", "name", default="", help="Name of the model in the tables.")
+@click.option("--variant", default="", help="Name of the tokenizer in the tables.")
+@click.option("--size", type=int, default=0, help="Vocabulary size in the tables.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+@click.argument("shards", nargs=-1)
+def command(
+    model: str,
+    tokenizer: str,
+    tasks: str | None,
+    suite: str,
+    recipe: str | None,
+    device: str,
+    batch_size: int,
+    limit: int | None,
+    name: str,
+    variant: str,
+    size: int,
+    output: str,
+    shards: tuple[str, ...],
+) -> None:
+    """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any."""
+    from tokbench.downstream.evaluate import evaluate
+
+    evaluate(
+        model,
+        tokenizer,
+        tasks,
+        recipe_options(recipe or suite, SuiteOptions, named_suites()),
+        output,
+        suite_name=suite,
+        names={"model": name, "variant": variant, "size": size},
+        batch_size=batch_size,
+        device=device,
+        limit=limit,
+        bits_per_byte_documents=(document.text for document in read_documents(shards)) if shards else None,
+    )

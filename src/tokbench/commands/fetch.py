@@ -1,0 +1,18 @@
+"""``tokbench fetch``: fetch a corpus from the Hugging Face hub."""
+
+import json
+from pathlib import Path
+
+import click
+
+from tokbench.corpus.fetch import fetch
+from tokbench.corpus.sources import HubSource
+
+
+@click.command("fetch")
+@click.option("--recipe", required=True, help="The hub source as JSON, as in the configuration.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file.")
+def command(recipe: str, output: str) -> None:
+    """Fetch a data set once, at its pinned revision; everything after it needs no network."""
+    written = fetch(HubSource.model_validate(json.loads(recipe)), Path(output))
+    click.echo(f"{written:,} documents", err=True)

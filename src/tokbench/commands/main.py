@@ -1,0 +1,86 @@
+"""The command line: one verb a stage, each in the module of its name, imported when it is called."""
+
+import importlib
+import logging
+import sys
+from typing import Any
+
+import click
+
+from tokbench.registry import TokbenchError
+
+VERBS = {
+    "count": "count the pre-tokens of texts",
+    "build": "build a vocabulary and its tokenizer",
+    "encode": "encode a file with a tokenizer",
+    "decode": "decode ids with a tokenizer",
+    "measure": "measure a tokenizer on pre-token counts",
+    "methods": "list constructions, segmentations and schemes with their options",
+    "validate": "check a configuration",
+    "schema": "print the JSON schema of the configuration",
+    "fetch": "fetch a corpus from the Hugging Face hub",
+    "prepare": "split a corpus and write it in shards",
+    "merge_counts": "merge the counts of shards",
+    "train_byte_lm": "train a byte-level language model",
+    "score_bytes": "score every byte of a corpus shard",
+    "pack": "encode a corpus into packed sequences for pretraining",
+    "pretrain": "pretrain a language model",
+    "make_tasks": "make offline tasks from the evaluation split",
+    "evaluate": "evaluate a language model",
+    "tabulate": "gather measurements and results into tidy tables",
+    "compare": "compute statistics over the tables",
+    "draw": "draw the figures",
+    "report": "write the HTML report",
+}
+
+
+class Verbs(click.Group):
+    """Finds each verb in ``tokbench.commands.{verb}`` so that no verb pays for another's imports."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
+        command.short_help = VERBS[name]
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tokbench")
+def cli() -> None:
+    """Tokbench: from a corpus and a configuration to published tables."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; a user's mistake ends it with one line and status 2."""
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    logging.getLogger("tokbench").setLevel(logging.INFO)
+    try:
+        return cli(arguments, standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except TokbenchError as error:
+        click.echo(f"tokbench: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.exit(141)
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        click.echo(f"tokbench: {named}{error.strerror or error}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""``tokbench measure``: measure a tokenizer on pre-token counts."""
+
+import json
+from dataclasses import asdict
+
+import click
+
+from tokbench.intrinsic import measure
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.whole import whole_file
+
+
+@click.command("measure")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--counts", required=True, type=click.Path(dir_okay=False), help="Pre-token counts of the text.")
+@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
+@click.option("--corpus", default="", help="What the counts were taken of, for the tables.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+def command(folder: str, counts: str, variant: str | None, corpus: str, output: str | None) -> None:
+    """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON."""
+    tokenizer = Tokenizer.load(folder)
+    pretokens = PretokenCounts.read(counts)
+    if pretokens.scheme not in (None, tokenizer.pretokenization):
+        raise TokbenchError(
+            f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
+            f"count with --scheme {tokenizer.pretokenization}"
+        )
+    size = tokenizer.origin.get("requested_size", len(tokenizer))
+    measurements = measure(tokenizer, pretokens, nominal_size=size)
+    result = {
+        "variant": variant or tokenizer.name,
+        "size": size,
+        "corpus": corpus,
+        "measurements": [{"language": "", **asdict(measurement)} for measurement in measurements],
+    }
+    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    with whole_file(output) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -1,0 +1,16 @@
+"""``tokbench merge_counts``: merge the counts of shards."""
+
+import click
+
+from tokbench.pretokenization.count import merge_counts
+from tokbench.pretokens import PretokenCounts
+
+
+@click.command("merge_counts")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@click.argument("parts", nargs=-1, required=True)
+def command(output: str, parts: tuple[str, ...]) -> None:
+    """Add up the counts in PARTS, all of the same scheme."""
+    counts = merge_counts([PretokenCounts.read(part) for part in parts])
+    counts.write(output)
+    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all", err=True)

@@ -1,0 +1,82 @@
+"""``tokbench methods``: list constructions, segmentations and schemes with their options."""
+
+import json
+import shutil
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from tokbench.pretokenization import schemes
+from tokbench.registry import Method, Registry
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
+
+KINDS: dict[str, Registry] = {"construction": constructions, "segmentation": segmentations, "pre-tokenization": schemes}
+
+
+@click.command("methods")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("names", nargs=-1)
+def command(as_json: bool, names: tuple[str, ...]) -> None:
+    """List constructions, segmentations and pre-tokenizations with their options and defaults, or only NAMES."""
+    chosen = {
+        kind: [method for method in registry.methods() if not names or method.name in names]
+        for kind, registry in KINDS.items()
+    }
+    if as_json:
+        described = {kind: {method.name: _described(method) for method in methods} for kind, methods in chosen.items()}
+        click.echo(json.dumps(described, indent=2, ensure_ascii=False))
+        return
+    width = min(shutil.get_terminal_size().columns, 110)
+    for kind, methods in chosen.items():
+        if methods:
+            click.secho(f"{kind}s".capitalize(), bold=True)
+            for method in methods:
+                click.echo("\n".join(_lines(method, width)))
+            click.echo()
+
+
+def options_of(method: Method) -> list[dict[str, Any]]:
+    """The method's options: name, type, default and meaning, in the order in which they are declared."""
+    schema = method.options.model_json_schema()
+    defaults = method.options.model_construct()
+    return [
+        {
+            "option": name,
+            "type": _type(properties),
+            "default": getattr(defaults, name, None),
+            "meaning": " ".join(properties.get("description", "").split()),
+        }
+        for name, properties in schema.get("properties", {}).items()
+    ]
+
+
+def _described(method: Method) -> dict[str, Any]:
+    return {"summary": method.summary, **method.traits, "options": options_of(method)}
+
+
+def _type(properties: dict[str, Any]) -> str:
+    if "enum" in properties:
+        return " | ".join(map(str, properties["enum"]))
+    if "anyOf" in properties:
+        return " | ".join(_type(part) for part in properties["anyOf"])
+    return str(properties.get("const", properties.get("type", "any")))
+
+
+def _lines(method: Method, width: int) -> Iterator[str]:
+    pattern = method.traits.get("pattern")
+    summary = f"{method.summary} {pattern}" if pattern else method.summary
+    yield from _wrapped(f"  {method.name}", summary, width)
+    if method.traits.get("segmentation"):
+        yield from _wrapped("", f"Segmentation by {method.traits['segmentation']} unless another is named.", width)
+    for option in options_of(method):
+        default = json.dumps(option["default"])
+        yield from _wrapped(f"    {option['option']}", f"{option['type']} = {default}. {option['meaning']}", width)
+
+
+def _wrapped(head: str, text: str, width: int, indent: int = 26) -> list[str]:
+    lines = textwrap.wrap(text, width - indent, break_long_words=False, break_on_hyphens=False) or [""]
+    start = head.ljust(indent) if len(head) < indent else head + " "
+    return [start + lines[0], *(" " * indent + line for line in lines[1:])]

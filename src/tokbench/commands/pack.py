@@ -1,0 +1,21 @@
+"""``tokbench pack``: encode a corpus into packed sequences for pretraining."""
+
+from pathlib import Path
+
+import click
+
+from tokbench.corpus.documents import read_documents
+from tokbench.pretraining.pack import pack
+from tokbench.tokenizer import Tokenizer
+
+
+@click.command("pack")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--sequence-length", required=True, type=int, help="Tokens of a sequence.")
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of MDS shards.")
+@click.argument("shards", nargs=-1, required=True)
+def command(folder: str, sequence_length: int, output: str, shards: tuple[str, ...]) -> None:
+    """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length."""
+    texts = (document.text for document in read_documents(shards))
+    packing = pack(Tokenizer.load(folder), texts, Path(output), sequence_length=sequence_length)
+    click.echo(packing, err=True)

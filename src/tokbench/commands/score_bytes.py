@@ -1,0 +1,23 @@
+"""``tokbench score_bytes``: score every byte of a corpus shard."""
+
+from pathlib import Path
+
+import click
+
+from tokbench.byte_lm.options import PRESETS, ByteLmOptions
+from tokbench.commands.arguments import recipe_options
+from tokbench.corpus.documents import read_documents
+
+
+@click.command("score_bytes")
+@click.option("--recipe", required=True, help=f"The model's preset ({', '.join(PRESETS)}) or options as JSON.")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of scores.")
+@click.argument("shards", nargs=-1, required=True)
+def command(recipe: str, model: str, output: str, shards: tuple[str, ...]) -> None:
+    """Write surprisal and entropy of every byte of corpus SHARDS."""
+    from tokbench.byte_lm.score import score
+
+    options = recipe_options(recipe, ByteLmOptions, PRESETS)
+    documents = ((document.document, document.text) for document in read_documents(shards))
+    score(documents, Path(model), Path(output), options)

@@ -1,0 +1,25 @@
+"""``tokbench train_byte_lm``: train a byte-level language model."""
+
+from pathlib import Path
+
+import click
+
+from tokbench.byte_lm.options import PRESETS, ByteLmOptions
+from tokbench.commands.arguments import recipe_options
+from tokbench.corpus.documents import read_documents
+
+
+@click.command("train_byte_lm")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(PRESETS)}) or options as JSON.")
+@click.option(
+    "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
+)
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the model.")
+@click.argument("shards", nargs=-1, required=True)
+def command(recipe: str, checkpoints: str | None, output: str, shards: tuple[str, ...]) -> None:
+    """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint."""
+    from tokbench.byte_lm.train import train
+
+    options = recipe_options(recipe, ByteLmOptions, PRESETS)
+    texts = (document.text for document in read_documents(shards))
+    train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))

@@ -1,0 +1,31 @@
+"""``tokbench validate``: check a configuration."""
+
+import click
+import yaml
+
+from tokbench.commands.arguments import settings_of
+from tokbench.config.load import read
+
+
+@click.command("validate")
+@click.argument("configuration", type=click.Path(dir_okay=False))
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
+@click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
+def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
+    """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key."""
+    experiment = read(configuration, settings_of(settings, "--set"))
+    if full:
+        click.echo(yaml.safe_dump(experiment.model_dump(mode="json"), sort_keys=False, allow_unicode=True), nl=False)
+        return
+    tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
+    models = {
+        (model, variant, size)
+        for run in experiment.runs
+        for model in run.models
+        for variant in run.variants
+        for size in run.sizes or experiment.sizes_of(variant)
+    }
+    click.echo(
+        f"{configuration}: experiment '{experiment.name}' with {len(experiment.corpora)} corpora, "
+        f"{len(experiment.variants)} variants, {tokenizers} tokenizers and {len(models)} language models"
+    )

@@ -1,0 +1,77 @@
+"""An experiment: everything that one configuration file says."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+from tokbench.byte_lm.options import ByteLmOptions
+from tokbench.config.sections import Corpus, Name, ReportOptions, Run, Variant
+from tokbench.downstream.suites import SuiteOptions, named_suites
+from tokbench.downstream.tasks import TaskOptions
+from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
+from tokbench.pretraining.options import ModelOptions
+from tokbench.registry import Options, unknown
+
+
+def _preset(kind: str, presets: Callable[[], Mapping[str, Options]]) -> BeforeValidator:
+    """Let a recipe be a preset's name, or a mapping whose ``preset`` says what the other keys change."""
+
+    def fill(value: Any) -> Any:
+        changes = {"preset": value} if isinstance(value, str) else value
+        if not isinstance(changes, dict) or "preset" not in changes:
+            return value
+        name, known = changes["preset"], presets()
+        if name not in known:
+            raise ValueError(unknown(str(name), f"{kind} preset", known))
+        return known[name].model_dump() | {key: changed for key, changed in changes.items() if key != "preset"}
+
+    return BeforeValidator(fill)
+
+
+ByteLm = Annotated[ByteLmOptions, _preset("byte_lm", lambda: BYTE_LM_PRESETS)]
+Model = Annotated[ModelOptions, _preset("model", lambda: MODEL_PRESETS)]
+Suite = Annotated[SuiteOptions, _preset("suite", named_suites)]
+
+
+class Experiment(Options):
+    """One configuration file: a corpus and recipes, from which everything else follows."""
+
+    name: Name
+    """Names the folder of the results."""
+    seed: int = Field(0, ge=0)
+    """Decides the splits and every construction's random choices."""
+    results: str = "results"
+    """Folder under which the experiment's own folder lies."""
+    corpora: dict[Name, Corpus] = Field(min_length=1)
+    """Named text."""
+    byte_lms: dict[Name, ByteLm] = Field(default_factory=dict)
+    """Byte language models: a preset's name, or its options, with ``preset`` for what they change."""
+    variants: dict[Name, Variant] = Field(min_length=1)
+    """Tokenizer recipes."""
+    sizes: list[int] = Field(min_length=1)
+    """Vocabulary sizes, the 256 bytes included."""
+    models: dict[Name, Model] = Field(default_factory=dict)
+    """Language-model recipes: a preset's name, or its options, with ``preset`` for what they change."""
+    tasks: TaskOptions = Field(default_factory=TaskOptions)
+    """How the offline tasks are made from the evaluation split."""
+    suites: dict[Name, Suite] = Field(default_factory=dict)
+    """Sets of downstream tasks: a named suite, or its options, with ``preset`` for what they change."""
+    runs: list[Run] = Field(default_factory=list)
+    """Language models to train and test."""
+    report: ReportOptions = Field(default_factory=ReportOptions)
+    """What the report says beyond the tables."""
+
+    @property
+    def folder(self) -> str:
+        """Folder of this experiment's results."""
+        return f"{self.results}/{self.name}"
+
+    def sizes_of(self, variant: str) -> list[int]:
+        """Vocabulary sizes of a variant."""
+        return self.variants[variant].sizes or self.sizes
+
+    def corpus_of(self, variant: str) -> str:
+        """Corpus whose tokenizer split builds a variant."""
+        return self.variants[variant].corpus or next(iter(self.corpora))

@@ -1,0 +1,103 @@
+"""The sections of an experiment, each a typed model; every key's meaning stands below it."""
+
+import functools
+import operator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, create_model
+
+from tokbench.corpus.sources import AnySource
+from tokbench.pretokenization import schemes
+from tokbench.registry import Options, Registry, unknown
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+"""Names become folder names and wildcards of the workflow."""
+Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
+DEFAULT_FRACTIONS: dict[Split, float] = {"byte_lm": 0.15, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.35}
+
+
+def _name_alone(key: str) -> BeforeValidator:
+    """Let a method be given by its name alone where its options keep their defaults."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+def _choice(registry: Registry) -> Any:
+    """The options of every method of a kind, told apart by ``method``."""
+    models = [
+        create_model(method.options.__name__, __base__=method.options, method=(Literal[method.name], ...))  # type: ignore[arg-type]
+        for method in registry.methods()
+    ]
+    return Annotated[functools.reduce(operator.or_, models), Field(discriminator="method"), _name_alone("method")]
+
+
+def _scheme(value: Any) -> Any:
+    if isinstance(value, str) and value not in list(schemes):
+        raise ValueError(unknown(value, schemes.kind, schemes))
+    return value
+
+
+if TYPE_CHECKING:
+    Construction = Any
+    Segmentation = Any
+else:
+    Construction = _choice(constructions)
+    Segmentation = _choice(segmentations)
+Scheme = Annotated[str, BeforeValidator(_scheme)]
+
+
+class Corpus(Options):
+    """Named text with documents and splits."""
+
+    source: Annotated[AnySource, _name_alone("type")]
+    """Where the documents come from."""
+    shards: int = Field(1, ge=1, le=9999)
+    """Files that each split is dealt out to; counting and scoring run once a shard."""
+    splits: dict[Split, float] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
+    """Share of the text's bytes that each split gets, by document; what is missing to 1 is left unused."""
+
+
+class Variant(Options):
+    """A named tokenizer recipe; at a vocabulary size it is one tokenizer."""
+
+    corpus: str | None = None
+    """Corpus whose tokenizer split builds the vocabulary; the first corpus where it is left out."""
+    pretokenization: Scheme
+    """Scheme that cuts documents into pre-tokens."""
+    construction: Construction
+    """Method that chooses the tokens, with its options."""
+    segmentation: Segmentation | None = None
+    """How the vocabulary cuts a pre-token; the construction's own where it is left out."""
+    byte_lm: str | None = None
+    """Byte language model whose scores the construction reads, for constructions that need one."""
+    sizes: list[int] | None = None
+    """Vocabulary sizes of this variant alone; the experiment's where it is left out."""
+
+
+class Run(Options):
+    """Language models to train and test: every model with every variant at every size on every suite."""
+
+    models: list[str] = Field(min_length=1)
+    """Names of model recipes."""
+    variants: list[str] = Field(min_length=1)
+    """Names of variants."""
+    sizes: list[int] | None = None
+    """Vocabulary sizes; all of the variant's where it is left out."""
+    suites: list[str] = Field(min_length=1)
+    """Names of suites."""
+    corpus: str | None = None
+    """Corpus whose pretraining split the models read; the variant's where it is left out."""
+
+
+class ReportOptions(Options):
+    """What the report says and shows beyond the tables."""
+
+    title: str | None = None
+    """Title of the report; made from the experiment's name where it is left out."""
+    summary: str = ""
+    """A paragraph of the author's own above everything else."""
+    baseline: str | None = None
+    """Variant to which token counts are relative; the first variant where it is left out."""
+    venn: list[str] = Field(default_factory=list, max_length=3)
+    """Three variants whose vocabularies the Venn diagram compares; the first three where it is left out."""

@@ -1,0 +1,242 @@
+"""What the workflow's rules ask of an experiment: input files, canonical recipes, fingerprints of code.
+
+Recipes are canonical text (sorted keys, no spaces), because the workflow engine compares rule parameters as text.
+Every function takes the wildcards of a rule, any object with the named attributes.
+"""
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from tokbench.config.experiment import Experiment
+from tokbench.config.fingerprint import fingerprint
+from tokbench.config.sections import Variant
+from tokbench.corpus.sources import FileSource, HubSource, files_of
+from tokbench.intrinsic import metrics
+from tokbench.pretokenization import schemes
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
+
+
+def canonical(value: Any) -> str:
+    """A value as canonical JSON."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def flags(wildcards: Any, input: Any) -> str:
+    """Every named input of a rule as a flag of the command line, ``--name path``, once a path."""
+    named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items()]
+    return " ".join(f"--{name} {shlex.quote(path)}" for name, paths in named for path in paths)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The files and parameters of one experiment's workflow."""
+
+    experiment: Experiment
+
+    def _variant(self, wildcards: Any) -> Variant:
+        return self.experiment.variants[wildcards.variant]
+
+    # Corpus
+
+    def fetched(self, corpus: str) -> str:
+        """Where a hub corpus is kept once fetched: named by its recipe, shared by all experiments."""
+        digest = hashlib.sha256(canonical(self.experiment.corpora[corpus].source).encode()).hexdigest()[:16]
+        return f"<resources>/hub/{digest}.parquet"
+
+    def fetch_recipe(self, wildcards: Any) -> str:
+        """The hub source that has this digest."""
+        hub = [name for name, corpus in self.experiment.corpora.items() if isinstance(corpus.source, HubSource)]
+        name = next(name for name in hub if self.fetched(name).endswith(f"/{wildcards.digest}.parquet"))
+        return canonical(self.experiment.corpora[name].source)
+
+    def source_files(self, wildcards: Any) -> list[str]:
+        """The files that a corpus is read from."""
+        source = self.experiment.corpora[wildcards.corpus].source
+        if isinstance(source, HubSource):
+            return [self.fetched(wildcards.corpus)]
+        return [str(path) for path in files_of(source)] if isinstance(source, FileSource) else []
+
+    def corpus_recipe(self, wildcards: Any) -> str:
+        """Source, splits, shards and seed; the files are inputs and not named here."""
+        corpus = self.experiment.corpora[wildcards.corpus]
+        recipe = corpus.model_dump(mode="json")
+        recipe["source"].pop("path", None)
+        return canonical({**recipe, "seed": self.experiment.seed})
+
+    def shards(self, corpus: str) -> list[str]:
+        """Names of a split's shards."""
+        return [f"{shard:04}" for shard in range(self.experiment.corpora[corpus].shards)]
+
+    # Pre-tokenization
+
+    def counted_shards(self, wildcards: Any) -> list[str]:
+        """Counts of every shard of a split."""
+        folder = f"<results>/pretokens/{wildcards.corpus}/{wildcards.split}/{wildcards.scheme}"
+        return [f"{folder}/{shard}.parquet" for shard in self.shards(wildcards.corpus)]
+
+    def scheme_source(self, wildcards: Any) -> str:
+        """Fingerprint of counting and of the scheme."""
+        return fingerprint("tokbench.pretokenization.count", schemes[wildcards.scheme].module)
+
+    # Byte language model
+
+    def byte_lm_training_recipe(self, wildcards: Any) -> str:
+        """Options of a byte language model but those that only scoring reads."""
+        options = self.experiment.byte_lms[wildcards.byte_lm]
+        return canonical(options.model_dump(mode="json", exclude={"stride", "score_batch"}))
+
+    def byte_lm_recipe(self, wildcards: Any) -> str:
+        """Options of a byte language model."""
+        return canonical(self.experiment.byte_lms[wildcards.byte_lm])
+
+    # Vocabulary
+
+    def counts_of(self, wildcards: Any) -> str:
+        """Counts of the variant's tokenizer split."""
+        variant = self._variant(wildcards)
+        corpus = self.experiment.corpus_of(wildcards.variant)
+        return f"<results>/pretokens/{corpus}/tokenizer/{variant.pretokenization}.parquet"
+
+    def scores_of(self, wildcards: Any) -> list[str]:
+        """Byte scores of the variant's tokenizer split; none for a variant that reads none."""
+        variant = self._variant(wildcards)
+        if variant.byte_lm is None:
+            return []
+        corpus = self.experiment.corpus_of(wildcards.variant)
+        folder = f"<results>/byte_lm/{corpus}/{variant.byte_lm}/scores"
+        return [f"{folder}/{shard}.parquet" for shard in self.shards(corpus)]
+
+    def initial_of(self, wildcards: Any) -> list[str]:
+        """Folder of the vocabulary that the variant's construction starts from; none where it starts from none."""
+        variant = self._variant(wildcards)
+        if not constructions[variant.construction.method].traits["initial"]:
+            return []
+        corpus, options = self.experiment.corpus_of(wildcards.variant), variant.construction
+        return [f"<results>/initial/{corpus}/{variant.pretokenization}/{options.initial}/{options.initial_size}"]
+
+    def construction_of(self, wildcards: Any) -> str:
+        """Name of the variant's construction."""
+        method: str = self._variant(wildcards).construction.method
+        return method
+
+    def recipe_of(self, wildcards: Any) -> str:
+        """The variant's own construction options, nothing else."""
+        return canonical(self._variant(wildcards).construction)
+
+    def segmentation_of(self, wildcards: Any) -> str:
+        """The variant's own segmentation as a flag of the command line; empty for the construction's default."""
+        chosen = self._variant(wildcards).segmentation
+        return f"--segmentation {shlex.quote(canonical(chosen))}" if chosen is not None else ""
+
+    def scheme_of(self, wildcards: Any) -> str:
+        """The variant's pre-tokenization."""
+        return self._variant(wildcards).pretokenization
+
+    def source_of(self, wildcards: Any) -> str:
+        """Fingerprint of the modules and kernels of a variant's three phases."""
+        variant = self._variant(wildcards)
+        construction = constructions[variant.construction.method]
+        cut = variant.segmentation.method if variant.segmentation else construction.traits["segmentation"]
+        phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
+        return fingerprint(*phases, "tokbench.tokenizer", "tokbench.export")
+
+    def initial_source(self, wildcards: Any) -> str:
+        """Fingerprint of an initial vocabulary's construction."""
+        return fingerprint(constructions[wildcards.initial].module)
+
+    # Intrinsic
+
+    def measure_source(self, wildcards: Any) -> str:
+        """Fingerprint of every metric."""
+        return fingerprint("tokbench.tokenizer", *(method.module for method in metrics.methods()))
+
+    def evaluation_counts_of(self, wildcards: Any) -> str:
+        """Counts of the evaluation split under the variant's scheme."""
+        corpus, scheme = self.experiment.corpus_of(wildcards.variant), self.scheme_of(wildcards)
+        return f"<results>/pretokens/{corpus}/evaluation/{scheme}.parquet"
+
+    # Language models
+
+    def model_recipe(self, wildcards: Any) -> str:
+        """Options of a language model."""
+        return canonical(self.experiment.models[wildcards.model])
+
+    def sequence_length(self, model: str) -> int:
+        """Tokens of a packed sequence."""
+        return self.experiment.models[model].max_seq_len
+
+    def run_corpus(self, wildcards: Any) -> str:
+        """Corpus whose pretraining and evaluation splits a model reads."""
+        for run in self.experiment.runs:
+            if wildcards.model in run.models and wildcards.variant in run.variants and run.corpus:
+                return run.corpus
+        return self.experiment.corpus_of(wildcards.variant)
+
+    def packed_of(self, wildcards: Any) -> str:
+        """Packed sequences that a model reads."""
+        corpus, length = self.run_corpus(wildcards), self.sequence_length(wildcards.model)
+        return f"<results>/encoded/{wildcards.variant}/{wildcards.size}/{corpus}/{length}"
+
+    def gpus_of(self, wildcards: Any) -> int:
+        """GPUs that a model's recipe asks for."""
+        return int(self.experiment.models[wildcards.model].device in ("cuda", "gpu"))
+
+    def suite_recipe(self, wildcards: Any) -> str:
+        """Options of a suite."""
+        return canonical(self.experiment.suites[wildcards.suite])
+
+    def run_corpus_folder(self, wildcards: Any) -> str:
+        """Folder of the corpus on whose evaluation split a model is tested."""
+        return f"<results>/corpus/{self.run_corpus(wildcards)}"
+
+    def device_of(self, wildcards: Any) -> str:
+        """Where a model is tested: where it was trained."""
+        return str(self.experiment.models[wildcards.model].device)
+
+    def tasks_of(self, wildcards: Any) -> list[str]:
+        """Folder of the offline tasks; none for a suite of the hub."""
+        if self.experiment.suites[wildcards.suite].source != "offline":
+            return []
+        return [f"<results>/tasks/{self.run_corpus(wildcards)}"]
+
+    # All of an experiment
+
+    def tokenizers(self, pattern: str) -> list[str]:
+        """A pattern with {variant} and {size} filled in for every tokenizer."""
+        return [
+            pattern.format(variant=variant, size=size)
+            for variant in self.experiment.variants
+            for size in self.experiment.sizes_of(variant)
+        ]
+
+    def models(self, pattern: str) -> list[str]:
+        """A pattern with {model}, {variant}, {size} and perhaps {suite} filled in for every run, each file once."""
+        return _once(
+            pattern.format(model=model, variant=variant, size=size, suite=suite)
+            for run in self.experiment.runs
+            for model in run.models
+            for variant in run.variants
+            for size in run.sizes or self.experiment.sizes_of(variant)
+            for suite in run.suites
+        )
+
+    def report_recipe(self) -> str:
+        """The whole experiment as the user wrote it, defaults left out: the report shows it."""
+        return canonical(self.experiment.model_dump(mode="json", exclude_unset=True))
+
+    def venn_flags(self) -> str:
+        """The variants of the Venn diagram: the report's, or the first three."""
+        chosen = self.experiment.report.venn or list(self.experiment.variants)[:3]
+        return " ".join(f"--venn {variant}" for variant in chosen)
+
+
+def _once(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))

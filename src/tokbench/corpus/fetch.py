@@ -1,0 +1,78 @@
+"""Fetching a corpus from the Hugging Face hub: the one place of this stage that reaches a network."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.corpus.sources import HubSource
+from tokbench.registry import TokbenchError
+from tokbench.whole import whole_file
+
+SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
+ROWS = 1000
+
+
+def fetch(source: HubSource, output: Path) -> int:
+    """Stream a data set at its pinned revision into one Parquet file with columns ``text`` and ``language``.
+
+    No code of the data set's is run.
+
+    Returns:
+        Documents written.
+
+    Raises:
+        TokbenchError: the hub, the data set or a column is not to be had.
+    """
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset(
+            source.dataset,
+            source.config,
+            split=source.split,
+            revision=source.revision,
+            streaming=True,
+            trust_remote_code=False,
+        )
+        return _write(_documents(rows, source), output)
+    except TokbenchError:
+        raise
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise TokbenchError(f"{source.dataset} at {source.revision[:8]}: cannot be fetched ({reason})") from error
+
+
+def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tuple[bytes, str]]:
+    for number, row in enumerate(rows):
+        if source.max_documents is not None and number >= source.max_documents:
+            return
+        if source.text_field not in row:
+            raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {', '.join(row)})")
+        text = row[source.text_field] or ""
+        language = row.get(source.language_field, "") if source.language_field else ""
+        yield text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text), str(language or "")
+
+
+def _write(documents: Iterator[tuple[bytes, str]], output: Path) -> int:
+    written = 0
+    with whole_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+        batch: list[tuple[bytes, str]] = []
+        for document in documents:
+            batch.append(document)
+            if len(batch) == ROWS:
+                writer.write_batch(_batch(batch))
+                written += len(batch)
+                batch = []
+        if batch:
+            writer.write_batch(_batch(batch))
+    return written + len(batch)
+
+
+def _batch(documents: list[tuple[bytes, str]]) -> pa.RecordBatch:
+    columns = zip(*documents, strict=True)
+    return pa.record_batch(
+        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA
+    )

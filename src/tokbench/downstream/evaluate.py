@@ -1,0 +1,203 @@
+"""Evaluate a language model on a suite of downstream tasks, and in bits per byte, with lm-eval underneath."""
+
+import importlib.metadata
+import json
+import logging
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.downstream.suites import SuiteOptions
+from tokbench.downstream.task_loading import load_tasks
+from tokbench.registry import TokbenchError
+from tokbench.whole import whole_file
+
+if TYPE_CHECKING:
+    from lm_eval.api.model import LM
+    from lm_eval.api.task import Task
+
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+WINDOW = 2048
+"""Tokens read at a time by a model whose configuration names no limit."""
+PACKAGES = ("tokbench", "lm-eval", "torch", "transformers", "datasets")
+
+
+def evaluate(
+    model_folder: Path | str,
+    tokenizer_folder: Path | str,
+    tasks_folder: Path | str | None,
+    suite: SuiteOptions,
+    output: Path | str,
+    *,
+    suite_name: str = "offline",
+    names: Mapping[str, str | int] | None = None,
+    batch_size: int = 16,
+    device: str = "cpu",
+    limit: int | None = None,
+    bits_per_byte_documents: Iterable[bytes] | None = None,
+) -> None:
+    """Write one JSON file of accuracies, per-question outcomes and, if documents are given, bits per byte.
+
+    ``tasks`` holds by task: ``accuracy`` (share of questions, 0 to 1, of the suite's metric) with ``accuracy_stderr``
+    (sample standard deviation / sqrt(n), as lm-eval has it), ``n``, ``random_baseline``, ``num_fewshot`` as used,
+    ``straddling`` (choices cut before the context's end, see ``boundary``), ``straddling_documents``
+    and ``truncated_documents`` (questions), and ``documents``: per question its number, the log-likelihood (nats) of
+    each choice, the choice predicted and whether it is right. ``bits_per_byte`` is null where no documents are given;
+    ``bits_per_byte_of`` says of what it was taken. Everything but ``manifest`` is the same from run to run.
+
+    Args:
+        model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
+        tokenizer_folder: the tokenizer that the model was trained with.
+        tasks_folder: YAML tasks of an offline suite; None for a suite of the hub.
+        suite: tasks and settings.
+        output: the JSON file, written whole.
+        suite_name: recorded in the file.
+        names: what else the tables call this result by (model, variant, size), recorded in the file.
+        batch_size: sequences at a time.
+        device: a torch device.
+        limit: only the first so many questions of each task, whatever the suite allows; for trials.
+        bits_per_byte_documents: texts for bits per byte, in windows of the model's ``max_seq_len`` that move by
+            half their length.
+
+    Raises:
+        TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device is absent.
+    """
+    began = time.time()
+    model_folder = Path(model_folder)
+    if not (model_folder / "config.json").is_file():
+        raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
+    if suite.source == "offline":
+        os.environ.update(OFFLINE)
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from tokbench.downstream.bits_per_byte import bits_per_byte
+    from tokbench.downstream.scoring_lm import ScoringLM
+    from tokbench.hugging_face import TokbenchTokenizer
+
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    face = TokbenchTokenizer.from_folder(tokenizer_folder)
+    model = AutoModelForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
+    model = model.to(device).eval()
+    if model.config.vocab_size < len(face):
+        raise TokbenchError(
+            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {len(face)} tokens; "
+            "evaluate the model with the tokenizer that it was trained with"
+        )
+    limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
+    window = next(filter(None, limits), WINDOW)
+
+    def encode(text: str | bytes) -> list[int]:
+        return face.tokenizer.encode(text).tolist()
+
+    lm = ScoringLM(model, face, encode, face.eos_token_id, window=window, batch_size=batch_size)
+    result: dict[str, Any] = {**(names or {}), "suite": suite_name, **evaluate_suite(lm, suite, tasks_folder, limit)}
+    result["bits_per_byte"] = result["bits_per_byte_of"] = None
+    if bits_per_byte_documents is not None:
+        result["bits_per_byte"], result["bits_per_byte_of"] = bits_per_byte(
+            model,
+            encode,
+            bits_per_byte_documents,
+            face.eos_token_id,
+            window=window,
+            stride=max(1, window // 2),
+            batch_size=batch_size,
+            device=device,
+        )
+    result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
+    result["manifest"] = {
+        "model": str(model_folder),
+        "tokenizer": str(tokenizer_folder),
+        "tasks": None if tasks_folder is None else str(tasks_folder),
+        "options": suite.model_dump(mode="json"),
+        "limit": limit,
+        "batch_size": batch_size,
+        "device": device,
+        "seconds": round(time.time() - began, 3),
+    }
+    with whole_file(output) as partial:
+        partial.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def evaluate_suite(
+    lm: "LM", suite: SuiteOptions, tasks_folder: Path | str | None, limit: int | None = None
+) -> dict[str, Any]:
+    """Ask a model every question of a suite.
+
+    Args:
+        lm: any lm-eval model; of a ``ScoringLM`` the straddling and truncated questions are reported too.
+        suite: tasks and settings.
+        tasks_folder: YAML tasks of an offline suite.
+        limit: only the first so many questions of each task.
+
+    Returns:
+        ``tasks`` by name (see ``evaluate``), ``accuracy`` and ``random_baseline``: unweighted means over the tasks.
+    """
+    from lm_eval.evaluator import evaluate as run
+
+    with tempfile.TemporaryDirectory(prefix="tokbench-datasets-") as cache:
+        results: dict[str, Any] = {}
+        for name, task in load_tasks(suite, tasks_folder, cache).items():
+            limits = [value for value in (limit, suite.settings(name).limit) if value is not None]
+            samples = run(
+                lm=lm,
+                task_dict={"tasks": {name: task}},
+                limit=min(limits, default=None),
+                bootstrap_iters=0,
+                log_samples=True,
+            )["samples"][name]
+            results[name] = _outcomes(name, task, samples, suite, lm)
+    return {
+        "accuracy": math.fsum(task["accuracy"] for task in results.values()) / len(results),
+        "random_baseline": math.fsum(task["random_baseline"] for task in results.values()) / len(results),
+        "tasks": results,
+    }
+
+
+def _outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM") -> dict[str, Any]:
+    settings = suite.settings(name)
+    if settings.metric not in samples[0]:
+        raise TokbenchError(f"suite: task '{name}' has no metric '{settings.metric}' ({samples[0]['metrics']})")
+    documents = []
+    baseline = 0.0
+    for sample in sorted(samples, key=lambda sample: sample["doc_id"]):
+        scores = [float(response[0]) for response in sample["filtered_resps"]]
+        baseline += 1 / len(scores) if len(scores) > 1 else 0.0
+        documents.append(
+            {
+                "document": sample["doc_id"],
+                "log_likelihoods": [round(score, 6) for score in scores],
+                "prediction": _prediction(task, sample, scores, settings.metric),
+                "correct": bool(sample[settings.metric]),
+            }
+        )
+    n = len(documents)
+    accuracy = sum(document["correct"] for document in documents) / n
+    return {
+        "accuracy": accuracy,
+        "accuracy_stderr": math.sqrt(accuracy * (1 - accuracy) / (n - 1)) if n > 1 else None,
+        "metric": settings.metric,
+        "n": n,
+        "random_baseline": baseline / n if settings.random_baseline is None else settings.random_baseline,
+        "num_fewshot": task.config.num_fewshot,
+        "straddling": getattr(lm, "straddling", {}).get(name, 0),
+        "straddling_documents": len(getattr(lm, "straddling_documents", {}).get(name, ())),
+        "truncated_documents": len(getattr(lm, "truncated_documents", {}).get(name, ())),
+        "documents": documents,
+    }
+
+
+def _prediction(task: "Task", sample: dict[str, Any], scores: list[float], metric: str | None) -> int | None:
+    """The choice with the best score, the first of equals, by lm-eval's rule; None where there are no choices."""
+    if task.OUTPUT_TYPE != "multiple_choice":
+        return None
+    choices = task.doc_to_choice(sample["doc"])
+    weights = [len(choice) if metric == "acc_norm" else 1 for choice in choices]
+    values = [score / weight for score, weight in zip(scores, weights, strict=False)]
+    return values.index(max(values))

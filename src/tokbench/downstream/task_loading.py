@@ -1,0 +1,93 @@
+"""The tasks of a suite, as lm-eval has them: from a folder of YAML files or from lm-eval's own collection."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tokbench.downstream.suites import SuiteOptions
+from tokbench.registry import TokbenchError, nearest, unknown
+
+if TYPE_CHECKING:
+    from lm_eval.api.task import Task
+
+
+def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path | str) -> dict[str, "Task"]:
+    """The tasks of a suite with their data; for a suite of the hub this is what fetches them.
+
+    Once fetched, ``HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1`` in the environment keeps later runs to the local cache.
+
+    Args:
+        suite: tasks and settings.
+        tasks_folder: for an offline suite, a folder of ``{task}.yaml``; data files are relative to it.
+        cache: where the ``datasets`` library puts its copies of an offline suite; those of the hub go to its own cache.
+
+    Raises:
+        TokbenchError: a task is missing, has too few questions for its examples, or is not of choices.
+    """
+    import datasets
+    from lm_eval.tasks import TaskManager
+
+    datasets.disable_progress_bars()
+    if suite.source == "hub":
+        manager = TaskManager()
+        for name in suite.tasks:
+            if name not in manager.all_subtasks:
+                raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
+        specs: list[Any] = list(suite.tasks)
+    else:
+        if tasks_folder is None:
+            raise TokbenchError(
+                "suite: an offline suite needs the folder of its tasks; make it with 'tokbench make_tasks'"
+            )
+        manager = TaskManager(include_defaults=False)
+        specs = [_local_task(Path(tasks_folder), name, cache) for name in suite.tasks]
+    try:
+        tasks: dict[str, Task] = manager.load(specs)["tasks"]
+    except OSError as error:
+        reason = str(error).partition("\n")[0]
+        raise TokbenchError(
+            f"suite: the data of a task could not be read ({reason}); fetch it, or mend the task"
+        ) from error
+    for name, task in tasks.items():
+        if task.OUTPUT_TYPE not in ("multiple_choice", "loglikelihood"):
+            raise TokbenchError(f"suite: task '{name}' asks for {task.OUTPUT_TYPE}, not for choices; leave it out")
+        _set_examples(name, task, suite.settings(name).num_fewshot)
+        task.set_fewshot_seed(seed=suite.fewshot_seed)
+    return {name: tasks[name] for name in suite.tasks}
+
+
+def _set_examples(name: str, task: "Task", wanted: int | None) -> None:
+    """Set how many examples precede a question, and keep a question from being its own example.
+
+    lm-eval falls back on the test questions where a task has no others, and leaves out the one that is asked only if
+    the task names that split for its examples; Winograd schemas and QA4MRE do not.
+    """
+    if task.config.num_fewshot is None or (wanted is not None and task.config.num_fewshot != 0):
+        task.set_config("num_fewshot", wanted or 0)
+    count = task.config.num_fewshot
+    if not count:
+        return
+    found = len(task.fewshot_docs() or ())
+    named = task.fewshot_cfg.split is not None or task.fewshot_cfg.samples is not None
+    if not (named or task.has_training_docs() or task.has_validation_docs()):
+        task.fewshot_cfg.split = task.config.test_split
+        found -= 1
+    if found < count:
+        raise TokbenchError(
+            f"suite: task '{name}' has {found} questions for examples, num_fewshot asks for {count}; "
+            "lower num_fewshot or make the tasks from a longer text"
+        )
+
+
+def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
+    """A task's YAML with its data files found and its data cached apart."""
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        made = (file.stem for file in folder.glob("*.yaml"))
+        raise TokbenchError(f"{folder}: {unknown(name, 'task of this folder', made)}")
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = config.setdefault("dataset_kwargs", {})
+    data["data_files"] = {split: str((folder / file).resolve()) for split, file in data["data_files"].items()}
+    data["cache_dir"] = str(cache)
+    return config

@@ -1,0 +1,107 @@
+"""Export to ``tokenizer.json``, where Hugging Face's own models give the same ids as ours."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.byte_level import CONTINUATION, spell
+from tokbench.pretokenization import schemes
+from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import tokenizers
+
+END_OF_TEXT = "<|endoftext|>"
+PADDING = "<|padding|>"
+UNBOUNDED = 10**9
+"""Longest word, in characters, that Hugging Face's WordPiece model may cut; its own 100 would make unknowns."""
+
+
+def spellings(tokenizer: Tokenizer) -> list[str]:
+    """The tokens' printable spellings, in id order; all different."""
+    flags = tokenizer.vocabulary.continuation
+    marks = [False] * len(tokenizer) if flags is None else flags.tolist()
+    return [spell(token, mark) for token, mark in zip(tokenizer.vocabulary.tokens, marks, strict=True)]
+
+
+def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
+    """The same tokenizer as an object of the ``tokenizers`` library, or None where that has no such model.
+
+    Merge becomes BPE, likelihood becomes Unigram, greedy and longest prefix become WordPiece without and with a
+    continuation prefix. Ids are the same; end of text and padding follow the vocabulary.
+    """
+    from tokenizers import AddedToken, Regex, decoders, pre_tokenizers
+    from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+    model = _model(tokenizer)
+    if model is None:
+        return None
+    converted = HuggingFaceTokenizer(model)
+    pattern = schemes[tokenizer.pretokenization].traits["pattern"]
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    cut = [] if pattern is None else [pre_tokenizers.Split(Regex(pattern), "isolated")]
+    converted.pre_tokenizer = pre_tokenizers.Sequence([*cut, level])
+    converted.decoder = decoders.Sequence([decoders.Replace(CONTINUATION, ""), decoders.ByteLevel()])
+    converted.add_special_tokens([AddedToken(END_OF_TEXT, special=True), AddedToken(PADDING, special=True)])
+    return converted
+
+
+def _model(tokenizer: Tokenizer) -> Any:
+    from tokenizers import models
+
+    vocabulary = tokenizer.vocabulary
+    spelt = spellings(tokenizer)
+    ids = {spelling: index for index, spelling in enumerate(spelt)}
+    if tokenizer.segmentation == "merge" and vocabulary.merges is not None:
+        return models.BPE(ids, [(spelt[left], spelt[right]) for left, right, _ in vocabulary.merges.tolist()])
+    if tokenizer.segmentation == "likelihood" and vocabulary.scores is not None:
+        return models.Unigram(list(zip(spelt, vocabulary.scores.tolist(), strict=True)))
+    if tokenizer.segmentation in ("greedy", "longest_prefix"):
+        prefix = "" if vocabulary.continuation is None else CONTINUATION
+        return models.WordPiece(
+            ids, unk_token=spelt[0], max_input_chars_per_word=UNBOUNDED, continuing_subword_prefix=prefix
+        )
+    return None
+
+
+def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path) -> str:
+    """Write ``tokenizer.json`` if it gives the same ids on every pre-token that is text; say what was done.
+
+    Args:
+        tokenizer: what to export.
+        counts: pre-tokens on which the two must agree; None compares nothing but the single bytes.
+        folder: where the file goes.
+
+    Returns:
+        One sentence for the tokenizer's record.
+    """
+    converted = to_hugging_face(tokenizer)
+    if converted is None:
+        return f"not exported: Hugging Face has no model for segmentation '{tokenizer.segmentation}'"
+    texts = [text for token, _ in counts.items() if (text := _text(token)) is not None] if counts is not None else []
+    for encoding, text in zip(converted.encode_batch(texts, add_special_tokens=False), texts, strict=True):
+        if encoding.ids != tokenizer.encode(text).tolist():
+            return f"not exported: Hugging Face's model gives other ids for {text!r}"
+    converted.save(str(folder / "tokenizer.json"), pretty=False)
+    return f"tokenizer.json gives the same ids on {len(texts)} pre-tokens"
+
+
+def _text(token: bytes) -> str | None:
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def write_hugging_face_configuration(folder: Path) -> None:
+    """Write the file by which ``transformers.AutoTokenizer`` finds our class."""
+    configuration = {
+        "tokenizer_class": "TokbenchTokenizer",
+        "eos_token": END_OF_TEXT,
+        "bos_token": END_OF_TEXT,
+        "pad_token": PADDING,
+        "model_max_length": 10**9,
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,97 @@
+"""Token lengths, over the vocabulary and weighted by use, and the share of tokens that begin a word."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tokbench.intrinsic import metric
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.registry import Options
+from tokbench.tokens import Vocabulary
+
+NO_TOKENS = "the text has no tokens"
+
+
+def byte_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """int64 [tokens], bytes of each token."""
+    return np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
+
+
+def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """int64 [tokens], bytes of each token that begin a UTF-8 character.
+
+    A token may hold part of a character; counting first bytes makes the lengths of a text's tokens add up to its
+    characters, however it is cut. A token of continuation bytes alone has length 0.
+    """
+    data, offsets = vocabulary.flat()
+    starts = np.zeros(len(data) + 1, np.int64)
+    np.cumsum((data & 0xC0) != 0x80, out=starts[1:])
+    return np.diff(starts[offsets])
+
+
+def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """bool [tokens], True for tokens that begin with a space."""
+    return np.fromiter((token[0] == 0x20 for token in vocabulary.tokens), np.bool_, len(vocabulary))
+
+
+def length_distribution(usage: Usage) -> pl.DataFrame:
+    """Tokens by length: columns ``bytes``, ``tokens`` (of the vocabulary), ``occurrences`` (in the text); Int64."""
+    frame = pl.DataFrame({"bytes": byte_lengths(usage.vocabulary), "occurrences": usage.frequencies})
+    return (
+        frame.group_by("bytes")
+        .agg(pl.len().cast(pl.Int64).alias("tokens"), pl.col("occurrences").sum())
+        .sort("bytes")
+        .select("bytes", "tokens", "occurrences")
+    )
+
+
+@metric("length")
+def length(usage: Usage, options: Options) -> list[Measurement]:
+    """Mean token length in bytes and in characters, and the share of word-initial tokens.
+
+    Both are reported for Picky BPE ("BPE gets picky", "Token qualities"). Vocabularies with continuation forms
+    mark the tokens that begin a pre-token; in others a token begins a word when it begins with a space.
+    """
+    vocabulary, used, total = usage.vocabulary, usage.frequencies, usage.total
+    rows = []
+    units = (
+        ("bytes", byte_lengths(vocabulary)),
+        ("characters (bytes that begin a UTF-8 character)", character_lengths(vocabulary)),
+    )
+    for unit, lengths in units:
+        rows += [
+            _over_vocabulary("mean_token_length", f"{unit} / tokens of the vocabulary", lengths),
+            ratio("mean_token_length", f"{unit} / tokens of the text", int(lengths @ used), total, NO_TOKENS),
+        ]
+    initial = space_initial(vocabulary)
+    rows += [
+        _over_vocabulary("word_initial_share", "tokens that begin with a space / tokens of the vocabulary", initial),
+        ratio(
+            "word_initial_share",
+            "tokens that begin with a space / tokens of the text",
+            int(used[initial].sum()),
+            total,
+            NO_TOKENS,
+        ),
+    ]
+    return rows + _marked_initial(usage)
+
+
+def _marked_initial(usage: Usage) -> list[Measurement]:
+    name = "word_initial_share"
+    of_vocabulary = "tokens marked as beginning a pre-token / tokens of the vocabulary"
+    of_text = "tokens marked as beginning a pre-token / tokens of the text"
+    if usage.vocabulary.continuation is None:
+        reason = "the vocabulary has no continuation forms: its tokens match anywhere"
+        return [Measurement(name, definition, None, 0, reason) for definition in (of_vocabulary, of_text)]
+    initial = ~usage.vocabulary.continuation
+    occurrences = int(usage.frequencies[initial].sum())
+    return [
+        _over_vocabulary(name, of_vocabulary, initial),
+        ratio(name, of_text, occurrences, usage.total, NO_TOKENS),
+    ]
+
+
+def _over_vocabulary(name: str, definition: str, values: NDArray[np.int64] | NDArray[np.bool_]) -> Measurement:
+    return Measurement(name, definition, int(values.sum()) / len(values), len(values))

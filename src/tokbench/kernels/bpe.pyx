@@ -1,0 +1,273 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""Byte-pair merging over counted words.
+
+Every symbol knows its neighbours and the pair that it starts, so a merge finds the pairs to lessen by position; the
+pairs to raise all contain the new symbol and are found through two arrays indexed by the other one. No pair is ever
+hashed. The queue is lazy: counts fall in place, and a pair is put right when it reaches the top.
+
+Two facts keep this small. A pair gets all its positions when the younger of its symbols is made, so that it is queued
+once and its count can only fall. And no two merges spell the same string: the symbols between two boundaries that no
+merge has crossed depend on nothing outside them, so that equal strings are always built in the same way.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libcpp.vector cimport vector
+
+
+cdef struct Symbol:
+    int64_t weight  # count of the word
+    int32_t id
+    int32_t pair    # the pair of this symbol and the next; -1 for none, or once swallowed by the left neighbour
+    int32_t prev    # position, -1 at the start of the word
+    int32_t next    # position, -1 at the end of the word
+
+
+cdef struct Pair:
+    int64_t count
+    int64_t start   # of its positions in the store
+    int32_t size    # number of positions, with those at which it has since been broken up
+    int32_t left
+    int32_t right
+
+
+cdef struct Key:
+    int64_t count
+    uint64_t order  # ranks of the left and of the right symbol
+    int32_t pair
+
+
+cdef struct Event:
+    int32_t pair
+    int32_t position
+
+
+cdef inline bint precedes(const Key *a, const Key *b) noexcept nogil:
+    return a.order < b.order if a.count == b.count else a.count > b.count
+
+
+cdef void sift_up(vector[Key] &heap, Key key) noexcept nogil:
+    cdef size_t at = heap.size(), parent
+    heap.push_back(key)
+    while at > 0:
+        parent = (at - 1) >> 2
+        if not precedes(&key, &heap[parent]):
+            break
+        heap[at] = heap[parent]
+        at = parent
+    heap[at] = key
+
+
+cdef void sift_down(vector[Key] &heap, Key key) noexcept nogil:
+    """Put ``key`` in the place of the top."""
+    cdef size_t at = 0, size = heap.size(), child, best
+    while True:
+        best = 4 * at + 1
+        if best >= size:
+            break
+        for child in range(best + 1, min(best + 4, size)):
+            if precedes(&heap[child], &heap[best]):
+                best = child
+        if not precedes(&heap[best], &key):
+            break
+        heap[at] = heap[best]
+        at = best
+    heap[at] = key
+
+
+cdef class Merging:
+    """The state of one training run."""
+
+    cdef vector[Symbol] symbols
+    cdef vector[int64_t] lengths    # of each symbol id, in symbols of the alphabet
+    cdef vector[uint64_t] ranks     # of each symbol id
+    cdef vector[Pair] pairs
+    cdef vector[int32_t] of_left    # during a merge: the pair of a symbol with the new one after it, -1 for none
+    cdef vector[int32_t] of_right   # the same, with the new one before it
+    cdef vector[Event] events       # positions given to pairs by the merge under way, in order
+    cdef size_t queued              # pairs that are or have been in the queue
+    cdef vector[int32_t] store
+    cdef vector[Key] heap
+    cdef int64_t min_count
+    cdef int64_t max_length
+
+    cdef void start(
+        self, const uint16_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
+        const int64_t[::1] ranks, int64_t size,
+    ) noexcept nogil:
+        """Lay out the symbols and queue the pairs of the alphabet."""
+        cdef int64_t alphabet = ranks.shape[0], i, word, begin, end, cell
+        cdef vector[int32_t] dense
+        cdef Symbol *symbol
+        self.lengths.assign(alphabet, 1)
+        for i in range(alphabet):
+            self.ranks.push_back(ranks[i])
+        self.of_left.assign(max(size, alphabet), -1)
+        self.of_right.assign(max(size, alphabet), -1)
+        self.symbols.resize(text.shape[0])
+        dense.assign(alphabet * alphabet, -1)
+        for word in range(counts.shape[0]):
+            begin, end = offsets[word], offsets[word + 1]
+            for i in range(begin, end):
+                symbol = &self.symbols[i]
+                symbol.weight, symbol.id, symbol.pair = counts[word], text[i], -1
+                symbol.prev = <int32_t>(i - 1) if i > begin else -1
+                symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
+                if i + 1 < end:
+                    cell = text[i] * alphabet + text[i + 1]
+                    if dense[cell] < 0:
+                        dense[cell] = self.add_pair(text[i], text[i + 1])
+                    symbol.pair = dense[cell]
+                    self.give(symbol.pair, <int32_t>i, symbol.weight)
+        self.enqueue()
+
+    cdef int32_t add_pair(self, int32_t left, int32_t right) noexcept nogil:
+        cdef Pair pair
+        pair.count, pair.start, pair.size, pair.left, pair.right = 0, 0, 0, left, right
+        self.pairs.push_back(pair)
+        return <int32_t>self.pairs.size() - 1
+
+    cdef inline void give(self, int32_t pair, int32_t position, int64_t weight) noexcept nogil:
+        cdef Event event
+        event.pair, event.position = pair, position
+        self.events.push_back(event)
+        self.pairs[pair].count += weight
+        self.pairs[pair].size += 1
+
+    cdef void enqueue(self) noexcept nogil:
+        """Queue the new pairs that may be merged one day, and store their positions."""
+        cdef int64_t end = self.store.size()
+        cdef size_t i
+        cdef Pair *pair
+        cdef Key key
+        for i in range(self.queued, self.pairs.size()):
+            pair = &self.pairs[i]
+            if pair.count >= self.min_count:
+                pair.start = end
+                end += pair.size
+                key.count, key.pair = pair.count, <int32_t>i
+                key.order = self.ranks[pair.left] << 32 | self.ranks[pair.right]
+                sift_up(self.heap, key)
+            pair.size = 0
+        self.queued = self.pairs.size()
+        self.store.resize(end)
+        for i in range(self.events.size()):
+            pair = &self.pairs[self.events[i].pair]
+            if pair.count >= self.min_count:
+                self.store[pair.start + pair.size] = self.events[i].position
+                pair.size += 1
+        self.events.clear()
+
+    cdef int32_t take(self) noexcept nogil:
+        """Take the foremost pair from the queue; -1 when there is none to be merged."""
+        cdef Key top
+        while self.heap.size() > 0:
+            top = self.heap[0]
+            if top.count == self.pairs[top.pair].count:
+                sift_down(self.heap, self.heap.back())
+                self.heap.pop_back()
+                return top.pair
+            top.count = self.pairs[top.pair].count
+            if top.count < self.min_count:
+                top = self.heap.back()
+                self.heap.pop_back()
+                if self.heap.size() == 0:
+                    break
+            sift_down(self.heap, top)
+        return -1
+
+    cdef void merge(self, int32_t merged) noexcept nogil:
+        """Make the symbol of a pair and put it wherever the pair stands, from left to right."""
+        cdef int32_t id = <int32_t>self.lengths.size(), position
+        cdef Pair pair = self.pairs[merged]
+        cdef int64_t first = self.pairs.size(), i
+        self.lengths.push_back(self.lengths[pair.left] + self.lengths[pair.right])
+        self.ranks.push_back(id)
+        for i in range(pair.start, pair.start + pair.size):
+            position = self.store[i]
+            if self.symbols[position].pair == merged:
+                self.merge_at(position, id)
+        for i in range(first, <int64_t>self.pairs.size()):
+            self.of_left[self.pairs[i].left] = -1
+            self.of_right[self.pairs[i].right] = -1
+        self.enqueue()
+
+    cdef void merge_at(self, int32_t position, int32_t id) noexcept nogil:
+        cdef Symbol *symbols = self.symbols.data()
+        cdef Symbol *first = symbols + position
+        cdef Symbol *second = symbols + first.next
+        cdef Symbol *beside
+        cdef int64_t weight = first.weight
+        cdef int32_t before = first.prev, after = second.next
+        if before >= 0:
+            beside = symbols + before
+            if beside.pair >= 0:
+                self.pairs[beside.pair].count -= weight
+            beside.pair = self.new_pair(beside.id, id, self.of_left.data() + beside.id)
+            if beside.pair >= 0:
+                self.give(beside.pair, before, weight)
+        if second.pair >= 0:
+            self.pairs[second.pair].count -= weight
+        second.pair = -1
+        first.id, first.pair, first.next = id, -1, after
+        if after >= 0:
+            beside = symbols + after
+            beside.prev = position
+            first.pair = self.new_pair(id, beside.id, self.of_right.data() + beside.id)
+            if first.pair >= 0:
+                self.give(first.pair, position, weight)
+
+    cdef inline int32_t new_pair(self, int32_t left, int32_t right, int32_t *known) noexcept nogil:
+        """The pair (left, right), as known or made known there; -1 where it would be too long."""
+        if known[0] < 0 and self.lengths[left] + self.lengths[right] <= self.max_length:
+            known[0] = self.add_pair(left, right)
+        return known[0]
+
+
+def train(
+    const uint16_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks,
+    int64_t size, int64_t min_count, int64_t max_length,
+):
+    """Merge the most frequent pair, again and again, until there are ``size`` symbols or no pair is left.
+
+    Args:
+        text: uint16 [n], the words laid end to end, in symbols of the alphabet; n is less than 2**31.
+        offsets: int64 [words + 1], where each word starts; the last entry is n.
+        counts: int64 [words], occurrences of each word, all positive.
+        ranks: int64 [alphabet], the place of each symbol of the alphabet among ties, from 0 to alphabet - 1. Merged
+            symbols follow in order of creation. Of equal counts, the lowest (left, right) is merged.
+        size: symbols wanted, the alphabet included.
+        min_count: pairs seen less often than this, or never, are not merged.
+        max_length: longest merged symbol, in symbols of the alphabet; at least 2.
+
+    Returns:
+        merges: int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
+        spans: int64 [m, 2], start and end in ``text`` of an occurrence of each result.
+    """
+    cdef Merging state = Merging()
+    cdef vector[int32_t] taken
+    cdef int32_t merged
+    cdef int64_t alphabet = ranks.shape[0], i
+    state.min_count, state.max_length = max(min_count, 1), max_length
+    with nogil:
+        state.start(text, offsets, counts, ranks, size)
+        while <int64_t>state.lengths.size() < size:
+            merged = state.take()
+            if merged < 0:
+                break
+            taken.push_back(merged)
+            state.merge(merged)
+    merges = np.empty((taken.size(), 2), np.int32)
+    spans = np.empty((taken.size(), 2), np.int64)
+    cdef int32_t[:, ::1] pair = merges
+    cdef int64_t[:, ::1] span = spans
+    for i in range(<int64_t>taken.size()):
+        merged = taken[i]
+        pair[i, 0], pair[i, 1] = state.pairs[merged].left, state.pairs[merged].right
+        # Every stored position held the pair once, so that its spelling starts there.
+        span[i, 0] = state.store[state.pairs[merged].start]
+        span[i, 1] = span[i, 0] + state.lengths[alphabet + i]
+    return merges, spans

@@ -1,0 +1,288 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""Counting of pre-tokens: scan, hash and count in one pass over each document.
+
+A hash table with open addressing and linear probing. A key is sixteen bytes: a pre-token of up to 15 bytes is its own
+key, padded with zeros and closed by its length; a longer one is represented by a hash and its length, and its bytes
+lie in an arena. Nearly all look-ups are therefore two word comparisons in one cache line. Pre-tokens are taken in
+blocks, so that the memory of a whole block is on its way before the first of them is counted.
+"""
+
+from cython cimport final
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from tokbench.kernels.scan cimport NONE, Scheme, next_boundaries
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #include <cstdint>
+    #include <cstring>
+
+    static inline uint64_t folded_product(uint64_t a, uint64_t b) {
+        unsigned __int128 product = (unsigned __int128)a * b;
+        return (uint64_t)product ^ (uint64_t)(product >> 64);
+    }
+
+    struct Entry {
+        const uint8_t* data;
+        int64_t length, count;
+        uint64_t prefix;  /* the first eight bytes, padded with zeros, as a number in byte order */
+
+        bool operator<(const Entry& other) const {
+            if (count != other.count) return count > other.count;
+            if (prefix != other.prefix) return prefix < other.prefix;
+            int order = std::memcmp(data, other.data, (size_t)(length < other.length ? length : other.length));
+            return order ? order < 0 : length < other.length;
+        }
+    };
+    """
+    uint64_t folded_product(uint64_t a, uint64_t b) noexcept nogil
+    uint64_t __builtin_bswap64(uint64_t word) noexcept nogil
+    void __builtin_prefetch(const void* address) noexcept nogil
+
+    cppclass Entry:
+        const uint8_t* data
+        int64_t length
+        int64_t count
+        uint64_t prefix
+
+
+cdef struct Key:
+    uint64_t low
+    uint64_t high
+
+
+cdef struct Slot:
+    Key key
+    int64_t count  # 0 where the slot is free
+    int64_t offset  # in the arena, for pre-tokens that are longer than a key
+
+
+cdef enum:
+    INLINE = 15
+    BLOCK = 256
+    FIRST_BITS = 12
+
+# Odd constants with equally many ones and zeros, from wyhash.
+cdef uint64_t MIX_LOW = 0xA0761D6478BD642FULL
+cdef uint64_t MIX_HIGH = 0xE7037ED1A0B428DBULL
+
+cdef Key[INLINE + 1] MASKS  # MASKS[n] keeps the first n bytes of a key
+
+
+cdef void fill_masks():
+    cdef int length
+    memset(MASKS, 0, sizeof(MASKS))
+    for length in range(INLINE + 1):
+        memset(&MASKS[length], 0xFF, length)
+
+
+fill_masks()
+
+
+cdef inline Key inline_key(const uint8_t* data, int64_t length, const uint8_t* limit) noexcept nogil:
+    """The key of at most 15 bytes; no byte at or after ``limit`` is read."""
+    cdef Key key
+    if limit - data >= 16:
+        memcpy(&key, data, 16)
+    else:
+        memcpy(&key, data, length)
+    key.low &= MASKS[length].low
+    key.high = key.high & MASKS[length].high | <uint64_t>length << 56
+    return key
+
+
+cdef Key arena_key(const uint8_t* data, int64_t length) noexcept nogil:
+    """The key of 16 bytes or more: a hash, and the length beside a last byte that no shorter key has."""
+    cdef Key key
+    cdef uint64_t words[2]
+    cdef int64_t position = 0
+    cdef uint64_t state = length
+    while position < length:
+        memcpy(words, data + (position if length - position >= 16 else length - 16), 16)
+        state = folded_product(words[0] ^ MIX_LOW ^ state, words[1] ^ MIX_HIGH)
+        position += 16
+    key.low = state
+    key.high = <uint64_t>length | <uint64_t>0xFF << 56
+    return key
+
+
+cdef inline Key key_of(const uint8_t* data, int64_t length, const uint8_t* limit) noexcept nogil:
+    return inline_key(data, length, limit) if length <= INLINE else arena_key(data, length)
+
+
+cdef inline uint64_t hash_of(Key key) noexcept nogil:
+    return folded_product(key.low ^ MIX_LOW, key.high ^ MIX_HIGH)
+
+
+@final
+cdef class Counter:
+    """Counts of pre-tokens, fed document by document; not to be shared between threads.
+
+    Args:
+        scheme: the scheme that cuts the documents given to :meth:`add`.
+    """
+
+    cdef Scheme scheme
+    cdef vector[Slot] slots
+    cdef vector[uint8_t] arena
+    cdef int64_t used, size
+    cdef uint64_t mask
+    cdef int shift
+
+    def __cinit__(self, Scheme scheme=NONE):
+        self.scheme = scheme
+        self.slots.resize(<size_t>1 << FIRST_BITS)
+        self.mask = self.slots.size() - 1
+        self.shift = 64 - FIRST_BITS
+
+    def __len__(self):
+        return self.used
+
+    def add(self, bytes text):
+        """Cut a document into pre-tokens and count them."""
+        cdef const uint8_t* data = text
+        cdef int64_t size = len(text), start = 0, found
+        cdef int64_t bounds[BLOCK + 1]
+        with nogil:
+            while start < size:
+                bounds[0] = start
+                found = next_boundaries(self.scheme, data, start, size, bounds + 1, BLOCK)
+                self.count_block(data, bounds, NULL, found, data + size)
+                start = bounds[found]
+
+    def add_pretokens(
+        self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] counts=None
+    ):
+        """Count pre-tokens that are cut already.
+
+        Args:
+            data: uint8 [bytes], the pre-tokens laid end to end.
+            offsets: int64 [n + 1], where each starts, ascending, within ``data``; empty pre-tokens are passed over.
+            counts: int64 [n], how often each occurs, not negative; once each where not given.
+        """
+        cdef int64_t n = offsets.shape[0] - 1, size = data.shape[0], i = 0, found
+        cdef const uint8_t* first
+        cdef const int64_t* weights
+        if n <= 0 or not size:
+            return
+        first = &data[0]
+        weights = &counts[0] if counts is not None else NULL
+        with nogil:
+            while i < n:
+                found = min(<int64_t>BLOCK, n - i)
+                self.count_block(first, &offsets[i], weights + i if weights else NULL, found, first + size)
+                i += found
+
+    cdef int count_block(
+        self, const uint8_t* data, const int64_t* bounds, const int64_t* weights, int64_t n, const uint8_t* limit
+    ) except -1 nogil:
+        cdef Key keys[BLOCK]
+        cdef uint64_t hashes[BLOCK]
+        cdef int64_t i
+        if 4 * (self.used + BLOCK) > 3 * <int64_t>self.slots.size():
+            self.grow()
+        for i in range(n):
+            keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
+            hashes[i] = hash_of(keys[i])
+            __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
+        for i in range(n):
+            if bounds[i + 1] > bounds[i]:
+                self.increase(
+                    &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1
+                )
+        return 0
+
+    cdef inline int increase(
+        self, const Key* key, uint64_t hash, const uint8_t* data, int64_t length, int64_t count
+    ) except -1 nogil:
+        cdef uint64_t low = key.low, high = key.high, place = hash >> self.shift
+        cdef Slot* slot = &self.slots[place]
+        while slot.count:
+            if slot.key.low == low and slot.key.high == high and (
+                length <= INLINE or memcmp(self.arena.data() + slot.offset, data, length) == 0
+            ):
+                slot.count += count
+                return 0
+            place = (place + 1) & self.mask
+            slot = &self.slots[place]
+        if not count:
+            return 0
+        if length > INLINE:
+            slot.offset = self.arena.size()
+            self.arena.insert(self.arena.end(), data, data + length)
+        slot.key = key[0]
+        slot.count = count
+        self.used += 1
+        self.size += length
+        return 0
+
+    cdef int grow(self) except -1 nogil:
+        cdef vector[Slot] wider
+        cdef Slot* slot
+        cdef uint64_t place
+        cdef size_t i
+        wider.resize(2 * self.slots.size())
+        self.mask = wider.size() - 1
+        self.shift -= 1
+        for i in range(self.slots.size()):
+            slot = &self.slots[i]
+            if slot.count:
+                place = hash_of(slot.key) >> self.shift
+                while wider[place].count:
+                    place = (place + 1) & self.mask
+                wider[place] = slot[0]
+        self.slots.swap(wider)
+        return 0
+
+    def counts(self):
+        """The pre-tokens counted so far, by count descending, then by bytes ascending.
+
+        Returns:
+            data: uint8 [bytes], the n pre-tokens laid end to end.
+            offsets: int64 [n + 1], where each starts; the last entry is the length of ``data``.
+            counts: int64 [n].
+        """
+        data = np.empty(self.size, np.uint8)
+        offsets = np.zeros(self.used + 1, np.int64)
+        counts = np.empty(self.used, np.int64)
+        cdef uint8_t[::1] data_view = data
+        cdef int64_t[::1] offsets_view = offsets, counts_view = counts
+        cdef vector[Entry] entries
+        cdef int64_t i, position = 0
+        with nogil:
+            self.list_entries(entries)
+            sort(entries.begin(), entries.end())
+            for i in range(self.used):
+                memcpy(&data_view[position], entries[i].data, entries[i].length)
+                position += entries[i].length
+                offsets_view[i + 1] = position
+                counts_view[i] = entries[i].count
+        return data, offsets, counts
+
+    cdef int list_entries(self, vector[Entry]& entries) except -1 nogil:
+        cdef Entry entry
+        cdef Slot* slot
+        cdef size_t i
+        entries.reserve(self.used)
+        for i in range(self.slots.size()):
+            slot = &self.slots[i]
+            if not slot.count:
+                continue
+            entry.count = slot.count
+            entry.length = slot.key.high >> 56
+            entry.data = <const uint8_t*>&slot.key
+            entry.prefix = slot.key.low
+            if entry.length > INLINE:
+                entry.length = slot.key.high & ~(<uint64_t>0xFF << 56)
+                entry.data = self.arena.data() + slot.offset
+                memcpy(&entry.prefix, entry.data, 8)
+            entry.prefix = __builtin_bswap64(entry.prefix)
+            entries.push_back(entry)
+        return 0

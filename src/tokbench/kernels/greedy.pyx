@@ -1,0 +1,51 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Segmentation by the longest match from the left, with one set of tokens for the start of a pre-token and another for
+the rest where a vocabulary tells the two apart (WordPiece, ByteSpan); elsewhere both are the same trie.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+
+cdef class GreedySegmenter(PretokenSegmenter):
+    """Takes the longest token that the text starts with, and goes on after it.
+
+    Args:
+        first: the tokens that may start a pre-token.
+        rest: the tokens that may follow. Both must hold the 256 bytes.
+
+    Raises:
+        ValueError: a trie lacks a byte.
+    """
+
+    def __init__(self, Trie first not None, Trie rest not None):
+        for trie in (first, rest):
+            if any(trie.find(bytes([value])) < 0 for value in range(256)):
+                raise ValueError("a trie lacks one of the 256 bytes")
+        self.first = first
+        self.rest = rest
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        cdef const TrieView* trie = &self.first.view
+        cdef int64_t start = 0, end, i, written = 0
+        cdef int32_t node, token, longest
+        while start < size:
+            node = 0
+            longest = -1
+            end = start + 1
+            for i in range(start, size):
+                node = step(trie, node, text[i])
+                if node < 0:
+                    break
+                token = token_at(trie, node)
+                if token >= 0:
+                    longest = token
+                    end = i + 1
+            ids[written] = longest
+            written += 1
+            start = end
+            trie = &self.rest.view
+        return written

@@ -1,0 +1,77 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Segmentation by likelihood: the sequence of tokens with the greatest sum of scores (Viterbi; Kudo 2018, section 3.2).
+
+Sums are made from the left in double precision, and of the last tokens with equal sums the longest is kept, as Hugging
+Face's and SentencePiece's optimised encoders do.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+
+cdef struct Arrival:
+    # The last token of the best segmentation of the first bytes of a pre-token.
+    double score        # sum of the scores of that segmentation
+    int32_t width       # bytes of the last token
+    int32_t token       # its id
+
+
+cdef class LikelihoodSegmenter(PretokenSegmenter):
+    """Cuts into the tokens with the greatest sum of scores.
+
+    Args:
+        suffixes: the tokens spelt backwards (``Trie(..., backwards=True)``), the 256 bytes among them.
+        scores: float64 [tokens]; finite for every token of the trie.
+
+    Raises:
+        ValueError: the trie lacks a byte.
+    """
+
+    def __init__(self, Trie suffixes not None, const double[::1] scores):
+        if any(suffixes.find(bytes([value])) < 0 for value in range(256)):
+            raise ValueError("the trie lacks one of the 256 bytes")
+        self.suffixes = suffixes
+        self.scores = scores
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        cdef const TrieView* trie = &self.suffixes.view
+        cdef const double* scores = &self.scores[0]
+        cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
+        cdef Arrival best
+        cdef double score
+        cdef int64_t end, start, written = 0
+        cdef int32_t node, token, swap
+        if arrivals == NULL:
+            return -1
+        arrivals[0].score = 0
+        for end in range(1, size + 1):
+            best.score = -INFINITY
+            best.width = best.token = 0
+            node = 0
+            for start in range(end - 1, -1, -1):
+                node = step(trie, node, text[start])
+                if node < 0:
+                    break
+                token = token_at(trie, node)
+                if token < 0:
+                    continue
+                score = scores[token] + arrivals[start].score
+                if score >= best.score:
+                    best.score = score
+                    best.width = <int32_t>(end - start)
+                    best.token = token
+            arrivals[end] = best
+        end = size
+        while end:
+            ids[written] = arrivals[end].token
+            written += 1
+            end -= arrivals[end].width
+        for start in range(written // 2):
+            swap = ids[start]
+            ids[start] = ids[written - 1 - start]
+            ids[written - 1 - start] = swap
+        return written

@@ -1,0 +1,221 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Segmentation by merging, exactly as byte-pair encoding is defined, in O(n log n) for a pre-token of any length.
+
+Two bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces
+that have nothing to do with each other. Short pieces are merged by scanning for the lowest rank; long ones with a heap
+of (rank, position), in which entries that a neighbour's merge has overtaken are recognised when they come up.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memmove
+
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+
+import numpy as np
+
+
+cdef enum:
+    NO_RANK = 0x7FFFFFFF
+    SHORT = 64                  # longest piece merged by scanning
+
+
+cdef inline uint64_t place_of(int32_t left, int32_t right, int32_t shift) noexcept nogil:
+    """Fibonacci hashing of a pair."""
+    return (((<uint64_t>left << 32) | <uint64_t>right) * <uint64_t>0x9E3779B97F4A7C15) >> shift
+
+
+cdef inline int32_t rank_of(const MergeTable* table, int32_t left, int32_t right) noexcept nogil:
+    """Rank of the merge of two neighbours, NO_RANK where there is none."""
+    cdef uint64_t mask = ((<uint64_t>1) << (64 - table.shift)) - 1
+    cdef uint64_t place = place_of(left, right, table.shift)
+    cdef const Pair* pair
+    while True:
+        pair = &table.pairs[place]
+        if pair.left == left and pair.right == right:
+            return pair.rank
+        if pair.left < 0:
+            return NO_RANK
+        place = (place + 1) & mask
+
+
+cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) noexcept nogil:
+    """Merge up to SHORT ids in place; returns how many are left."""
+    cdef int32_t ranks[SHORT]       # of the pair that starts at each place; the last place starts none
+    cdef int32_t i, best, lowest
+    for i in range(size - 1):
+        ranks[i] = rank_of(table, ids[i], ids[i + 1])
+    while True:
+        lowest = NO_RANK
+        best = 0
+        for i in range(size - 1):
+            if ranks[i] < lowest:
+                lowest = ranks[i]
+                best = i
+        if lowest == NO_RANK:
+            return size
+        ids[best] = table.results[lowest]
+        size -= 1
+        memmove(&ids[best + 1], &ids[best + 2], (size - best - 1) * sizeof(int32_t))
+        if best + 1 < size:
+            memmove(&ranks[best + 1], &ranks[best + 2], (size - best - 2) * sizeof(int32_t))
+            ranks[best] = rank_of(table, ids[best], ids[best + 1])
+        if best:
+            ranks[best - 1] = rank_of(table, ids[best - 1], ids[best])
+
+
+cdef inline void sift_down(uint64_t* heap, int64_t size, int64_t hole, uint64_t entry) noexcept nogil:
+    """Put ``entry`` where it belongs at or below ``hole``."""
+    cdef int64_t child
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if entry <= heap[child]:
+            break
+        heap[hole] = heap[child]
+        hole = child
+    heap[hole] = entry
+
+
+cdef inline void sift_up(uint64_t* heap, int64_t hole, uint64_t entry) noexcept nogil:
+    """Put ``entry`` where it belongs at or above ``hole``."""
+    cdef int64_t above
+    while hole:
+        above = (hole - 1) // 2
+        if heap[above] <= entry:
+            break
+        heap[hole] = heap[above]
+        hole = above
+    heap[hole] = entry
+
+
+cdef int64_t merge_long(const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    """Merge any number of ids in place; returns how many are left, -1 without memory.
+
+    A position keeps the rank of the pair that starts there, which tells live heap entries from stale ones: tokens only
+    grow, so a position never has the same rank twice for two different pairs.
+    """
+    # Each merge takes one entry out and puts at most two in, so the heap never exceeds 2 (size - 1) entries.
+    cdef uint64_t* heap = <uint64_t*>reserve(scratch, size * (2 * sizeof(uint64_t) + 3 * sizeof(int32_t)))
+    if heap == NULL:
+        return -1
+    cdef int32_t* before = <int32_t*>(heap + 2 * size)
+    cdef int32_t* after = before + size
+    cdef int32_t* ranks = after + size
+    cdef int32_t i, rank, left, right
+    cdef int64_t entries = 0, k
+    cdef uint64_t top
+    for i in range(size):
+        before[i] = i - 1
+        after[i] = i + 1
+        ranks[i] = rank_of(table, ids[i], ids[i + 1]) if i + 1 < size else NO_RANK
+        if ranks[i] != NO_RANK:
+            heap[entries] = (<uint64_t>ranks[i] << 32) | <uint64_t>i
+            entries += 1
+    for k in range(entries // 2 - 1, -1, -1):
+        sift_down(heap, entries, k, heap[k])
+    while entries:
+        top = heap[0]
+        entries -= 1
+        if entries:
+            sift_down(heap, entries, 0, heap[entries])
+        i = <int32_t><uint32_t>top
+        rank = <int32_t>(top >> 32)
+        if ranks[i] != rank:
+            continue
+        right = after[i]
+        ids[i] = table.results[rank]
+        ranks[right] = NO_RANK
+        ids[right] = -1
+        after[i] = after[right]
+        right = after[i]
+        ranks[i] = NO_RANK
+        if right < size:
+            before[right] = i
+            ranks[i] = rank_of(table, ids[i], ids[right])
+            if ranks[i] != NO_RANK:
+                sift_up(heap, entries, (<uint64_t>ranks[i] << 32) | <uint64_t>i)
+                entries += 1
+        left = before[i]
+        if left >= 0:
+            ranks[left] = rank_of(table, ids[left], ids[i])
+            if ranks[left] != NO_RANK:
+                sift_up(heap, entries, (<uint64_t>ranks[left] << 32) | <uint64_t>left)
+                entries += 1
+    k = 0
+    for i in range(size):
+        if ids[i] >= 0:
+            ids[k] = ids[i]
+            k += 1
+    return k
+
+
+cdef class MergeSegmenter(PretokenSegmenter):
+    """Repeatedly joins the adjacent pair of the lowest rank, the leftmost of several, until no pair has one.
+
+    Args:
+        merges: int32 [m, 3], (left id, right id, resulting id); the row is the rank. Of equal pairs the first counts.
+        byte_ids: int32 [256], the id of each byte.
+        joined: uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b, else 0; may be 1
+            too often, never too seldom.
+
+    Raises:
+        ValueError: an argument has another shape.
+    """
+
+    def __init__(self, merges, byte_ids, joined):
+        cdef int32_t[:, ::1] rows = np.array(merges, dtype=np.int32, order="C").reshape(-1, 3)
+        cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
+        cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)
+        cdef int32_t places = 2, rank
+        cdef uint64_t place, mask
+        cdef Pair* pairs
+        cdef uint8_t[::1] memory
+        cdef int32_t[::1] results
+        if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
+            raise ValueError("byte_ids must have 256 entries and joined 65536")
+        while (1 << places) < 2 * rows.shape[0]:
+            places += 1
+        memory = np.full((1 << places) * sizeof(Pair), 255, dtype=np.uint8)
+        results = np.append(np.asarray(rows)[:, 2], 0).astype(np.int32)
+        pairs = <Pair*>&memory[0]
+        mask = (<uint64_t>1 << places) - 1
+        for rank in range(rows.shape[0]):
+            place = place_of(rows[rank, 0], rows[rank, 1], 64 - places)
+            while pairs[place].left >= 0:
+                if pairs[place].left == rows[rank, 0] and pairs[place].right == rows[rank, 1]:
+                    break
+                place = (place + 1) & mask
+            else:
+                pairs[place].left = rows[rank, 0]
+                pairs[place].right = rows[rank, 1]
+                pairs[place].rank = rank
+        self.arrays = (memory, results, bytes_view, joined_view)
+        self.table.pairs = pairs
+        self.table.shift = 64 - places
+        self.table.results = &results[0]
+        self.table.byte_ids = &bytes_view[0]
+        self.table.joined = &joined_view[0]
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        cdef const MergeTable* table = &self.table
+        cdef int64_t start = 0, end, written = 0, left
+        while start < size:
+            # Ids are merged where they are written: what is left of a piece never outruns what is read of the text.
+            ids[written] = table.byte_ids[text[start]]
+            end = start + 1
+            while end < size and table.joined[(<int32_t>text[end - 1] << 8) | text[end]]:
+                ids[written + end - start] = table.byte_ids[text[end]]
+                end += 1
+            if end - start <= SHORT:
+                left = merge_short(table, <int32_t>(end - start), &ids[written])
+            else:
+                left = merge_long(table, <int32_t>(end - start), &ids[written], scratch)
+                if left < 0:
+                    return -1
+            written += left
+            start = end
+        return written

@@ -1,0 +1,239 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""PathPiece vocabulary construction: what omitting each token would cost, and which tokens go.
+
+"Tokenization Is More Than Compression", section 3.2 and appendix A.2. Places lie between bytes, 0 to n. ``reach[i]``
+is the least number of tokens for the first i bytes, ``rest[i]`` for the others; the widths of the tokens that start at
+a place are the bits of a word, so that a pre-token's whole lattice takes four bytes a place.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+MAX_WIDTH = 32
+
+
+cdef extern from *:
+    """
+    static inline int lowest_bit(uint32_t bits) { return __builtin_ctz(bits); }
+    """
+    int lowest_bit(uint32_t bits) noexcept nogil
+
+
+cdef struct Stream:
+    uint64_t state
+
+
+cdef inline uint64_t draw(Stream* stream) noexcept nogil:
+    """Next number of splitmix64."""
+    cdef uint64_t mixed
+    stream.state += <uint64_t>0x9E3779B97F4A7C15
+    mixed = stream.state
+    mixed = (mixed ^ (mixed >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    mixed = (mixed ^ (mixed >> 27)) * <uint64_t>0x94D049BB133111EB
+    return mixed ^ (mixed >> 31)
+
+
+cdef inline uint64_t fnv(const uint8_t* text, int64_t n) noexcept nogil:
+    """64-bit FNV-1a hash."""
+    cdef uint64_t value = <uint64_t>0xCBF29CE484222325
+    cdef int64_t i
+    for i in range(n):
+        value = (value ^ text[i]) * <uint64_t>0x100000001B3
+    return value
+
+
+cdef void find_paths(
+    const TrieView* trie, const uint8_t* text, int64_t n, uint32_t* widths, int32_t* reach, int32_t* rest
+) noexcept nogil:
+    """Fill ``widths`` [n], ``reach`` [n + 1] and ``rest`` [n + 1]."""
+    cdef int64_t start, place
+    cdef int32_t node, least
+    cdef uint32_t bits
+    reach[0] = 0
+    for place in range(1, n + 1):
+        reach[place] = <int32_t>n
+    for start in range(n):
+        bits = 0
+        node = 0
+        for place in range(start, n):
+            node = step(trie, node, text[place])
+            if node < 0:
+                break
+            if token_at(trie, node) >= 0:
+                bits |= <uint32_t>1 << (place - start)
+                reach[place + 1] = min(reach[place + 1], reach[start] + 1)
+        widths[start] = bits
+    rest[n] = 0
+    for start in range(n - 1, -1, -1):
+        bits = widths[start]
+        least = <int32_t>n
+        while bits:
+            least = min(least, rest[start + lowest_bit(bits) + 1])
+            bits &= bits - 1
+        rest[start] = least + 1
+
+
+cdef inline int64_t last_width(
+    const uint32_t* widths, const int32_t* reach, int64_t end, int64_t widest, Stream* stream
+) noexcept nogil:
+    """Width of the token that ends a shortest path at ``end``: the widest, or a random one where a stream is given."""
+    cdef int64_t width
+    cdef int64_t choices[32]      # MAX_WIDTH
+    cdef uint64_t found = 0
+    for width in range(min(end, widest), 0, -1):
+        if (widths[end - width] >> (width - 1)) & 1 and reach[end - width] + 1 == reach[end]:
+            if stream == NULL:
+                return width
+            choices[found] = width
+            found += 1
+    return choices[0] if found == 1 else choices[draw(stream) % found]
+
+
+cdef inline int64_t increase_without(
+    const uint32_t* widths, const int32_t* reach, const int32_t* rest, int64_t start, int64_t end, int64_t widest,
+    int32_t total,
+) noexcept nogil:
+    """Tokens gained when [start, end) may not be a token: a boundary inside, or a token that strictly holds it."""
+    cdef int32_t least = 0x7FFFFFFF
+    cdef int64_t place
+    cdef uint32_t bits
+    for place in range(start + 1, end):
+        least = min(least, reach[place] + rest[place])
+    if least == total:
+        return 0
+    for place in range(max(<int64_t>0, end - widest), start + 1):
+        bits = widths[place] >> (end - place - 1)
+        if place == start:
+            bits &= ~<uint32_t>1
+        while bits:
+            least = min(least, reach[place] + 1 + rest[end + lowest_bit(bits)])
+            bits &= bits - 1
+    return least - total
+
+
+def omission_costs(
+    Trie trie not None,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    int64_t first,
+    int64_t last,
+    int64_t tokens,
+    key=None,
+):
+    """Segment pre-tokens ``first`` to ``last`` by shortest paths and sum what omitting each token would cost.
+
+    Args:
+        trie: the vocabulary; every single byte, no token over 32 bytes.
+        data: uint8 [bytes], the pre-tokens laid end to end.
+        offsets: int64 [n + 1], where each pre-token starts.
+        counts: int64 [n], occurrences of each pre-token.
+        first, last: which pre-tokens, ``first <= i < last``.
+        tokens: one more than the largest id in the trie.
+        key: None, and ties go to the wider token; or an integer below 2^64, and a tie is drawn uniformly among the
+            widths that end a shortest path there. The draws are a function of the key and the pre-token's bytes.
+
+    Returns:
+        int64 [tokens] increases in the number of tokens, int64 [tokens] occurrences, both weighted by ``counts`` and
+        for tokens of two bytes or more; the number of tokens of the segmentation, single bytes included.
+
+    Raises:
+        ValueError: the trie holds a token over 32 bytes.
+    """
+    if trie.view.max_length > MAX_WIDTH:
+        raise ValueError(f"a token of {trie.view.max_length} bytes is longer than {MAX_WIDTH}")
+    increases = np.zeros(tokens, np.int64)
+    occurrences = np.zeros(tokens, np.int64)
+    cdef int64_t[::1] increase_of = increases
+    cdef int64_t[::1] occurrences_of = occurrences
+    cdef vector[uint32_t] widths
+    cdef vector[int32_t] reach
+    cdef vector[int32_t] rest
+    cdef const TrieView* view = &trie.view
+    cdef int64_t widest = view.max_length, item, n, start, end, place, total = 0
+    cdef int32_t node, token
+    cdef const uint8_t* text
+    cdef bint random = key is not None
+    cdef uint64_t salt = key if random else 0
+    cdef Stream stream
+    with nogil:
+        for item in range(first, last):
+            n = offsets[item + 1] - offsets[item]
+            if n == 0:
+                continue
+            text = &data[offsets[item]]
+            if <int64_t>widths.size() < n:
+                widths.resize(n)
+                reach.resize(n + 1)
+                rest.resize(n + 1)
+            find_paths(view, text, n, widths.data(), reach.data(), rest.data())
+            total += reach[n] * counts[item]
+            if random:
+                stream.state = fnv(text, n) ^ salt
+            end = n
+            while end > 0:
+                start = end - last_width(widths.data(), reach.data(), end, widest, &stream if random else NULL)
+                if end - start > 1:
+                    node = 0
+                    for place in range(start, end):
+                        node = step(view, node, text[place])
+                    token = token_at(view, node)
+                    occurrences_of[token] += counts[item]
+                    increase_of[token] += counts[item] * increase_without(
+                        widths.data(), reach.data(), rest.data(), start, end, widest, reach[n]
+                    )
+                end = start
+    return increases, occurrences, total
+
+
+def choose_drops(
+    Trie trie not None,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int64_t[::1] order,
+    int64_t limit,
+):
+    """The first tokens in ``order`` that are no substring of one already chosen.
+
+    Args:
+        trie: the vocabulary.
+        data: uint8 [bytes], the tokens laid end to end.
+        offsets: int64 [tokens + 1], where each token starts.
+        order: int64 [m], ids, the first to go first.
+        limit: how many to choose at most.
+
+    Returns:
+        int64 [at most limit], the ids chosen, in order.
+    """
+    chosen = np.empty(max(min(limit, order.shape[0]), 0), np.int64)
+    kept_back = np.zeros(offsets.shape[0] - 1, np.uint8)
+    cdef int64_t[::1] chosen_view = chosen
+    cdef uint8_t[::1] held = kept_back
+    cdef const TrieView* view = &trie.view
+    cdef int64_t found = 0, rank, token, start, place
+    cdef int32_t node, inside
+    with nogil:
+        for rank in range(order.shape[0]):
+            if found >= limit:
+                break
+            token = order[rank]
+            if held[token]:
+                continue
+            chosen_view[found] = token
+            found += 1
+            for start in range(offsets[token], offsets[token + 1]):
+                node = 0
+                for place in range(start, offsets[token + 1]):
+                    node = step(view, node, data[place])
+                    if node < 0:
+                        break
+                    inside = token_at(view, node)
+                    if inside >= 0:
+                        held[inside] = 1
+    return chosen[:found]

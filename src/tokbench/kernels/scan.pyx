@@ -1,0 +1,331 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Scanners for the pre-tokenization schemes: the regular expressions of ``tokbench.pretokenization.built_in`` by hand.
+
+They work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that is
+no part of valid UTF-8 is a character by itself, neither letter, number nor blank. There are two ways through a text.
+One finds the end of a single pre-token character by character, through a table of classes by code point. The other
+classifies 64 bytes of ASCII at once into bit masks, from which all boundaries follow by a few shifts; it hands over to
+the first near the end of the text, at other characters and at contractions.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from tokbench.kernels import unicode_classes
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    #elif !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    #error "tokbench.kernels.scan reads text in words and needs a little-endian machine"
+    #endif
+
+    /* Which of 64 bytes lie in first..last (ASCII) once the bits of fold are set: bit i for byte i. */
+    static inline uint64_t in_range(const uint8_t *text, uint8_t fold, uint8_t first, uint8_t last) {
+        uint64_t found = 0;
+    #ifdef __SSE2__
+        const __m128i folds = _mm_set1_epi8((char)fold), firsts = _mm_set1_epi8((char)first);
+        const __m128i widths = _mm_set1_epi8((char)(last - first));
+        for (int i = 0; i < 64; i += 16) {
+            __m128i bytes = _mm_or_si128(_mm_loadu_si128((const __m128i *)(text + i)), folds);
+            bytes = _mm_sub_epi8(bytes, firsts);
+            bytes = _mm_cmpeq_epi8(_mm_min_epu8(bytes, widths), bytes);
+            found |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
+        }
+    #else
+        /* Seven bits plus at most 0x80 stay within a byte, so no sum carries into the next: the top bit of
+           low + 0x80 - first says whether low >= first. The product gathers the eight top bits. */
+        const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
+        for (int i = 0; i < 64; i += 8) {
+            uint64_t word, low, inside;
+            memcpy(&word, text + i, 8);
+            word |= ones * fold;
+            low = word & ~tops;
+            inside = tops & ~word & (low + ones * (0x80 - first)) & ~(low + ones * (0x7F - last));
+            found |= ((inside >> 7) * 0x0102040810204080u >> 56) << i;
+        }
+    #endif
+        return found;
+    }
+    """
+    uint64_t in_range(const uint8_t* text, uint8_t fold, uint8_t first, uint8_t last) noexcept nogil
+    int __builtin_ctzll(uint64_t word) noexcept nogil
+
+
+# Every code point belongs to exactly one class. Numbers are DIGITS (\d) and NUMERALS (the rest of \p{N}).
+cdef enum:
+    LETTERS = 1
+    DIGITS = 2
+    NUMERALS = 4
+    BLANKS = 8
+    OTHERS = 16
+    NUMBERS = DIGITS | NUMERALS
+    NON_BLANKS = LETTERS | DIGITS | NUMERALS | OTHERS
+
+cdef uint8_t CLASSES[0x110000]
+
+
+cdef void fill_classes(uint8_t kind, str ranges):
+    cdef int64_t first, last
+    for word in ranges.split():
+        start, _, end = word.partition("-")
+        first = int(start, 16)
+        last = int(end or start, 16)
+        memset(CLASSES + first, kind, last - first + 1)
+
+
+memset(CLASSES, OTHERS, sizeof(CLASSES))
+fill_classes(LETTERS, unicode_classes.LETTERS)
+fill_classes(DIGITS, unicode_classes.DIGITS)
+fill_classes(NUMERALS, unicode_classes.NUMERALS)
+fill_classes(BLANKS, unicode_classes.BLANKS)
+
+
+cdef inline bint trails(uint8_t byte) noexcept nogil:
+    return byte & 0xC0 == 0x80
+
+
+cdef inline int beyond_ascii(const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
+    """Class and bytes of the character at ``p``, whose first byte is not ASCII (Unicode standard, table 3-7)."""
+    cdef uint32_t lead = p[0], code
+    size[0] = 1
+    if lead < 0xC2 or end - p < 2 or not trails(p[1]):
+        return OTHERS
+    if lead < 0xE0:
+        size[0] = 2
+        return CLASSES[(lead & 0x1F) << 6 | (p[1] & 0x3F)]
+    if end - p < 3 or not trails(p[2]):
+        return OTHERS
+    if lead < 0xF0:
+        code = (lead & 0x0F) << 12 | <uint32_t>(p[1] & 0x3F) << 6 | (p[2] & 0x3F)
+        if code < 0x800 or code >> 11 == 0xD800 >> 11:
+            return OTHERS
+        size[0] = 3
+        return CLASSES[code]
+    if lead > 0xF4 or end - p < 4 or not trails(p[3]):
+        return OTHERS
+    code = (lead & 0x07) << 18 | <uint32_t>(p[1] & 0x3F) << 12 | <uint32_t>(p[2] & 0x3F) << 6 | (p[3] & 0x3F)
+    if code < 0x10000 or code > 0x10FFFF:
+        return OTHERS
+    size[0] = 4
+    return CLASSES[code]
+
+
+cdef inline int class_at(const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
+    if p[0] < 0x80:
+        size[0] = 1
+        return CLASSES[p[0]]
+    return beyond_ascii(p, end, size)
+
+
+cdef inline const uint8_t* run_end(const uint8_t* p, const uint8_t* end, int classes) noexcept nogil:
+    """Where the run of characters of the given classes ends that starts at ``p``, possibly empty."""
+    cdef int size
+    while p < end and class_at(p, end, &size) & classes:
+        p += size
+    return p
+
+
+cdef inline const uint8_t* blanks_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    r"""``\s+(?!\S)|\s+``: a run of blanks leaves its last one behind, unless it is the only one or the text ends."""
+    cdef const uint8_t* before = p
+    cdef const uint8_t* last = p
+    cdef int size
+    while p < end and class_at(p, end, &size) == BLANKS:
+        last = p
+        p += size
+    return last if p < end and last > before else p
+
+
+cdef inline const uint8_t* space_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """`` |[^ ]+``"""
+    if p[0] == c" ":
+        return p + 1
+    while p < end and p[0] != c" ":
+        p += 1
+    return p
+
+
+cdef inline const uint8_t* digit_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    r"""``\d|[^\d]+``"""
+    cdef int size
+    if class_at(p, end, &size) == DIGITS:
+        return p + size
+    return run_end(p, end, NON_BLANKS & ~DIGITS | BLANKS)
+
+
+cdef inline const uint8_t* space_digit_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    r"""`` |\d|[^ \d]+``"""
+    cdef int size, kind
+    if p[0] == c" ":
+        return p + 1
+    kind = class_at(p, end, &size)
+    if kind == DIGITS:
+        return p + size
+    while kind != DIGITS and p[0] != c" ":
+        p += size
+        if p == end:
+            break
+        kind = class_at(p, end, &size)
+    return p
+
+
+cdef inline const uint8_t* first_space_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    r"""`` ?\S+|\s+(?!\S)|\s+``"""
+    cdef const uint8_t* q = p + 1 if p[0] == c" " and end - p > 1 else p
+    cdef int size
+    if class_at(q, end, &size) == BLANKS:
+        return blanks_end(p, end)
+    return run_end(q, end, NON_BLANKS)
+
+
+cdef inline const uint8_t* first_space_digit_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    r"""``\d| ?[^\s\d]+|\s+(?!\S)|\s+``"""
+    cdef const uint8_t* q = p + 1 if p[0] == c" " and end - p > 1 else p
+    cdef int size, kind = class_at(q, end, &size)
+    if kind == BLANKS:
+        return blanks_end(p, end)
+    if kind == DIGITS:
+        return q if q > p else p + size
+    return run_end(q, end, NON_BLANKS & ~DIGITS)
+
+
+cdef inline const uint8_t* contraction_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """``'s|'t|'re|'ve|'m|'ll|'d``; ``p`` itself where there is none."""
+    if end - p > 1:
+        if p[1] == c"s" or p[1] == c"t" or p[1] == c"m" or p[1] == c"d":
+            return p + 2
+        if end - p > 2 and (
+            (p[2] == c"e" and (p[1] == c"r" or p[1] == c"v")) or (p[1] == c"l" and p[2] == c"l")
+        ):
+            return p + 3
+    return p
+
+
+cdef inline const uint8_t* gpt2_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    r"""``'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+``"""
+    cdef const uint8_t* q = p + 1 if p[0] == c" " and end - p > 1 else p
+    cdef int size, kind = class_at(q, end, &size)
+    if kind == LETTERS:
+        return run_end(q, end, LETTERS)
+    if kind == BLANKS:
+        return blanks_end(p, end)
+    if kind == OTHERS:
+        if p[0] == c"'":
+            q = contraction_end(p, end)
+            if q > p:
+                return q
+        return run_end(q, end, OTHERS)
+    return run_end(q, end, NUMBERS)
+
+
+cdef inline const uint8_t* pretoken_end(Scheme scheme, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    if scheme == GPT2:
+        return gpt2_end(p, end)
+    if scheme == FIRST_SPACE:
+        return first_space_end(p, end)
+    if scheme == FIRST_SPACE_DIGIT:
+        return first_space_digit_end(p, end)
+    if scheme == SPACE:
+        return space_end(p, end)
+    if scheme == DIGIT:
+        return digit_end(p, end)
+    if scheme == SPACE_DIGIT:
+        return space_digit_end(p, end)
+    return end
+
+
+cdef int64_t next_boundary(Scheme scheme, const uint8_t* text, int64_t start, int64_t end) noexcept nogil:
+    return pretoken_end(scheme, text + start, text + end) - text
+
+
+cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text) noexcept nogil:
+    """Which of 64 bytes start a pre-token, given that the first one does.
+
+    True of a byte when it and its two neighbours are ASCII and no contraction comes before it.
+    """
+    cdef uint64_t spaces = in_range(text, 0, c" ", c" "), digits, blanks, letters, others, starts, words, joined
+    if scheme == SPACE:
+        return spaces | spaces << 1
+    digits = in_range(text, 0, c"0", c"9")
+    if scheme == DIGIT:
+        return digits | digits << 1
+    if scheme == SPACE_DIGIT:
+        return spaces | digits | (spaces | digits) << 1
+    blanks = spaces | in_range(text, 0, c"\t", c"\r")
+    starts = blanks & ~(blanks << 1 & blanks >> 1)
+    joined = spaces << 1
+    if scheme == FIRST_SPACE:
+        return starts | (~blanks & ~(~blanks << 1 | joined))
+    if scheme == FIRST_SPACE_DIGIT:
+        words = ~(blanks | digits)
+        return starts | digits | (words & ~(words << 1 | joined))
+    letters = in_range(text, 0x20, c"a", c"z")
+    others = ~(blanks | digits | letters)
+    words = (letters & ~(letters << 1)) | (digits & ~(digits << 1)) | (others & ~(others << 1))
+    return starts | (words & ~joined)
+
+
+cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text) noexcept nogil:
+    """Which of 64 bytes, the first of them a boundary, are known to be further boundaries."""
+    cdef uint64_t starts = starts_in(scheme, text) & ~<uint64_t>1, strange, quotes
+    strange = ~in_range(text, 0, 0, 0x7F) | <uint64_t>1 << 63
+    starts &= (strange & -strange) - 1 >> 1
+    if scheme == GPT2:
+        quotes = starts & in_range(text, 0, c"'", c"'")
+        starts &= quotes ^ (quotes - 1)
+    return starts
+
+
+cdef int64_t next_boundaries(
+    Scheme scheme, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
+) noexcept nogil:
+    cdef uint64_t ends
+    cdef int64_t found = 0
+    while start < end and found < room:
+        if end - start >= 64 and text[start] | text[start + 1] < 0x80 and scheme != NONE:
+            if found and room - found < 64:
+                return found
+            ends = ends_in(scheme, text + start) if room >= 64 else 0
+            if ends and not (scheme == GPT2 and text[start] == c"'"):
+                while ends:
+                    bounds[found] = start + __builtin_ctzll(ends)
+                    found += 1
+                    ends &= ends - 1
+                start = bounds[found - 1]
+                continue
+        start = pretoken_end(scheme, text + start, text + end) - text
+        bounds[found] = start
+        found += 1
+    return found
+
+
+def boundaries(Scheme scheme, bytes text):
+    """Where the pre-tokens of a text start and end.
+
+    Args:
+        scheme: a member of :class:`Scheme`.
+        text: any bytes, valid UTF-8 or not.
+
+    Returns:
+        int64 [n + 1]: 0, the end of each of the n pre-tokens, the last of them ``len(text)``; ``[0]`` for no text.
+    """
+    cdef const uint8_t* data = text
+    cdef int64_t size = len(text), found = 1, room = size // 4 + 64
+    bounds = np.empty(room, np.int64)
+    cdef int64_t[::1] view = bounds
+    view[0] = 0
+    while view[found - 1] < size:
+        if room - found < 64:
+            room *= 2
+            bounds = np.concatenate([bounds, np.empty(room - found, np.int64)])
+            view = bounds
+        with nogil:
+            found += next_boundaries(scheme, data, view[found - 1], size, &view[found], room - found)
+    return bounds[:found].copy()

@@ -1,0 +1,98 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""What every segmentation kernel shares: the loop over pre-tokens, and memory that one call reuses.
+
+A method is a subclass that sets up immutable tables and implements ``cut``. The same ``cut`` serves callers in C that
+bring their own loop, such as an encoder that scans, remembers and segments in one pass::
+
+    from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, release
+
+    cdef Scratch scratch                        # one per thread
+    scratch.memory, scratch.bytes = NULL, 0
+    n = segmenter.cut(text, size, ids, &scratch)
+    release(&scratch)
+"""
+
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+import numpy as np
+
+
+cdef enum:
+    LONGEST = 0x7FFFFFF0        # bytes of the longest pre-token: positions are int32
+
+
+cdef void* reserve(Scratch* scratch, size_t bytes) noexcept nogil:
+    """At least ``bytes`` of memory, its content undefined; NULL where there is none. Never shrinks."""
+    if scratch.bytes < bytes:
+        release(scratch)
+        bytes += bytes // 2
+        scratch.memory = PyMem_RawMalloc(bytes)
+        if scratch.memory != NULL:
+            scratch.bytes = bytes
+    return scratch.memory
+
+
+cdef void release(Scratch* scratch) noexcept nogil:
+    """Give the memory back; the scratch may be used again."""
+    PyMem_RawFree(scratch.memory)
+    scratch.memory = NULL
+    scratch.bytes = 0
+
+
+cdef class PretokenSegmenter:
+    """Cuts pre-tokens into tokens. Immutable, hence safe to use from any number of threads at once."""
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        """Write the ids of one pre-token of ``size`` bytes, 1 to 2^31 - 16, and return how many they are.
+
+        ``ids`` has room for ``size`` of them. Returns -1 where memory ran out.
+        """
+        return -1
+
+    def segment(self, const uint8_t[::1] data, const int64_t[::1] offsets):
+        """Segment n pre-tokens, without the interpreter's lock.
+
+        Args:
+            data: uint8 [bytes], the pre-tokens laid end to end; they may be empty.
+            offsets: int64 [n + 1], where each starts; the last entry is where the last one ends.
+
+        Returns:
+            ids: int32 [tokens], the segmentations laid end to end.
+            bounds: int64 [n + 1], where each pre-token's ids start; ``bounds[0]`` is 0.
+
+        Raises:
+            ValueError: ``offsets`` is empty, does not ascend inside ``data``, or spans a pre-token of 2 GiB or more.
+            MemoryError: the working memory of the longest pre-token cannot be had.
+        """
+        cdef Py_ssize_t pretokens = offsets.shape[0] - 1, i
+        cdef int64_t size, written = 0, more = 0
+        cdef int32_t[::1] ids
+        cdef int64_t[::1] bounds
+        cdef Scratch scratch
+        if pretokens < 0:
+            raise ValueError("offsets must have one entry more than there are pre-tokens")
+        spans = np.diff(offsets)
+        if offsets[0] < 0 or offsets[pretokens] > data.shape[0] or (pretokens and spans.min() < 0):
+            raise ValueError("offsets must ascend inside data")
+        if pretokens and spans.max() > LONGEST:
+            raise ValueError(f"a pre-token has {spans.max()} bytes, more than {LONGEST}")
+        all_ids = np.empty(max(offsets[pretokens] - offsets[0], 1), np.int32)
+        all_bounds = np.zeros(pretokens + 1, np.int64)
+        ids, bounds = all_ids, all_bounds
+        scratch.memory = NULL
+        scratch.bytes = 0
+        with nogil:
+            for i in range(pretokens):
+                size = offsets[i + 1] - offsets[i]
+                if size:
+                    more = self.cut(&data[offsets[i]], size, &ids[written], &scratch)
+                    if more < 0:
+                        break
+                    written += more
+                bounds[i + 1] = written
+            release(&scratch)
+        if more < 0:
+            raise MemoryError("no memory for the segmentation of a pre-token")
+        return all_ids[:written].copy(), all_bounds

@@ -1,0 +1,30 @@
+from libc.stdint cimport int32_t, uint8_t
+
+
+cdef struct TrieUnit:
+    int32_t base    # slot of the child by byte 0, were there one
+    int32_t check   # the parent's slot; negative where the slot is free
+    int32_t token   # id of the token that ends here, or -1
+
+
+cdef struct TrieView:
+    const TrieUnit* units
+    int32_t slots           # length of ``units``
+    int32_t max_length      # bytes of the longest token
+
+
+cdef inline int32_t step(const TrieView* trie, int32_t node, uint8_t byte) noexcept nogil:
+    """The child of ``node`` by ``byte``, or -1. The root is node 0; nodes are below ``trie.slots``."""
+    cdef int32_t child = trie.units[node].base + byte
+    return child if trie.units[child].check == node else -1
+
+
+cdef inline int32_t token_at(const TrieView* trie, int32_t node) noexcept nogil:
+    """Id of the token spelt from the root to ``node``, or -1."""
+    return trie.units[node].token
+
+
+cdef class Trie:
+    cdef TrieView view
+    cdef TrieUnit* units
+    cdef readonly Py_ssize_t nodes

@@ -1,0 +1,59 @@
+"""The built-in schemes: those of "Tokenization Is More Than Compression" (section 3.1) and of GPT-2.
+
+A blank is a character with the property White_Space, a letter one of category L, a number of N, a digit of Nd. In the
+look-ahead ``\\s+(?!\\S)`` a run of blanks leaves its last one to what follows, which takes it along if it is a space.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.kernels.scan import Scheme, boundaries
+from tokbench.pretokenization import pretokenization
+
+KERNEL_SCHEMES: dict[str, Scheme] = {scheme.name.lower(): scheme for scheme in Scheme}
+"""The schemes that kernels know by code and scan without a call into Python."""
+
+
+@pretokenization("none", pattern=None)
+def none(text: bytes) -> NDArray[np.int64]:
+    """No pre-tokenization: the whole document is one pre-token."""
+    return boundaries(Scheme.NONE, text)
+
+
+@pretokenization("space", pattern=r" |[^ ]+")
+def space(text: bytes) -> NDArray[np.int64]:
+    """Every space is a pre-token by itself; what lies between spaces is one, line breaks and tabs included."""
+    return boundaries(Scheme.SPACE, text)
+
+
+@pretokenization("digit", pattern=r"\d|[^\d]+")
+def digit(text: bytes) -> NDArray[np.int64]:
+    """Every digit is a pre-token by itself; what lies between digits is one, spaces included."""
+    return boundaries(Scheme.DIGIT, text)
+
+
+@pretokenization("space_digit", pattern=r" |\d|[^ \d]+")
+def space_digit(text: bytes) -> NDArray[np.int64]:
+    """Every space and every digit is a pre-token by itself."""
+    return boundaries(Scheme.SPACE_DIGIT, text)
+
+
+@pretokenization("first_space", pattern=r" ?\S+|\s+(?!\S)|\s+")
+def first_space(text: bytes) -> NDArray[np.int64]:
+    """Whatever stands between blanks is one pre-token, with the space before it."""
+    return boundaries(Scheme.FIRST_SPACE, text)
+
+
+@pretokenization("first_space_digit", pattern=r"\d| ?[^\s\d]+|\s+(?!\S)|\s+")
+def first_space_digit(text: bytes) -> NDArray[np.int64]:
+    """As first_space, and every digit is a pre-token by itself; a space before a digit stands alone."""
+    return boundaries(Scheme.FIRST_SPACE_DIGIT, text)
+
+
+@pretokenization("gpt2", pattern=r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
+def gpt2(text: bytes) -> NDArray[np.int64]:
+    """GPT-2: runs of letters, of numbers and of other characters, each with the space before it; contractions.
+
+    The pattern is that of OpenAI's encoder for GPT-2, without a prefix space.
+    """
+    return boundaries(Scheme.GPT2, text)

@@ -1,0 +1,62 @@
+"""A trained model as others load it: transformers' own MPT, the tokenizer's files beside it."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from transformers.models.mpt.modeling_mpt import MptForCausalLM
+
+from tokbench.manifest import write_manifest
+from tokbench.registry import TokbenchError
+from tokbench.whole import whole_folder
+
+
+def publish(
+    exported: Path,
+    tokenizer_folder: Path,
+    curve: Path,
+    output: Path,
+    *,
+    end_of_text: int,
+    settings: dict[str, Any],
+    started: float,
+) -> None:
+    """Write the model folder, whole or not at all.
+
+    The export of llm-foundry, which carries its own code, is read with transformers' MPT and written again, so that
+    what stands in ``output`` has been seen to load without remote code and with every weight in its place. The
+    tokenizer's own manifest, if it has one, becomes the key ``tokenizer`` of the settings in the model's.
+
+    Args:
+        exported: llm-foundry's export.
+        tokenizer_folder: files to stand beside the model.
+        curve: the training curve.
+        output: gets config.json, model.safetensors, curve.csv, manifest.json and the tokenizer's files.
+        end_of_text: id of ``<|endoftext|>``; the next one is ``<|padding|>``.
+        settings: what made the model, for its manifest.
+        started: ``time.monotonic()`` when training began, or would have without interruptions.
+
+    Raises:
+        TokbenchError: weights are missing or left over, or a tokenizer's file bears the name of one of the model's.
+    """
+    model, report = MptForCausalLM.from_pretrained(exported, local_files_only=True, output_loading_info=True)
+    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
+    if wrong:
+        raise TokbenchError(f"{exported}: {wrong[0]} has no place in transformers' MPT; change the model's options")
+    for config in (model.config, model.generation_config):
+        config.bos_token_id = config.eos_token_id = end_of_text
+        config.pad_token_id = end_of_text + 1
+    del model.config.auto_map
+    with whole_folder(output) as partial:
+        model.save_pretrained(partial, safe_serialization=True)
+        shutil.copyfile(curve, partial / "curve.csv")
+        described = dict(settings, parameters=model.num_parameters())
+        for file in sorted(tokenizer_folder.iterdir()):
+            if file.name == "manifest.json":
+                described["tokenizer"] = json.loads(file.read_text(encoding="utf-8"))
+            elif (partial / file.name).exists():
+                raise TokbenchError(f"{file}: the model has a file of that name too; rename the tokenizer's")
+            elif file.is_file():
+                shutil.copyfile(file, partial / file.name)
+        write_manifest(partial / "manifest.json", described, started)

@@ -1,0 +1,121 @@
+"""The adapter to llm-foundry: our options as its configuration, and one call that trains."""
+
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+from composer.utils import dist, get_device
+from llmfoundry import registry
+from llmfoundry.command_utils import train
+from omegaconf import OmegaConf
+
+from tokbench.pretraining.curve import Curve
+from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.pack import Packing
+from tokbench.pretraining.sequences import packed_loader
+
+registry.dataloaders.register("tokbench_packed", func=packed_loader)
+registry.callbacks.register("tokbench_curve", func=Curve)
+
+
+def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
+    """llm-foundry's description of an MPT with an embedding matrix of so many rows."""
+    return {
+        "name": "mpt_causal_lm",
+        "d_model": options.d_model,
+        "n_heads": options.n_heads,
+        "n_layers": options.n_layers,
+        "expansion_ratio": options.expansion_ratio,
+        "max_seq_len": options.max_seq_len,
+        "vocab_size": rows,
+        "no_bias": True,
+        "attn_config": {"alibi": options.alibi, "attn_impl": options.attn_impl, "clip_qkv": options.clip_qkv},
+        "loss_fn": options.loss_fn,
+        "use_train_metrics": False,
+    }
+
+
+def train_config(
+    options: ModelOptions, packed: Path, packing: Packing, batches: int, checkpoints: Path
+) -> dict[str, Any]:
+    """llm-foundry's configuration of a whole training.
+
+    Where the last checkpoint is already that of the last batch, only the export is asked for.
+    """
+    return {
+        "run_name": "pretrain",
+        "seed": options.seed,
+        "precision": {"fp32": "fp32", "bf16": "amp_bf16"}[options.precision],
+        "max_seq_len": options.max_seq_len,
+        "model": model_config(options, options.vocabulary_rows(packing.vocabulary)),
+        "tokenizer": {},
+        "train_loader": {
+            "name": "tokbench_packed",
+            "folder": str(packed),
+            "batches": batches,
+            "batch": options.batch,
+            "seed": options.seed,
+        },
+        "optimizer": {
+            "name": "decoupled_adamw",
+            "lr": options.learning_rate,
+            "betas": list(options.betas),
+            "eps": options.eps,
+            "weight_decay": options.weight_decay,
+        },
+        "scheduler": {"name": "cosine_with_warmup", "t_warmup": f"{options.warmup}dur", "alpha_f": options.alpha_f},
+        "algorithms": {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}},
+        "max_duration": f"{batches}ba",
+        "global_train_batch_size": options.batch,
+        "device_train_microbatch_size": options.microbatch,
+        "device_eval_batch_size": 1,
+        "eval_interval": 0,
+        "callbacks": {
+            "tokbench_curve": {"path": str(checkpoints / "curve.csv"), "batches": batches},
+            "hf_checkpointer": {"save_folder": str(checkpoints), "save_interval": "1dur", "precision": "float32"},
+        },
+        "save_folder": str(states(checkpoints)),
+        "save_filename": "ba{batch}.pt",
+        "save_latest_filename": LATEST,
+        "save_interval": f"{options.checkpoint_every}ba",
+        "save_num_checkpoints_to_keep": 1,
+        "autoresume": True,
+        "only_hf_checkpoint": (states(checkpoints) / f"ba{batches}.pt").is_file(),
+        "progress_bar": False,
+        "log_to_console": False,
+        "log_config": False,
+        "python_log_level": None,
+    }
+
+
+LATEST = "latest.pt"
+
+
+def states(checkpoints: Path) -> Path:
+    """Where Composer keeps its checkpoints."""
+    return checkpoints / "states"
+
+
+def exported(checkpoints: Path, batches: int) -> Path:
+    """Where llm-foundry leaves the model after its last batch, in Hugging Face form."""
+    return checkpoints / "huggingface" / f"ba{batches}"
+
+
+def join() -> bool:
+    """Join the other processes of a launch, if any; returns whether this is the first of them."""
+    dist.initialize_dist(get_device(None))
+    return dist.get_global_rank() == 0
+
+
+def run(options: ModelOptions, packed: Path, packing: Packing, batches: int, checkpoints: Path) -> None:
+    """Train, or go on from the last checkpoint, without the libraries' own messages.
+
+    Every process waits for the first to have put the checkpoints in order.
+    """
+    for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    dist.barrier()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        train(OmegaConf.create(train_config(options, packed, packing, batches, checkpoints))).close()

@@ -1,0 +1,123 @@
+"""Options of a language model, and named recipes."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from tokbench.registry import Options, TokbenchError
+
+
+class ModelOptions(Options):
+    """An MPT model and how it is trained; the defaults are those of the PathPiece paper's 350M model.
+
+    Every model has ALiBi positions, tied embeddings, no biases and a feed-forward layer four times as wide as the
+    residual stream: what the MPT of ``transformers`` knows, so that a trained model loads without remote code.
+    """
+
+    d_model: int = Field(1024, ge=1)
+    """width of the residual stream"""
+    n_heads: int = Field(16, ge=1)
+    """attention heads, a divisor of d_model"""
+    n_layers: int = Field(24, ge=1)
+    """transformer layers"""
+    expansion_ratio: Literal[4] = 4
+    """inner width of the feed-forward layer over d_model; fixed by transformers' MPT"""
+    alibi: Literal[True] = True
+    """attention biased by distance in place of position embeddings; fixed by transformers' MPT"""
+    clip_qkv: float | None = Field(6.0, gt=0)
+    """queries, keys and values are clipped to this magnitude"""
+    max_seq_len: int = Field(2048, ge=2)
+    """tokens in a sequence"""
+    vocab_multiple: int = Field(64, ge=1)
+    """the embedding matrix is padded to a multiple of this many rows, for speed; rows past the tokenizer's two special
+    tokens are never used"""
+    learning_rate: float = Field(3e-4, gt=0)
+    """highest learning rate of decoupled AdamW"""
+    betas: tuple[float, float] = (0.9, 0.95)
+    """decay of AdamW's first and second moments"""
+    eps: float = Field(1e-8, gt=0)
+    """AdamW's epsilon"""
+    weight_decay: float = Field(1e-4, ge=0)
+    """decay of all weights, not scaled by the learning rate"""
+    warmup: float = Field(0.05, ge=0, lt=1)
+    """share of the batches in which the learning rate rises linearly; a cosine follows"""
+    alpha_f: float = Field(0.1, ge=0, le=1)
+    """last learning rate over the highest"""
+    clip: float = Field(1.0, gt=0)
+    """largest norm of the gradient"""
+    batch: int = Field(1024, ge=1)
+    """sequences in a batch, over all devices"""
+    microbatch: int | Literal["auto"] = 16
+    """sequences in one pass through the model on one device; auto finds what a GPU's memory holds"""
+    batches: int | None = Field(None, ge=1)
+    """length of training in batches: equal tokens for every tokenizer. Give this or epochs"""
+    epochs: float | None = Field(None, gt=0)
+    """length of training in passes over the packed sequences: equal data for every tokenizer. Give this or batches"""
+    precision: Literal["fp32", "bf16"] = "bf16"
+    """arithmetic of matrix products; weights are float32 either way"""
+    attn_impl: Literal["torch", "flash"] = "torch"
+    """attention kernel; flash needs flash-attn 2.4.2 or later"""
+    loss_fn: Literal["torch_crossentropy", "fused_crossentropy"] = "torch_crossentropy"
+    """loss kernel; fused_crossentropy needs flash-attn"""
+    checkpoint_every: int = Field(1000, ge=1)
+    """batches between checkpoints"""
+    seed: int = Field(17, ge=0)
+    """seed of the initial weights and of the order of sequences"""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """where to compute; auto takes the GPUs when there are any"""
+    cpu_threads: int = Field(1, ge=1)
+    """threads of a CPU's matrix products; fixed here, because sums depend on it, and not taken from the machine"""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.batches is None) == (self.epochs is None):
+            raise ValueError("give either batches (equal tokens) or epochs (equal data), and not both")
+        if self.d_model % self.n_heads:
+            raise ValueError("n_heads must divide d_model")
+        return self
+
+    def vocabulary_rows(self, vocabulary: int) -> int:
+        """Rows of the embedding matrix for a tokenizer of so many tokens, two special ones not counted."""
+        return -(-(vocabulary + 2) // self.vocab_multiple) * self.vocab_multiple
+
+    def total_batches(self, sequences: int) -> int:
+        """Batches of the whole training on so many packed sequences.
+
+        Raises:
+            TokbenchError: the sequences do not fill one batch, or the share of them that ``epochs`` asks for does not.
+        """
+        if sequences < self.batch:
+            raise TokbenchError(f"batch: {self.batch} sequences, but only {sequences} are packed; lower batch")
+        if self.batches is not None:
+            return self.batches
+        total = int((self.epochs or 0.0) * (sequences // self.batch))
+        if total < 1:
+            raise TokbenchError(
+                f"epochs: {self.epochs} of {sequences} packed sequences is less than one batch of {self.batch}; "
+                "raise epochs or lower batch"
+            )
+        return total
+
+
+_PRESETS: dict[str, dict[str, object]] = {
+    "tiny": {
+        "d_model": 64,
+        "n_heads": 4,
+        "n_layers": 2,
+        "max_seq_len": 256,
+        "learning_rate": 1e-2,
+        "batch": 8,
+        "microbatch": 8,
+        "batches": 100,
+        "precision": "fp32",
+        "checkpoint_every": 50,
+        "device": "cpu",
+    },
+    "mpt_350m": {"batches": 100_000},
+    "mpt_1_3b": {"batches": 100_000, "d_model": 2048, "microbatch": 8},
+    "mpt_2_4b": {"batches": 100_000, "d_model": 2560, "n_heads": 20, "n_layers": 32, "microbatch": 4},
+}
+
+PRESETS: dict[str, ModelOptions] = {name: ModelOptions.model_validate(values) for name, values in _PRESETS.items()}
+"""Named recipes: the PathPiece paper's three (section 5.2; about 200 billion tokens each; the width of the 1.3B model
+is that of the released configuration, 2048, where the paper prints 1024), and one that a CPU core trains in seconds."""

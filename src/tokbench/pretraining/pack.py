@@ -1,0 +1,140 @@
+"""Packing: a corpus encoded once, cut into sequences, and written as MDS shards for llm-foundry."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.pretraining.mds import write_mds
+from tokbench.registry import TokbenchError
+from tokbench.whole import whole_folder
+
+PACKING = "packing.json"
+"""File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
+
+ENCODE_BYTES = 8 << 20
+"""Text encoded at a time."""
+
+
+class Encoder(Protocol):
+    """What packing asks of a tokenizer."""
+
+    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]: ...
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What a folder of packed sequences holds.
+
+    Attributes:
+        documents: documents encoded.
+        text_bytes: their bytes.
+        tokens: their tokens, one end of text a document included.
+        sequences: sequences written.
+        dropped_tokens: tokens at the end that did not fill a sequence.
+        sequence_length: tokens in a sequence.
+        vocabulary: tokens of the tokenizer, special ones not counted.
+        end_of_text: id that ends every document.
+        digest: BLAKE2 of the tokens written, as little-endian int32.
+    """
+
+    documents: int
+    text_bytes: int
+    tokens: int
+    sequences: int
+    dropped_tokens: int
+    sequence_length: int
+    vocabulary: int
+    end_of_text: int
+    digest: str
+
+    @classmethod
+    def read(cls, folder: Path) -> "Packing":
+        """Read the description of a folder of packed sequences.
+
+        Raises:
+            TokbenchError: there is none.
+        """
+        try:
+            return cls(**json.loads((folder / PACKING).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise TokbenchError(f"{folder}: not packed sequences ({error}); make them with 'tokbench pack'") from None
+
+
+def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequence_length: int) -> Packing:
+    """Encode documents, join them, cut them into sequences and write these, whole or not at all.
+
+    Every document is followed by the end-of-text id, ``len(tokenizer)``. Sequences run across documents; what is left
+    at the end and does not fill one is dropped and counted. Equal text gives equal files, byte for byte.
+
+    Args:
+        tokenizer: encodes the text.
+        documents: text, in document order.
+        folder: gets MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
+        sequence_length: tokens in a sequence.
+
+    Raises:
+        TokbenchError: the documents do not fill one sequence.
+    """
+    counts = {"documents": 0, "text_bytes": 0, "tokens": 0}
+    digest = hashlib.blake2b(digest_size=16)
+    rest = np.empty(0, np.int32)
+
+    def blocks() -> Iterator[NDArray[np.int32]]:
+        nonlocal rest
+        for texts in _groups(documents):
+            tokens = _joined(tokenizer, texts, rest)
+            counts["documents"] += len(texts)
+            counts["text_bytes"] += sum(map(len, texts))
+            counts["tokens"] += len(tokens) - len(rest)
+            whole = len(tokens) // sequence_length * sequence_length
+            digest.update(tokens[:whole].astype("<i4").tobytes())
+            rest = tokens[whole:]
+            yield tokens[:whole].reshape(-1, sequence_length)
+
+    with whole_folder(folder) as partial:
+        sequences = write_mds(partial, blocks(), sequence_length)
+        if not sequences:
+            raise TokbenchError(
+                f"the pretraining split has {counts['tokens']} tokens, fewer than one sequence of {sequence_length}; "
+                "give it more text or lower max_seq_len"
+            )
+        packing = Packing(
+            **counts,
+            sequences=sequences,
+            dropped_tokens=len(rest),
+            sequence_length=sequence_length,
+            vocabulary=len(tokenizer),
+            end_of_text=len(tokenizer),
+            digest=digest.hexdigest(),
+        )
+        (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
+    return packing
+
+
+def _groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
+    group: list[bytes] = []
+    size = 0
+    for document in documents:
+        group.append(document)
+        size += len(document)
+        if size >= ENCODE_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _joined(tokenizer: Encoder, texts: Sequence[bytes], rest: NDArray[np.int32]) -> NDArray[np.int32]:
+    end = np.array([len(tokenizer)], np.int32)
+    pieces = [rest]
+    for ids in tokenizer.encode_batch(texts):
+        pieces += (ids, end)
+    return np.concatenate(pieces)

@@ -1,0 +1,131 @@
+"""Pretraining of a model on packed sequences: resumable, exported whole."""
+
+import json
+import logging
+import os
+import shutil
+import time
+import warnings
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tokbench.pretraining.options import ModelOptions
+from tokbench.registry import TokbenchError
+
+log = logging.getLogger(__name__)
+
+
+def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output: Path, checkpoints: Path) -> None:
+    """Train a model and write it as a Hugging Face folder, whole or not at all.
+
+    ``AutoModelForCausalLM`` loads the folder as transformers' own MPT. Beside the model stand ``curve.csv`` (batch,
+    tokens, loss in nats a token, learning rate, seconds), ``manifest.json`` and the tokenizer's files. A killed run
+    goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
+    killed. Checkpoints of other options or other sequences are discarded. Started by Composer's launcher, it trains
+    on all devices and the first process writes.
+
+    Args:
+        packed: what :func:`tokbench.pretraining.pack.pack` wrote.
+        tokenizer_folder: the tokenizer's files, copied into the model's folder.
+        options: architecture and recipe.
+        output: where the model goes.
+        checkpoints: folder of this run's own, removed once the model stands.
+
+    Raises:
+        TokbenchError: sequences of another length or too few of them, a device that is not there, or a folder of
+            checkpoints that holds something else.
+    """
+    _environment(options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import torch
+
+        from tokbench.pretraining import foundry
+    from tokbench.pretraining.curve import read_curve
+    from tokbench.pretraining.export import publish
+    from tokbench.pretraining.pack import Packing
+
+    packing = Packing.read(packed)
+    if packing.sequence_length != options.max_seq_len:
+        raise TokbenchError(
+            f"max_seq_len: {options.max_seq_len}, but {packed} holds sequences of {packing.sequence_length}; "
+            "pack them again or change max_seq_len"
+        )
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
+    batches = options.total_batches(packing.sequences)
+    first = foundry.join()
+    if first:
+        recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": asdict(packing)}
+        _prepare(checkpoints, recipe)
+        _recover(foundry.states(checkpoints), foundry.LATEST)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(options.cpu_threads)
+    try:
+        foundry.run(options, packed, packing, batches, checkpoints)
+    finally:
+        torch.set_num_threads(threads)
+    if not first:
+        return
+    curve = checkpoints / "curve.csv"
+    last = read_curve(curve)[-1]
+    settings = {
+        "options": options.model_dump(mode="json"),
+        "batches": batches,
+        "tokens": int(last["tokens"]),
+        "final_loss": float(last["loss"]),
+        "vocabulary_rows": options.vocabulary_rows(packing.vocabulary),
+        "packing": asdict(packing),
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "devices": int(os.environ.get("WORLD_SIZE", "1")),
+    }
+    publish(
+        foundry.exported(checkpoints, batches),
+        tokenizer_folder,
+        curve,
+        output,
+        end_of_text=packing.end_of_text,
+        settings=settings,
+        started=time.monotonic() - float(last["seconds"]),
+    )
+    shutil.rmtree(checkpoints)
+
+
+def _environment(options: ModelOptions) -> None:
+    """What the libraries read when they are imported: no network, and no GPU where none is wanted."""
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_NO_ADVISORY_WARNINGS"):
+        os.environ[name] = "1"
+    if options.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    logging.getLogger("datasets").setLevel(logging.ERROR)
+
+
+def _prepare(checkpoints: Path, recipe: dict[str, Any]) -> None:
+    """Discard checkpoints of another recipe and note down this one."""
+    note = checkpoints / "recipe.json"
+    text = json.dumps(recipe, indent=1, sort_keys=True) + "\n"
+    if note.is_file() and note.read_text(encoding="utf-8") != text:
+        log.info("%s: made with other options or other sequences; discarded", checkpoints)
+        shutil.rmtree(checkpoints)
+    elif not note.is_file() and checkpoints.exists() and any(checkpoints.iterdir()):
+        raise TokbenchError(f"{checkpoints}: holds files that are no checkpoints; give the run a folder of its own")
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    note.write_text(text, encoding="utf-8")
+
+
+def _recover(folder: Path, latest: str) -> None:
+    """Keep the newest complete checkpoint alone, under the name that resuming looks for.
+
+    A kill can leave half a file (a zip archive without its directory), an older file that was about to be deleted,
+    or no link to the newest.
+    """
+    files = sorted(folder.glob("ba*.pt"), key=lambda file: int(file.stem[2:]), reverse=True)
+    whole = next((file for file in files if zipfile.is_zipfile(file)), None)
+    for file in files:
+        if file != whole:
+            file.unlink()
+    (folder / latest).unlink(missing_ok=True)
+    if whole is not None:
+        (folder / latest).symlink_to(whole.name)

@@ -1,0 +1,73 @@
+"""An intrinsic measure against average accuracy (figure 3 of "Tokenization Is More Than Compression")."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from tokbench.report.figures.placement import place_labels
+from tokbench.report.figures.style import FULL, GREY, INK, Style, areas, new_figure, size_key, sober
+
+_NAMES_UP_TO = 8
+
+
+def draw(
+    points: Mapping[tuple[str, int], tuple[float, float]],
+    order: Sequence[str],
+    styles: Mapping[str, Style],
+    xlabel: str,
+    ylabel: str,
+    *,
+    correlation: tuple[float, int] | None = None,
+    width: float = FULL,
+) -> Figure:
+    """One mark per tokenizer, larger for larger vocabularies; a thin line joins the sizes of one variant.
+
+    Labels are names where there are up to eight variants, and ranks, explained beside the axes, where there are more.
+
+    Args:
+        points: (variant, size) -> (x, y).
+        order: variants by rank, the best first.
+        styles: each variant's colour and mark.
+        xlabel, ylabel: what the values are, with unit and split.
+        correlation: Pearson's r and its n, written in a corner.
+        width: inches.
+    """
+    drawn = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in points)]
+    sizes = sorted({size for _, size in points})
+    area = areas(sizes)
+    ranked = len(drawn) > _NAMES_UP_TO
+    beside = ranked and width > 4
+    with sober():
+        figure = new_figure(width, 0.62 * width if beside else 0.78 * width + (0.13 * -(-len(drawn) // 2)) * ranked)
+        axes = figure.subplots()
+        labels = []
+        for rank, variant in drawn:
+            style = styles[variant]
+            path = [points[variant, size] for size in sizes if (variant, size) in points]
+            axes.plot(*zip(*path, strict=True), color=style.colour, lw=0.6, alpha=0.5, zorder=1)
+            axes.scatter(
+                *zip(*path, strict=True),
+                s=[area[size] for size in sizes if (variant, size) in points],
+                marker=style.mark, facecolors="none", edgecolors=style.colour, linewidths=0.9, zorder=2,
+                label=f"{rank}  {variant}",
+            )  # fmt: skip
+            labels.append((*path[-1], str(rank) if ranked else variant, style.colour))
+        axes.margins(0.08)
+        axes.grid()
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        if len(sizes) > 1:
+            size_key(figure, sizes)
+        if ranked:
+            figure.legend(
+                *axes.get_legend_handles_labels(), loc="outside right center" if beside else "outside lower center",
+                ncols=1 if beside else 2, handletextpad=0.2, labelspacing=0.35, columnspacing=1.0, borderpad=0,
+            )  # fmt: skip
+        if correlation is not None:
+            axes.set_title(f"r = {correlation[0]:.3f}, n = {correlation[1]}".replace("-", "−"), loc="left", color=INK)
+        place_labels(axes, labels, list(points.values()))
+        axes.tick_params(colors=GREY, labelcolor=INK)
+    return figure

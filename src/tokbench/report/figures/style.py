@@ -1,0 +1,161 @@
+"""One look for all figures: size, type, one colour and mark per variant, and files that are the same at every run."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tokbench.whole import whole_file
+
+COLUMN = 3.3
+"""Width of one column of a two-column page, in inches."""
+SCREEN = 4.6
+"""Width of a figure in the HTML report, in inches: type of 8 points stays legible on a phone and sober on a desktop."""
+FULL = 6.8
+"""Width of a full page, in inches."""
+
+INK, GREY, RULE, PAPER = "#222222", "#6b6b6b", "#dddddd", "#ffffff"
+
+OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6e6e6e")
+"""The palette of Okabe and Ito (2008), safe for colour-blind readers; grey for its black, which is the ink here, and
+without its yellow, which is faint on white."""
+_MARKS = ("o", "s", "^", "D", "v", "P", "X")
+_LINES = ("-", "--", ":", "-.")
+
+_RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "grid.color": RULE,
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "svg.hashsalt": "tokbench",
+    "svg.fonttype": "path",
+    "savefig.dpi": 300,
+}
+_NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one variant is drawn wherever it appears."""
+
+    colour: str
+    mark: str
+    line: str
+
+
+def styles(variants: Sequence[str]) -> dict[str, Style]:
+    """A style per variant, settled by its place in the configuration: colours first, then marks and lines.
+
+    A variant added at the end changes no other's.
+    """
+    return {
+        variant: Style(
+            OKABE_ITO[index % len(OKABE_ITO)],
+            _MARKS[index // len(OKABE_ITO) % len(_MARKS)],
+            _LINES[index // len(OKABE_ITO) % len(_LINES)],
+        )
+        for index, variant in enumerate(dict.fromkeys(variants))
+    }
+
+
+def areas(sizes: Sequence[int]) -> dict[int, float]:
+    """The area of a mark, in square points, for each vocabulary size: larger vocabularies have larger marks."""
+    ordered = sorted(set(sizes))
+    return {size: 12 + 26 * (index / max(len(ordered) - 1, 1)) for index, size in enumerate(ordered)}
+
+
+def size_key(figure: Figure, sizes: Sequence[int], *, mean: bool = False) -> None:
+    """A legend above the axes that tells vocabulary sizes by the area of a hollow mark, and the bar of their mean."""
+    handles = [
+        Line2D([], [], ls="", marker="o", mfc="none", mec=INK, mew=0.8, ms=area**0.5, label=f"{size:,}")
+        for size, area in areas(sizes).items()
+    ]
+    if mean:
+        handles.append(Line2D([], [], ls="", marker="|", mec=INK, mew=1.6, ms=8, label="mean"))
+    figure.legend(
+        handles=handles,
+        loc="outside upper right",
+        ncols=len(handles),
+        handletextpad=0.1,
+        columnspacing=1.2,
+        borderpad=0,
+    )
+
+
+@contextmanager
+def sober() -> Iterator[None]:
+    """The look of every figure, for as long as the block lasts."""
+    with matplotlib.rc_context(_RC):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, laid out so that no label is cut off."""
+    return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG, without dates or versions: equal figures give equal text."""
+    text = StringIO()
+    with sober():
+        figure.savefig(text, format="svg", metadata=_NO_METADATA)
+    return text.getvalue()
+
+
+def save(figure: Figure, stem: Path | str) -> list[Path]:
+    """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written."""
+    vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
+    with whole_file(vector) as partial:
+        partial.write_text(svg(figure), encoding="utf-8")
+    with whole_file(raster) as partial, sober():
+        figure.savefig(partial, format="png", metadata={"Software": None})
+    return [vector, raster]
+
+
+def inline(figure: Figure, name: str, description: str) -> str:
+    """The figure as an ``<svg>`` element for an HTML page.
+
+    Its ids bear the prefix ``name``, since several figures share one page; ink, rules and paper take the page's colours, so
+    that it follows a dark theme; nothing refers to another address.
+    """
+    text = svg(figure)
+    text = text[text.index("<svg") :]
+    box = re.search(r'viewBox="[^"]*"', text)
+    body = text[text.index(">") + 1 :]
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r"url\(#", f"url(#{name}-", body)
+    body = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', body)
+    for colour, variable in ((INK, "ink"), (GREY, "faint"), (RULE, "rule"), (PAPER, "paper")):
+        body = body.replace(colour, f"var(--{variable})")
+    assert box is not None
+    return f'<svg role="img" aria-label="{escape(description, quote=True)}" {box[0]}>{body}'

@@ -1,0 +1,53 @@
+"""Three vocabularies as circles whose areas, and shared areas, are in proportion to their tokens (figures 5 and 12 of
+"Tokenization Is More Than Compression")."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from tokbench.report.figures.style import COLUMN, INK, PAPER, Style, new_figure, sober
+
+_REGIONS = ("only_a", "only_b", "a_and_b", "only_c", "a_and_c", "b_and_c", "all")
+
+
+def draw(
+    regions: Mapping[str, int], names: Sequence[str], styles: Mapping[str, Style], *, width: float = COLUMN
+) -> Figure:
+    """Seven regions with their numbers of tokens.
+
+    Areas of three circles can match seven numbers only nearly; the numbers printed are exact.
+
+    Args:
+        regions: tokens in only_a, only_b, only_c, a_and_b (and not c), a_and_c, b_and_c, all.
+        names: the variants a, b, c.
+        styles: each variant's colour.
+        width: inches.
+    """
+    from matplotlib_venn import venn3
+    from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm
+
+    with sober():
+        figure = new_figure(width, 0.82 * width)
+        axes = figure.subplots()
+        diagram = venn3(
+            subsets=tuple(regions[region] for region in _REGIONS),
+            set_labels=("", "", ""),
+            set_colors=[styles[name].colour for name in names],
+            alpha=0.45,
+            ax=axes,
+            subset_label_formatter=lambda tokens: f"{tokens:,}",
+            layout_algorithm=DefaultLayoutAlgorithm(fixed_subset_sizes=None),
+        )
+        for label in diagram.subset_labels:
+            if label is not None:
+                label.set(fontsize=7, color=INK)
+        middle = sum(centre.y for centre in diagram.centers) / 3
+        for name, centre, radius in zip(names, diagram.centers, diagram.radii, strict=True):
+            above = centre.y >= middle
+            axes.annotate(
+                name, (centre.x, centre.y + (radius if above else -radius)), xytext=(0, 4 if above else -4),
+                textcoords="offset points", ha="center", va="bottom" if above else "top", fontsize=8,
+                color=styles[name].colour, fontweight="bold",
+            )  # fmt: skip
+        axes.set_facecolor(PAPER)
+    return figure

@@ -1,0 +1,52 @@
+"""How numbers are printed: digits that fit the column, a true minus sign, small p-values as powers of ten."""
+
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+Kind = Literal["text", "count", "percent", "real", "p"]
+"""What a column holds: words, whole numbers, shares printed as percentages, real numbers, or p-values."""
+
+MINUS = "−"
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def fitting_decimals(values: Iterable[float]) -> int:
+    """Decimals that give the largest magnitude four significant digits, and never fewer than needed nor more than eight.
+
+    One number serves a whole column, so that its decimal points line up. Columns of whole numbers get none.
+    """
+    finite = [abs(value) for value in values if math.isfinite(value)]
+    if all(value == int(value) for value in finite):
+        return 0
+    magnitude = math.floor(math.log10(max(finite)))
+    return min(max(3 - magnitude, 0), 3) if magnitude >= -1 else min(2 - magnitude, 8)
+
+
+def printed(value: float | int | str, kind: Kind, decimals: int = 0) -> str:
+    """One value as it stands in a table.
+
+    Args:
+        value: the value; a share between 0 and 1 where ``kind`` is ``percent``.
+        kind: what the column holds.
+        decimals: digits after the point of ``percent`` and ``real`` columns.
+    """
+    if isinstance(value, str):
+        return value
+    if kind == "p":
+        return probability(value)
+    if not math.isfinite(value):
+        return "∞" if value > 0 else f"{MINUS}∞" if value < 0 else "not a number"
+    if kind == "percent":
+        return f"{100 * value:,.{decimals}f}".replace("-", MINUS)
+    return f"{value:,.{0 if kind == 'count' else decimals}f}".replace("-", MINUS)
+
+
+def probability(p: float) -> str:
+    """A p-value to two significant digits: ``0.045``, and ``2.6×10⁻⁶`` below one in a thousand."""
+    if p == 0:
+        return "0"
+    if p >= 0.001:
+        return f"{p:.{max(1 - math.floor(math.log10(p)), 1)}f}" if p < 0.995 else "1.0"
+    mantissa, exponent = f"{p:.1e}".split("e")
+    return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPT)}"

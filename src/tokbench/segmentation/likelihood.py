@@ -1,0 +1,55 @@
+"""Likelihood: the most probable sequence of tokens under a unigram language model.
+
+Kudo, "Subword Regularization" (2018), section 3.2.
+"""
+
+import numpy as np
+
+from tokbench.kernels.likelihood import LikelihoodSegmenter
+from tokbench.kernels.trie import Trie
+from tokbench.registry import Options, TokbenchError
+from tokbench.segmentation import Segmenter, segmentation
+from tokbench.segmentation.forms import refuse_forms
+from tokbench.tokens import BYTES, Vocabulary
+
+UNKNOWN_PENALTY = 10.0
+"""Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""
+
+
+@segmentation("likelihood", needs="scores")
+def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
+    """Cut each pre-token into the tokens with the greatest sum of scores.
+
+    Of last tokens with equal sums the longest is kept. A score of minus infinity bars a token; a single byte is then
+    used as the last resort, at 10 nats below the lowest score.
+
+    Raises:
+        TokbenchError: the vocabulary has continuation forms, has no scores, has another number of scores than tokens,
+            or a score is NaN or plus infinity, or none is finite; the message names the token.
+    """
+    refuse_forms(vocabulary, "likelihood")
+    if vocabulary.scores is None:
+        raise TokbenchError(
+            "segmentation 'likelihood': the vocabulary has no scores; use 'greedy' or 'shortest_path', "
+            "or a vocabulary by unigram"
+        )
+    scores = np.array(vocabulary.scores, np.float64)
+    if scores.shape != (len(vocabulary),):
+        raise TokbenchError(
+            f"segmentation 'likelihood': scores have shape {list(scores.shape)} for {len(vocabulary)} tokens; "
+            "give one for each token"
+        )
+    wrong = np.flatnonzero(np.isnan(scores) | (scores == np.inf))
+    if len(wrong):
+        raise TokbenchError(
+            f"segmentation 'likelihood': the score of token {vocabulary.tokens[wrong[0]].hex()} is {scores[wrong[0]]}; "
+            "give a finite logarithm, or -inf to bar the token"
+        )
+    usable = np.isfinite(scores)
+    if not usable.any():
+        raise TokbenchError("segmentation 'likelihood': no score is finite; give scores to the tokens to be used")
+    ids = {token: index for index, token in enumerate(vocabulary.tokens)}
+    unscored = [ids[byte] for byte in BYTES if not usable[ids[byte]]]
+    scores[unscored] = scores[usable].min() - UNKNOWN_PENALTY
+    usable[unscored] = True
+    return LikelihoodSegmenter(Trie(*vocabulary.flat(), usable, backwards=True), scores)

@@ -1,0 +1,58 @@
+"""Merge: replay the merges of byte-pair encoding in the order in which they were learnt.
+
+Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), section 3.2.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.kernels.merge import MergeSegmenter
+from tokbench.registry import Options, TokbenchError
+from tokbench.segmentation import Segmenter, segmentation
+from tokbench.segmentation.forms import refuse_forms
+from tokbench.tokens import BYTES, Vocabulary
+
+
+@segmentation("merge", needs="merges")
+def merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
+    """Join the adjacent pair of the lowest rank, the leftmost of several, until no pair has a rank.
+
+    The rank of a pair is its place among ``vocabulary.merges``, the first place where it stands twice. Time is
+    O(n log n) in the length of a pre-token, whole documents included.
+
+    Raises:
+        TokbenchError: the vocabulary has no merges or has continuation forms, or a merge names an id that does not
+            exist or a result that is not its two parts joined; the message names the merge.
+    """
+    refuse_forms(vocabulary, "merge")
+    if vocabulary.merges is None:
+        raise TokbenchError(
+            "segmentation 'merge': the vocabulary has no merges; use 'greedy' or 'shortest_path', "
+            "or a vocabulary by bpe"
+        )
+    tokens = vocabulary.tokens
+    for rank, (left, right, result) in enumerate(vocabulary.merges.tolist()):
+        if min(left, right, result) < 0 or max(left, right, result) >= len(tokens):
+            raise TokbenchError(
+                f"segmentation 'merge': merge {rank} names an id outside the vocabulary of {len(tokens)} tokens "
+                f"({left}, {right}, {result}); correct it"
+            )
+        if tokens[left] + tokens[right] != tokens[result]:
+            raise TokbenchError(
+                f"segmentation 'merge': merge {rank} joins {tokens[left].hex()} and {tokens[right].hex()} "
+                f"into {tokens[result].hex()}; correct the result"
+            )
+    ids = {token: index for index, token in enumerate(tokens)}
+    byte_ids = np.array([ids[byte] for byte in BYTES], np.int32)
+    return MergeSegmenter(vocabulary.merges, byte_ids, joined_bytes(vocabulary))
+
+
+def joined_bytes(vocabulary: Vocabulary) -> NDArray[np.uint8]:
+    """uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b."""
+    data, offsets = vocabulary.flat()
+    inside = np.ones(max(len(data) - 1, 0), np.bool_)
+    inside[offsets[1:-1] - 1] = False
+    pairs = data[:-1].astype(np.int64) * 256 + data[1:]
+    joined = np.zeros(65536, np.uint8)
+    joined[pairs[inside]] = 1
+    return joined

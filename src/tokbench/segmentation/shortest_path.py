@@ -1,0 +1,42 @@
+"""Shortest path: PathPiece's segmentation into the fewest tokens, with any vocabulary.
+
+"Tokenization Is More Than Compression", section 3.1, algorithm 1; appendix A for random ties.
+"""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from tokbench.kernels.shortest_path import ShortestPathSegmenter
+from tokbench.kernels.trie import Trie
+from tokbench.registry import Options
+from tokbench.segmentation import Segmenter, segmentation
+from tokbench.segmentation.forms import refuse_forms
+from tokbench.tokens import Vocabulary
+
+
+class ShortestPathOptions(Options):
+    ties: Literal["longest", "random"] = "longest"
+    """Which last token to keep of those that give equally few: the longest (PathPieceL), or any with the same
+    probability (PathPieceR)."""
+
+    seed: int = Field(0, ge=0, lt=2**64)
+    """Seed of the random choices. They depend on it and on the pre-token's bytes alone, so that a pre-token is always
+    cut in the same way."""
+
+    max_token_bytes: int | None = Field(None, ge=1)
+    """Longest token to use, in bytes (L, 16 in the paper); no limit when absent."""
+
+
+@segmentation("shortest_path", options=ShortestPathOptions)
+def shortest_path(vocabulary: Vocabulary, options: ShortestPathOptions) -> Segmenter:
+    """Cut each pre-token into the fewest tokens possible.
+
+    Raises:
+        TokbenchError: the vocabulary has continuation forms.
+    """
+    refuse_forms(vocabulary, "shortest_path")
+    data, offsets = vocabulary.flat()
+    short = None if options.max_token_bytes is None else np.diff(offsets) <= options.max_token_bytes
+    return ShortestPathSegmenter(Trie(data, offsets, short, backwards=True), options.ties == "random", options.seed)

@@ -1,0 +1,153 @@
+"""Pearson correlations: between sizes, between intrinsic metrics, and of metrics with average accuracy.
+
+Sources: "Tokenization Is More Than Compression", section 5.1 (R^2 between sizes) and table 2.
+"""
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from itertools import combinations
+from math import isnan
+from typing import TypeVar
+
+import polars as pl
+from scipy.stats import pearsonr
+
+from tokbench.registry import TokbenchError
+from tokbench.statistics.cells import INTRINSIC, require
+from tokbench.statistics.ranks import averages_by_size
+
+Point = tuple[str, int]
+"""A tokenizer: variant and vocabulary size."""
+
+Key = TypeVar("Key", str, Point)
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Pearson's r over paired values.
+
+    Attributes:
+        r: the coefficient, or None where it is not defined.
+        p_value: two-sided, under normality; None with ``r``.
+        n: pairs.
+        missing: things that have one of the two values only, and are left out.
+        reason: why there is no coefficient.
+    """
+
+    r: float | None
+    p_value: float | None
+    n: int
+    missing: int
+    reason: str | None
+
+
+CORRELATION = {
+    "r": pl.Float64,
+    "p_value": pl.Float64,
+    "n": pl.Int64,
+    "missing": pl.Int64,
+    "reason": pl.String,
+}
+
+
+def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
+    """Correlate two values over the things that have both."""
+    common = sorted(x.keys() & y.keys())
+    missing = len(x.keys() ^ y.keys())
+    first, second = [x[key] for key in common], [y[key] for key in common]
+    reason = None
+    if len(common) < 3:
+        reason = f"{len(common)} in common; three are needed"
+    elif len(set(first)) == 1 or len(set(second)) == 1:
+        reason = "one of the two does not vary"
+    if reason is not None:
+        return Correlation(None, None, len(common), missing, reason)
+    result = pearsonr(first, second)
+    return Correlation(float(result.statistic), float(result.pvalue), len(common), missing, None)
+
+
+def between_sizes(accuracy: pl.DataFrame) -> pl.DataFrame:
+    """Correlate the variants' average accuracies at one vocabulary size with those at another.
+
+    Returns:
+        One row per model, suite and pair of sizes: ``size_a``, ``size_b``, ``r``, ``r_squared``, ``p_value``, ``n``
+        (variants), ``missing`` (variants with an average at one of the two sizes only), ``reason``.
+
+    Raises:
+        TokbenchError: a column is missing, or a cell stands twice.
+    """
+    schema = {"model": pl.String, "suite": pl.String, "size_a": pl.Int64, "size_b": pl.Int64, **CORRELATION}
+    rows = []
+    by_size = averages_by_size(accuracy)
+    for (model, suite), part in by_size.group_by("model", "suite", maintain_order=True):
+        at = {
+            size: dict(part.filter(pl.col("size") == size).drop_nulls("average").select("variant", "average").rows())
+            for size in part["size"].unique().sort().to_list()
+        }
+        for size_a, size_b in combinations(at, 2):
+            rows.append((model, suite, size_a, size_b, *astuple(pearson(at[size_a], at[size_b]))))
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return frame.with_columns((pl.col("r") ** 2).alias("r_squared"))
+
+
+def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:
+    """Correlate each intrinsic metric with average accuracy over all tokenizers, a variant at a size each.
+
+    Args:
+        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.statistics.cells.INTRINSIC`.
+        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+
+    Returns:
+        One row per model, suite, corpus, language, metric and definition: ``r``, ``p_value``, ``n`` (tokenizers),
+        ``missing`` (tokenizers with only one of the two values), ``reason``.
+
+    Raises:
+        TokbenchError: a column is missing, or a value stands twice.
+    """
+    keys = ("model", "suite", "corpus", "language", "metric", "definition")
+    schema = {**dict.fromkeys(keys, pl.String), **CORRELATION}
+    measured = _points(intrinsic)
+    rows = []
+    for (model, suite), part in averages_by_size(accuracy).group_by("model", "suite", maintain_order=True):
+        known = part.drop_nulls("average")
+        average = {(variant, size): value for variant, size, value in known.select("variant", "size", "average").rows()}
+        rows += [(model, suite, *name, *astuple(pearson(points, average))) for name, points in measured.items()]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
+    """Correlate every two intrinsic metrics of the same corpus and language over all tokenizers.
+
+    Returns:
+        One row per corpus, language and unordered pair: ``metric_a``, ``definition_a``, ``metric_b``,
+        ``definition_b``, ``r``, ``p_value``, ``n``, ``missing``, ``reason``.
+
+    Raises:
+        TokbenchError: a column is missing, or a value stands twice.
+    """
+    keys = ("corpus", "language", "metric_a", "definition_a", "metric_b", "definition_b")
+    schema = {**dict.fromkeys(keys, pl.String), **CORRELATION}
+    rows = []
+    for (name_a, a), (name_b, b) in combinations(_points(intrinsic).items(), 2):
+        if name_a[:2] == name_b[:2]:
+            rows.append((*name_a, *name_b[2:], *astuple(pearson(a, b))))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]]:
+    """Values by tokenizer, for each (corpus, language, metric, definition); missing values are absent."""
+    require(intrinsic, INTRINSIC, "intrinsic table")
+    found: dict[tuple[str, ...], dict[Point, float]] = {}
+    seen = set()
+    ordered = intrinsic.select(list(INTRINSIC)).sort("corpus", "language", "metric", "definition", "variant", "size")
+    for variant, size, corpus, language, metric, definition, value, _, _ in ordered.iter_rows():
+        name = (corpus, language, metric, definition)
+        if (name, variant, size) in seen:
+            raise TokbenchError(
+                f"intrinsic table: variant {variant}, size {size}, {', '.join(name)} stands twice; keep one row"
+            )
+        seen.add((name, variant, size))
+        points = found.setdefault(name, {})
+        if value is not None and not isnan(value):
+            points[variant, size] = value
+    return found

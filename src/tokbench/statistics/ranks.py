@@ -1,0 +1,83 @@
+"""Average accuracy, rank, and distance from random guessing, per variant.
+
+Averages over different cells cannot be compared. A variant that lacks a cell of its model and suite therefore has no
+average and no rank, and the row says which cells are missing.
+"""
+
+from collections.abc import Sequence
+from math import fsum
+
+import polars as pl
+
+from tokbench.statistics.cells import Grid, grids, name_cells
+
+AVERAGES = {
+    "model": pl.String,
+    "suite": pl.String,
+    "size": pl.Int64,
+    "variant": pl.String,
+    "average": pl.Float64,
+    "rank": pl.Int64,
+    "random_baseline": pl.Float64,
+    "above_random": pl.Float64,
+    "n": pl.Int64,
+    "reason": pl.String,
+}
+
+Row = tuple[str | int | float | None, ...]
+
+
+def averages_by_size(accuracy: pl.DataFrame) -> pl.DataFrame:
+    """Average over tasks, with ranks among the variants of the same model, suite and size.
+
+    Args:
+        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+
+    Returns:
+        One row per model, suite, size and variant: ``average`` (unit of the accuracies), ``rank`` (1 is best, equal
+        averages share the smaller rank), ``random_baseline`` (average of the tasks' baselines), ``above_random``
+        (their difference), ``n`` (cells), ``reason``. Rows follow the rank; variants without average come last.
+
+    Raises:
+        TokbenchError: a column is missing, or a cell stands twice.
+    """
+    rows: list[Row] = []
+    for (model, suite), grid in grids(accuracy).items():
+        for size in grid.sizes:
+            rows += [(model, suite, size, *row) for row in _ranked(grid, [size])]
+    return pl.DataFrame(rows, schema=AVERAGES, orient="row")
+
+
+def averages(accuracy: pl.DataFrame) -> pl.DataFrame:
+    """Average over sizes and tasks, with ranks among the variants of the same model and suite.
+
+    Returns:
+        As :func:`averages_by_size`, without ``size``.
+    """
+    schema = {name: kind for name, kind in AVERAGES.items() if name != "size"}
+    rows: list[Row] = []
+    for (model, suite), grid in grids(accuracy).items():
+        rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes)]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
+    guesses = [guess for guess in (grid.baselines[task] for task in grid.tasks) if guess is not None]
+    baseline = fsum(guesses) / len(guesses) if len(guesses) == len(grid.tasks) else None
+    known: dict[str, float] = {}
+    unknown: dict[str, str] = {}
+    for variant, cells in grid.accuracies.items():
+        if missing := grid.missing(variant, sizes):
+            unknown[variant] = f"missing: {name_cells(missing)}"
+        else:
+            values = [cells[size, task] for size in sizes for task in grid.tasks]
+            known[variant] = fsum(values) / len(values)
+    rows: list[Row] = []
+    for variant, average in sorted(known.items(), key=lambda item: (-item[1], item[0])):
+        rank = 1 + sum(other > average for other in known.values())
+        above = None if baseline is None else average - baseline
+        rows.append((variant, average, rank, baseline, above, len(sizes) * len(grid.tasks), None))
+    for variant, reason in unknown.items():
+        cells_left = sum(size in sizes for size, _ in grid.accuracies[variant])
+        rows.append((variant, None, None, baseline, None, cells_left, reason))
+    return rows

@@ -1,0 +1,31 @@
+"""Vocabulary construction: one module per method.
+
+A construction is a function ``(source, size, options, *, seed, threads) -> Vocabulary``. The source is
+:class:`~tokbench.pretokens.PretokenCounts`, or the scored documents of a byte language model for methods registered
+with ``source="scores"``. Top-down methods (``initial=True``) also take ``initial``, the vocabulary they start from.
+
+Traits: ``source`` ("counts" or "scores"), ``segmentation`` (the method's own default), ``alphabet`` (the smallest
+size it can build), ``initial`` (whether it starts from a larger vocabulary).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from tokbench.registry import Options, Registry
+
+constructions = Registry("construction", "tokbench.vocabulary", "tokbench.construction")
+
+
+def construction(
+    name: str,
+    *,
+    segmentation: str,
+    options: type[Options] = Options,
+    source: str = "counts",
+    alphabet: int = 256,
+    initial: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a construction method; see the module's documentation for the traits."""
+    return constructions.register(
+        name, options=options, segmentation=segmentation, source=source, alphabet=alphabet, initial=initial
+    )

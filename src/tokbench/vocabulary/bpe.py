@@ -1,0 +1,74 @@
+"""BPE: merge the most frequent pair of adjacent tokens until the vocabulary is full.
+
+Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), algorithm 1, on
+bytes. Which pair is merged, ties included, is what the trainer of Hugging Face ``tokenizers`` decides: the greatest
+count, then the smallest (left, right), where the bytes rank by the code point of their printable character in GPT-2
+and merged tokens follow in order of creation.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.kernels.bpe import train
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import Options, TokbenchError
+from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import construction
+
+PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+"""The bytes that GPT-2 prints as the character of the same code point; the others follow from U+0100, in order."""
+
+MAX_BYTES = 2**31 - 1
+"""Bytes of unique pre-tokens that the kernel can address."""
+
+
+class BpeOptions(Options):
+    min_pair_count: int = Field(0, ge=0)
+    """Pairs seen less often than this are not merged."""
+
+    max_token_bytes: int | None = Field(None, ge=2)
+    """Longest token, in bytes; no limit when absent."""
+
+
+def byte_ranks() -> NDArray[np.int64]:
+    """int64 [256], the place of each byte among ties: by code point of its printable character in GPT-2."""
+    order = (*PRINTABLE, *(byte for byte in range(256) if byte not in PRINTABLE))
+    return np.argsort(np.array(order)).astype(np.int64)
+
+
+@construction("bpe", options=BpeOptions, segmentation="merge")
+def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
+    """Merge the most frequent pairs until there are ``size`` tokens, the 256 bytes included.
+
+    Args:
+        counts: pre-tokens; no merge crosses them.
+        size: tokens wanted. Fewer are returned when no pair is left to merge.
+        options: limits on what is merged.
+        seed: not used; nothing is random.
+        threads: not used; training takes one thread.
+
+    Returns:
+        Tokens in order of creation, with the merges that made them, int32 [tokens - 256, 3].
+
+    Raises:
+        TokbenchError: the unique pre-tokens come to 2 GiB or more.
+    """
+    if counts.data.size > MAX_BYTES:
+        raise TokbenchError(
+            f"bpe: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
+            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
+        )
+    pairs, spans = train(
+        counts.data.astype(np.uint16),
+        counts.offsets,
+        counts.counts,
+        byte_ranks(),
+        size,
+        options.min_pair_count,
+        options.max_token_bytes or MAX_BYTES,
+    )
+    text = counts.data.tobytes()
+    tokens = (text[start:end] for start, end in spans.tolist())
+    merges = np.column_stack([pairs, np.arange(256, 256 + len(pairs), dtype=np.int32)])
+    return Vocabulary((*BYTES, *tokens), merges=merges)

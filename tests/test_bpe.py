@@ -1,0 +1,137 @@
+"""BPE construction against its twin and against the trainer of Hugging Face ``tokenizers``."""
+
+import gzip
+import json
+import pydoc_data.topics
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.twins.bpe import train as twin
+from tokbench.pretokens import PretokenCounts
+from tokbench.tokens import BYTES
+from tokbench.vocabulary import bpe
+from tokbench.vocabulary.bpe import PRINTABLE, BpeOptions, build, byte_ranks
+
+NOVELS = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "novels.jsonl.gz"
+GPT2 = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
+OTHERS = [byte for byte in range(256) if byte not in PRINTABLE]
+SPELLING = {byte: chr(byte) if byte in PRINTABLE else chr(256 + OTHERS.index(byte)) for byte in range(256)}
+
+words = st.dictionaries(
+    st.one_of(
+        st.text("ab", min_size=1, max_size=24).map(str.encode),
+        st.text("aé ", min_size=1, max_size=12).map(str.encode),
+        st.binary(min_size=1, max_size=6),
+    ),
+    st.integers(1, 5),
+    max_size=6,
+)
+limits = st.one_of(st.none(), st.integers(2, 9))
+
+
+def spell(token: bytes) -> str:
+    return "".join(SPELLING[byte] for byte in token)
+
+
+def count(text: str) -> PretokenCounts:
+    return PretokenCounts.from_pairs((token.encode(), count) for token, count in Counter(GPT2.findall(text)).items())
+
+
+def reference(counts: PretokenCounts, size: int, options: BpeOptions) -> tuple[list[list[str]], dict[str, int]]:
+    """Merges and ids of ``tokenizers`` on the same counts; its length limit is exclusive."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=size,
+        min_frequency=options.min_pair_count,
+        initial_alphabet=list(SPELLING.values()),
+        max_token_length=options.max_token_bytes and options.max_token_bytes + 1,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator((" ".join([spell(word)] * count) for word, count in counts.items()), trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    return model["merges"], model["vocab"]
+
+
+def assert_equals_reference(counts: PretokenCounts, size: int, options: BpeOptions) -> None:
+    vocabulary = build(counts, size, options)
+    merges, ids = reference(counts, size, options)
+    spelt = [spell(token) for token in vocabulary.tokens]
+    assert [[spelt[left], spelt[right]] for left, right, _ in vocabulary.merges.tolist()] == merges
+    assert {token: id for token, id in ids.items() if id >= 256} == {
+        token: id for id, token in enumerate(spelt) if id >= 256
+    }
+
+
+@given(words, st.integers(256, 400), limits, st.integers(0, 3))
+def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
+    counts = PretokenCounts.from_pairs(counted.items())
+    vocabulary = build(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
+    merges, tokens = twin(list(counts.items()), byte_ranks().tolist(), size, least, longest or 10**6)
+    assert list(vocabulary.tokens) == tokens
+    assert vocabulary.merges.tolist() == [[*pair, 256 + index] for index, pair in enumerate(merges)]
+
+
+@settings(max_examples=60)
+@given(words.filter(bool), st.integers(257, 400), limits, st.integers(0, 3))
+def test_tokenizers(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
+    counts = PretokenCounts.from_pairs(counted.items())
+    assert_equals_reference(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
+
+
+@pytest.mark.parametrize(("size", "longest"), [(6000, None), (3000, 5)])
+def test_tokenizers_on_documentation(size: int, longest: int | None) -> None:
+    text = "".join(pydoc_data.topics.topics.values())
+    assert_equals_reference(count(text), size, BpeOptions(max_token_bytes=longest))
+
+
+def test_tokenizers_without_pretokenization() -> None:
+    text = "".join(pydoc_data.topics.topics.values()).encode()[:20_000]
+    counts = PretokenCounts.from_pairs([(text, 2), (text[::-1], 1), (b"a" * 1001, 3)])
+    assert_equals_reference(counts, 700, BpeOptions())
+
+
+def test_tokenizers_on_novels() -> None:
+    if not NOVELS.exists():
+        pytest.skip(f"{NOVELS} is absent")
+    with gzip.open(NOVELS, "rt", encoding="utf-8") as lines:
+        text = "".join(json.loads(line)["text"] for line, _ in zip(lines, range(2), strict=False))
+    assert_equals_reference(count(text[:1_000_000]), 8192, BpeOptions())
+
+
+def test_byte_ranks() -> None:
+    """Bytes are ordered by the code point of their character: ``!`` first, the space after all that print."""
+    by_rank = np.argsort(byte_ranks())
+    assert [SPELLING[byte] for byte in by_rank.tolist()] == sorted(SPELLING.values())
+    assert byte_ranks()[ord("!")] == 0
+    assert byte_ranks()[ord(" ")] == 220
+
+
+def test_counts_beyond_32_bits() -> None:
+    huge = PretokenCounts.from_pairs([(b"ab", 2**40), (b"bc", 2**40 + 1), (b"cab", 2**33)])
+    assert build(huge, 259, BpeOptions()).tokens[256:] == (b"ab", b"bc", b"cab")
+
+
+def test_run_halves_from_the_left() -> None:
+    vocabulary = build(PretokenCounts.from_pairs([(b"a" * 7, 1)]), 300, BpeOptions())
+    assert [len(token) for token in vocabulary.tokens[256:]] == [2, 4, 3, 7]
+
+
+@pytest.mark.parametrize("counted", [[], [(b"a", 5)], [(b"\xff", 1), (b"b", 2)]])
+def test_nothing_to_merge(counted: list[tuple[bytes, int]]) -> None:
+    vocabulary = build(PretokenCounts.from_pairs(counted), 1000, BpeOptions())
+    assert vocabulary.tokens == BYTES
+    assert vocabulary.merges.shape == (0, 3)
+
+
+def test_too_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bpe, "MAX_BYTES", 3)
+    with pytest.raises(bpe.TokbenchError, match="unique pre-tokens come to 4 bytes"):
+        build(PretokenCounts.from_pairs([(b"abcd", 1)]), 300, BpeOptions())

@@ -1,0 +1,212 @@
+"""The byte-level language model: size, schedule, order of training, resumption, scores against one byte at a time."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from safetensors.torch import load_file
+
+from tokbench.byte_lm import train as training
+from tokbench.byte_lm.model import START, build, load
+from tokbench.byte_lm.options import PRESETS, ByteLmOptions
+from tokbench.byte_lm.score import bits_per_byte, score, score_text
+from tokbench.byte_lm.stream import Windows, write_stream
+from tokbench.registry import TokbenchError
+
+SMALL = PRESETS["tiny"].model_copy(
+    update={
+        "layers": 1,
+        "hidden": 16,
+        "feed_forward": 24,
+        "heads": 2,
+        "context": 16,
+        "stride": 6,
+        "score_batch": 3,
+        "steps": 12,
+        "warmup_steps": 3,
+        "decay_steps": 4,
+        "batch": 4,
+        "checkpoint_every": 5,
+    }
+)
+DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog sat " * 12]
+
+
+def parameters(options: ByteLmOptions) -> int:
+    """Embeddings; attention, gated feed-forward and two norms a layer; the last norm."""
+    layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward + 2 * options.hidden
+    return 257 * options.hidden + options.layers * layer + options.hidden
+
+
+@pytest.mark.parametrize(("name", "about"), [("paper_57m", 57e6), ("tiny", 123e3)])
+def test_parameters_without_allocating(name: str, about: float) -> None:
+    options = PRESETS[name]
+    with torch.device("meta"):
+        model = build(options)
+    assert all(parameter.is_meta for parameter in model.parameters())
+    assert model.num_parameters() == parameters(options) == pytest.approx(about, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"warmup_steps": 9, "decay_steps": 9}, "exceed steps"),
+        ({"heads": 5}, "multiple of twice"),
+        ({"stride": 17}, "stride exceeds context"),
+        ({"microbatch": 3}, "must divide batch"),
+    ],
+)
+def test_inconsistent_options_are_refused(wrong: dict[str, int], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        ByteLmOptions.model_validate(SMALL.model_dump() | wrong)
+
+
+def test_rate_warms_up_stays_and_decays() -> None:
+    rates = [training.learning_rate(step, SMALL) / SMALL.learning_rate for step in range(SMALL.steps)]
+    assert rates == pytest.approx([1 / 3, 2 / 3, 1, 1, 1, 1, 1, 1, 4 / 5, 3 / 5, 2 / 5, 1 / 5])
+
+
+def test_every_window_is_visited_once_an_epoch(tmp_path: Path) -> None:
+    write_stream(DOCUMENTS, tmp_path / "stream")
+    stream = [token for document in DOCUMENTS for token in (START, *document)]
+    cut = [stream[start : start + 17] for start in range(0, len(stream) - 16, 16)]
+    windows = Windows(tmp_path / "stream", context=16, seed=1)
+    epochs = [windows.batch(epoch, len(cut)).tolist() for epoch in range(2)]
+    assert [sorted(epoch) for epoch in epochs] == [sorted(cut)] * 2
+    assert epochs[0] != epochs[1]
+    assert windows.batch(3, 5).tolist() == (epochs[0] + epochs[1])[15:20]
+
+
+def test_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="no text to train on"):
+        training.train([], SMALL, tmp_path / "model", tmp_path / "checkpoints")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("byte_lm")
+    training.train(DOCUMENTS, SMALL, place / "model", place / "checkpoints")
+    assert not (place / "checkpoints").exists()
+    return place / "model"
+
+
+def test_model_folder(trained: Path) -> None:
+    with (trained / "curve.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["step"]) for row in rows] == list(range(1, SMALL.steps + 1))
+    assert float(rows[-1]["loss"]) < float(rows[0]["loss"]) == pytest.approx(math.log(257), abs=0.2)
+    manifest = json.loads((trained / "manifest.json").read_text())["settings"]
+    assert manifest["parameters"] == parameters(SMALL)
+    assert manifest["stream_tokens"] == sum(map(len, DOCUMENTS)) + len(DOCUMENTS)
+    assert ByteLmOptions.model_validate(manifest["options"]) == SMALL
+
+
+def test_killed_run_ends_with_the_same_bits(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
+
+    def killed_at(step: int) -> None:
+        def rate(at: int, options: ByteLmOptions) -> float:
+            if at == step:
+                raise KeyboardInterrupt
+            return learning_rate(at, options)
+
+        monkeypatch.setattr(training, "learning_rate", rate)
+        with pytest.raises(KeyboardInterrupt):
+            training.train(DOCUMENTS, SMALL, model, checkpoints)
+        assert not model.exists()
+
+    learning_rate = training.learning_rate
+    killed_at(7)
+    killed_at(11)
+    assert [folder.name for folder in checkpoints.glob("step-*")] == ["step-000000010"]
+    monkeypatch.setattr(training, "learning_rate", learning_rate)
+    training.train(DOCUMENTS, SMALL, model, checkpoints)
+    assert (model / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+    assert (model / "curve.csv").read_text() == (trained / "curve.csv").read_text()
+
+
+def test_checkpoints_of_other_text_are_discarded(trained: Path, tmp_path: Path) -> None:
+    def killed_at_7(at: int, options: ByteLmOptions) -> float:
+        if at == 7:
+            raise KeyboardInterrupt
+        return 1e-3
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "learning_rate", killed_at_7)
+        with pytest.raises(KeyboardInterrupt):
+            training.train([b"quite another text " * 9], SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    training.train(DOCUMENTS, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert (tmp_path / "model/model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+
+
+def test_microbatches_change_rounding_only(trained: Path, tmp_path: Path) -> None:
+    options = SMALL.model_copy(update={"microbatch": 2})
+    training.train(DOCUMENTS, options, tmp_path / "model", tmp_path / "checkpoints")
+    whole, parts = (load_file(folder / "model.safetensors") for folder in (trained, tmp_path / "model"))
+    assert all(torch.allclose(whole[name], parts[name], atol=1e-4) for name in whole)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    text=st.binary(max_size=70) | st.text("ab", max_size=70).map(str.encode),
+    context=st.integers(2, 20),
+    share=st.floats(0, 1),
+)
+def test_scores_are_those_of_one_byte_at_a_time(trained: Path, text: bytes, context: int, share: float) -> None:
+    options = SMALL.model_copy(update={"context": context, "stride": max(1, round(share * context))})
+    model = load(trained).eval()
+    with torch.inference_mode():
+        surprisal, entropy = score_text(model, text, options)
+    expected = [one_byte(model, text, at, options) for at in range(len(text))]
+    assert surprisal.dtype == entropy.dtype == np.float32
+    np.testing.assert_allclose(surprisal, [own for own, _ in expected], atol=1e-4)
+    np.testing.assert_allclose(entropy, [spread for _, spread in expected], atol=1e-4)
+
+
+def one_byte(model: torch.nn.Module, text: bytes, at: int, options: ByteLmOptions) -> tuple[float, float]:
+    """The byte's own window is the first that reaches it; the model sees what precedes the byte there."""
+    window = max(0, -(-(at + 1 - options.context) // options.stride))
+    seen = [START, *text][window * options.stride : at + 1]
+    with torch.inference_mode():
+        logs = model(input_ids=torch.tensor([seen])).logits[0, -1].double().log_softmax(-1)
+    return -float(logs[text[at]]), -float((logs.exp() * logs).sum())
+
+
+def test_score_files(trained: Path, tmp_path: Path) -> None:
+    rows = list(enumerate(DOCUMENTS, 7))
+    score(rows, trained, tmp_path / "all.parquet", SMALL)
+    score(rows[:2], trained, tmp_path / "a.parquet", SMALL)
+    score(rows[2:], trained, tmp_path / "b.parquet", SMALL)
+    score([], trained, tmp_path / "none.parquet", SMALL)
+    frame = pl.read_parquet(tmp_path / "all.parquet")
+    assert frame.schema == {
+        "document": pl.Int64,
+        "text": pl.Binary,
+        "surprisal": pl.List(pl.Float32),
+        "entropy": pl.List(pl.Float32),
+    }
+    assert frame["text"].to_list() == DOCUMENTS
+    assert frame["surprisal"].list.len().to_list() == frame["entropy"].list.len().to_list() == [*map(len, DOCUMENTS)]
+    shards = pl.concat([pl.read_parquet(tmp_path / f"{shard}.parquet") for shard in ("a", "b")])
+    assert shards.equals(frame)
+    bits = frame["surprisal"].explode().drop_nulls().cast(pl.Float64).mean() / math.log(2)
+    assert bits_per_byte([tmp_path / "all.parquet"]) == pytest.approx(bits)
+    assert bits_per_byte([tmp_path / f"{shard}.parquet" for shard in ("b", "none", "a")]) == bits_per_byte(
+        [tmp_path / "all.parquet"]
+    )
+    assert math.isnan(bits_per_byte([tmp_path / "none.parquet"]))
+
+
+def test_not_a_model(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="not a byte-level model") as told:
+        score([], tmp_path, tmp_path / "scores.parquet", SMALL)
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "scores.parquet").exists()

@@ -1,0 +1,299 @@
+"""Intrinsic metrics against a text spelled out token by token, and the released artefacts of PathPiece's authors."""
+
+import gzip
+import json
+from collections import Counter
+from math import log
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tokbench.intrinsic import measure, metrics
+from tokbench.intrinsic.compression import compression
+from tokbench.intrinsic.length import character_lengths, length_distribution
+from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.overlap import overlap, venn_regions
+from tokbench.intrinsic.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
+from tokbench.intrinsic.unigram_objective import substring_occurrences
+from tokbench.intrinsic.usage import Usage, usage_of
+from tokbench.intrinsic.vocabulary import VocabularyOptions, whole_words
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import Options, TokbenchError
+from tokbench.tokens import BYTES, Vocabulary
+
+SHARED = Path(__file__).parents[1].parent / "shared"
+TIMTC = SHARED / "data" / "timtc"
+PUBLISHED = SHARED / "published"
+PAPER = "tokenization_is_more_than_compression"
+needs_artefacts = pytest.mark.skipif(
+    not (TIMTC.is_dir() and PUBLISHED.is_dir()), reason=f"no released artefacts at {TIMTC}"
+)
+
+
+class Greedy:
+    """Longest match from the left; with continuation forms, other tokens at the start than inside."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def tokens(self, pretoken: bytes) -> list[int]:
+        marks = self.vocabulary.continuation
+        ids = []
+        start = 0
+        while start < len(pretoken):
+            fitting = [
+                (len(token), index)
+                for index, token in enumerate(self.vocabulary.tokens)
+                if pretoken.startswith(token, start) and (marks is None or bool(marks[index]) == (start > 0))
+            ]
+            width, index = max(fitting)
+            ids.append(index)
+            start += width
+        return ids
+
+    def segment(self, counts: PretokenCounts) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        pieces = [self.tokens(pretoken) for pretoken, _ in counts.items()]
+        bounds = np.cumsum([0, *map(len, pieces)])
+        return np.array([index for piece in pieces for index in piece], np.int32), bounds.astype(np.int64)
+
+
+def vocabulary(*tokens: bytes) -> Vocabulary:
+    return Vocabulary(BYTES + tuple(dict.fromkeys(tokens)))
+
+
+def value(rows: list[Measurement], metric: str, *words: str) -> float | None:
+    """The value of the one row of the metric whose definition holds all the words; ``$`` is its end."""
+    (row,) = [row for row in rows if row.metric == metric and all(word in f"{row.definition}$" for word in words)]
+    assert (row.value is None) == (row.reason is not None)
+    return row.value
+
+
+TOKENS = st.lists(st.text("ab é", min_size=2, max_size=4).map(str.encode), max_size=6)
+TEXT = st.lists(st.text("ab é\n", min_size=1, max_size=6).map(str.encode), min_size=1, max_size=12)
+
+
+@given(TOKENS, TEXT)
+@settings(max_examples=60, deadline=None)
+def test_measurements_agree_with_the_text_spelled_out(tokens: list[bytes], pretokens: list[bytes]) -> None:
+    tokenizer = Greedy(vocabulary(*tokens))
+    rows = measure(tokenizer, PretokenCounts.from_pairs((token, 1) for token in pretokens))
+    text = b"".join(pretokens)
+    stream = [tokenizer.vocabulary.tokens[index] for token in pretokens for index in tokenizer.tokens(token)]
+    used, size = Counter(stream), len(tokenizer.vocabulary)
+    words = [token for token in pretokens if any(letter.isalnum() for letter in token.decode())]
+
+    assert value(rows, "corpus_token_count") == len(stream)
+    assert value(rows, "bytes_per_token") == len(text) / len(stream)
+    assert value(rows, "fertility", "tokens / pre-tokens$") == len(stream) / len(pretokens)
+    assert value(rows, "fertility", "tokens / pre-tokens that hold") == (len(stream) / len(words) if words else None)
+    split = text.count(b" ") + text.count(b"\n")
+    assert value(rows, "fertility", "spaces") == (len(stream) / split if split else None)
+    in_words = sum(len(tokenizer.tokens(word)) for word in words)
+    assert value(rows, "fertility", "those pre-tokens") == (in_words / len(words) if words else None)
+    assert value(rows, "mean_token_length", "bytes / tokens of the text") == len(text) / len(stream)
+    assert value(rows, "mean_token_length", "characters", "of the text") == len(text.decode()) / len(stream)
+    lengths = [len(token) for token in tokenizer.vocabulary.tokens]
+    assert value(rows, "mean_token_length", "bytes / tokens of the voc") == sum(lengths) / size
+    initial = sum(token.startswith(b" ") for token in stream)
+    assert value(rows, "word_initial_share", "space", "of the text") == initial / len(stream)
+    assert value(rows, "word_initial_share", "marked", "of the text") is None
+    assert value(rows, "unused_tokens") == size - len(used)
+    assert value(rows, "single_byte_tokens_used") == sum(len(token) == 1 for token in used)
+    shares = [count / len(stream) for count in used.values()]
+    observed = log(len(used)) if len(used) > 1 else None
+    for order in (1.5, 3.0):
+        entropy = log(sum(share**order for share in shares)) / (1 - order)
+        assert value(rows, f"renyi_efficiency_{order:g}", "nominal") == pytest.approx(entropy / log(size))
+        expected = None if observed is None else pytest.approx(entropy / observed)
+        assert value(rows, f"renyi_efficiency_{order:g}", "seen") == expected
+
+
+def naive_occurrences(tokens: tuple[bytes, ...], counts: PretokenCounts) -> list[int]:
+    return [
+        sum(count for text, count in counts.items() for start in range(len(text)) if text.startswith(token, start))
+        for token in tokens
+    ]
+
+
+@given(
+    st.lists(st.text("ab", min_size=2, max_size=5).map(str.encode), max_size=8),
+    st.lists(st.tuples(st.text("ab", min_size=1, max_size=9).map(str.encode), st.integers(1, 5)), max_size=8),
+    st.integers(1, 12),
+)
+@settings(max_examples=60, deadline=None)
+def test_substring_occurrences(tokens: list[bytes], pairs: list[tuple[bytes, int]], block: int) -> None:
+    counts, tokens_there = PretokenCounts.from_pairs(pairs), vocabulary(*tokens)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokbench.intrinsic.unigram_objective.BLOCK", block)
+        found = substring_occurrences(tokens_there, counts)
+    assert found.tolist() == naive_occurrences(tokens_there.tokens, counts)
+
+
+def test_unigram_objective_by_hand() -> None:
+    counts = PretokenCounts.from_pairs([(b"aab", 2), (b"b", 1)])
+    rows = measure(Greedy(vocabulary(b"aa")), counts, families={"unigram_objective": Options()})
+    occurrences = {"aa": 2, "a": 4, "b": 3}
+    everything = sum(occurrences.values())
+    expected = 2 * log(occurrences["aa"] / everything) + 3 * log(occurrences["b"] / everything)
+    assert value(rows, "unigram_objective") == pytest.approx(expected)
+
+
+def test_every_tokenizer_yields_the_same_rows() -> None:
+    counts = PretokenCounts.from_pairs([(b" the", 3), (b"\xff\xfe", 1)])
+    marked = Vocabulary(BYTES + BYTES + (b" the",), continuation=np.repeat([False, True, False], [256, 256, 1]))
+    cases = [
+        measure(Greedy(vocabulary()), counts),
+        measure(Greedy(marked), counts),
+        measure(Greedy(vocabulary(b" the")), PretokenCounts.from_pairs([])),
+    ]
+    keys = [[(row.metric, row.definition) for row in rows] for rows in cases]
+    assert keys[0] == keys[1] == keys[2]
+    assert len(set(keys[0])) == len(keys[0])
+    assert value(cases[1], "word_initial_share", "marked", "of the text") == 4 / 5
+    assert value(cases[1], "word_initial_share", "marked", "vocabulary") == 257 / 513
+    assert value(cases[1], "unigram_objective") is None
+    assert value(cases[2], "bytes_per_token") is None
+    assert value(cases[2], "corpus_token_count") == 0
+
+
+def test_frequencies_stay_exact_beyond_floating_point() -> None:
+    counts = PretokenCounts.from_pairs([(b"a", 2**60), (b"ab", 1)])
+    usage = usage_of(Greedy(vocabulary()), counts)
+    assert usage.frequencies[ord("a")] == 2**60 + 1
+
+
+def test_a_segmentation_that_does_not_fit_is_refused() -> None:
+    class Wrong(Greedy):
+        def segment(self, counts: PretokenCounts) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+            return np.zeros(3, np.int32), np.zeros(1, np.int64)
+
+    with pytest.raises(TokbenchError, match="segmentation of 1 pre-tokens has 1 bounds and 3 ids"):
+        measure(Wrong(vocabulary()), PretokenCounts.from_pairs([(b"a", 1)]))
+
+
+def test_families_are_chosen_by_name() -> None:
+    counts = PretokenCounts.from_pairs([(b"ab", 1), (b"ba", 1)])
+    rows = measure(Greedy(vocabulary(b"ab")), counts, families={"renyi": RenyiOptions(orders=(2.0,))}, nominal_size=300)
+    assert [row.metric for row in rows] == ["renyi_efficiency_2", "renyi_efficiency_2"]
+    assert [row.n for row in rows] == [300, 3]
+    with pytest.raises(TokbenchError, match=r"'reny' is not a metric .* Did you mean 'renyi'"):
+        measure(Greedy(vocabulary()), counts, families={"reny": Options()})
+    assert {"compression", "fertility", "length", "renyi", "unigram_objective", "vocabulary"} <= set(metrics)
+
+
+def test_renyi_by_hand() -> None:
+    even = np.array([5, 5, 5, 5, 0], np.int64)
+    for order in (0.5, 1.0, 2.5):
+        assert renyi_entropy(even, order) == pytest.approx(log(4))
+        assert renyi_efficiency(even, order, 4) == pytest.approx(1.0)
+    skewed = np.array([3, 1], np.int64)
+    assert renyi_entropy(skewed, 1.0) == pytest.approx(log(4) - 0.75 * log(3))
+    assert renyi_entropy(skewed, 2.0) == pytest.approx(-log(10 / 16))
+    assert renyi_entropy(skewed, 1.0) == pytest.approx(renyi_entropy(skewed, 1.0 + 1e-7))
+    assert renyi_efficiency(np.zeros(4, np.int64), 2.0, 4) is None
+
+
+def test_whole_words() -> None:
+    pairs = [(b" the", 9), (b"...", 8), (b" of", 7), (b"zebra", 1)]
+    usage = usage_of(Greedy(vocabulary(b" the", b"...", b"zebra")), PretokenCounts.from_pairs(pairs))
+    assert [whole_words(usage, frequent) for frequent in (1, 2, 3)] == [1, 1, 2]
+    assert VocabularyOptions().frequent_words == 40_000
+
+
+def test_lengths_of_tokens_that_hold_parts_of_characters() -> None:
+    tokens = vocabulary("é".encode(), "é".encode()[1:] + b"a", b"ab")
+    assert character_lengths(tokens)[256:].tolist() == [1, 1, 2]
+    usage = usage_of(Greedy(tokens), PretokenCounts.from_pairs([(b"abab", 2), (b"b", 1)]))
+    assert length_distribution(usage).rows() == [(1, 256, 1), (2, 3, 4)]
+
+
+def test_overlap_of_vocabularies() -> None:
+    named = {"a": vocabulary(b"ab", b"bc"), "b": vocabulary(b"ab", b"cd", b"de"), "c": vocabulary()}
+    table = overlap(named)
+    assert table.select("a", "b", "size_a", "size_b", "shared").rows()[0] == ("a", "b", 258, 259, 257)
+    row = table.row(0, named=True)
+    assert (row["jaccard"], row["share_of_a"], row["share_of_b"]) == (257 / 260, 257 / 258, 257 / 259)
+    longer = overlap(named, single_bytes=False)
+    assert longer["shared"].to_list() == [1, 0, 0]
+    assert longer["jaccard"].to_list() == [0.25, 0.0, 0.0]
+    assert longer["share_of_b"].to_list() == [1 / 3, None, None]
+    assert longer["reason"][1] == "no tokens longer than one byte in c"
+    regions = dict(venn_regions(named).rows())
+    assert regions == {"a": 1, "b": 2, "c": 0, "a & b": 1, "a & c": 0, "b & c": 0, "a & b & c": 256}
+    with pytest.raises(TokbenchError, match="name two or more"):
+        venn_regions({"a": vocabulary()})
+
+
+def test_continuation_forms_are_tokens_of_their_own() -> None:
+    marked = Vocabulary(BYTES + BYTES, continuation=np.repeat([False, True], 256))
+    assert venn_regions({"plain": vocabulary(), "marked": marked})["tokens"].to_list() == [0, 256, 256]
+
+
+# The released artefacts ----------------------------------------------------------------------------------------------
+
+RUNS = {1: "pathpiecel_initbpe_firstspace_1_40960", 3: "bpe_merge_3_40960", 6: "sage_initbpe_firstspace_6_40960"}
+
+
+def released_frequencies(run: str) -> NDArray[np.int64]:
+    """Occurrences of each token on MiniPile, end-of-text tokens left out."""
+    with gzip.open(TIMTC / f"{run}_token_counts.tsv.gz", "rt", encoding="utf-8", newline="\n") as lines:
+        rows = [line.rstrip("\n").rsplit("\t", 1) for line in lines]
+    return np.array([int(count) for token, count in rows if token != "<|endoftext|>"], np.int64)
+
+
+def released_vocabulary(run: str) -> Vocabulary:
+    if (path := TIMTC / f"{run}.vocab.gz").is_file():
+        return Vocabulary(tuple(map(bytes.fromhex, gzip.decompress(path.read_bytes()).decode().split())))
+    model = json.loads(gzip.decompress((TIMTC / f"{run}.json.gz").read_bytes()))["model"]
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    byte_of = {chr(byte): byte for byte in visible} | {chr(256 + place): byte for place, byte in enumerate(hidden)}
+    return Vocabulary(tuple(bytes(byte_of[letter] for letter in token) for token in model["vocab"]))
+
+
+@needs_artefacts
+@pytest.mark.parametrize("rank", RUNS)
+def test_published_renyi_efficiency_and_token_count(rank: int) -> None:
+    """Table 11, to its last digit; the denominator is the nominal 40,960, not the number of types."""
+    frequencies = released_frequencies(RUNS[rank])
+    table = pl.read_csv(PUBLISHED / f"{PAPER}_ctc_renyi.csv")
+    row = table.row(by_predicate=(pl.col("rank") == rank) & (pl.col("vocab_size") == 40_960), named=True)
+    none = np.zeros(0, np.int64)
+    nothing = PretokenCounts.from_pairs([])
+    usage = Usage(vocabulary(), nothing, none.astype(np.int32), none, frequencies, 40_960)
+    count = value(compression(usage, Options()), "corpus_token_count")
+    assert count is not None
+    assert round(count / 1e9, 2) == row["corpus_token_count_billions"]
+    for order in (1.5, 2.0, 2.5, 3.0, 3.5):
+        efficiency = renyi_efficiency(frequencies, order, 40_960)
+        assert efficiency is not None
+        assert round(efficiency, 3) == row[f"renyi_{order}"], order
+
+
+@needs_artefacts
+def test_published_venn_diagram() -> None:
+    """Figure 5 counts PathPiece's vocabulary before 463 tokens of more than 16 bytes were taken out of it.
+
+    The four regions that such tokens cannot be in agree; 151 of them were also BPE's.
+    """
+    named = {"a": released_vocabulary(RUNS[3]), "b": released_vocabulary(RUNS[1]), "c": released_vocabulary(RUNS[6])}
+    ours = dict(venn_regions(named).rows())
+    theirs = pl.read_csv(PUBLISHED / f"{PAPER}_vocabulary_overlap.csv").row(
+        by_predicate=pl.col("figure") == 5, named=True
+    )
+    assert ours["c"] == theirs["only_c"]
+    assert ours["b & c"] == theirs["b_and_c"]
+    assert ours["a & c"] == theirs["a_and_c"]
+    assert ours["a & b & c"] == theirs["all"]
+    removed = 40_960 - len(named["b"])
+    shared = theirs["a_and_b"] - ours["a & b"]
+    assert (removed, shared) == (463, 151)
+    assert ours["a"] - shared == theirs["only_a"]
+    assert ours["b"] + removed - shared == theirs["only_b"]
+    assert max(map(len, named["b"].tokens)) == 16
+    assert sum(len(token) > 16 for token in named["a"].tokens) >= shared

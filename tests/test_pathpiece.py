@@ -1,0 +1,186 @@
+"""PathPiece vocabulary construction: costs of omission, choice of a batch, schedule, the whole descent."""
+
+import pydoc_data.topics
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tests.twins import pathpiece as twin
+from tokbench.kernels import pathpiece as kernel
+from tokbench.kernels import trie
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import initial, ngram, pathpiece
+
+WORDS = st.one_of(st.text("ab", min_size=1, max_size=14), st.text("abc\0", min_size=1, max_size=10)).map(str.encode)
+PAIRS = st.lists(st.tuples(WORDS, st.integers(1, 3)), min_size=1, max_size=8)
+TOKENS = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_size=25, unique=True)
+PUBLISHED = [
+    262144,
+    229376,
+    196608,
+    163840,
+    131072,
+    114688,
+    98304,
+    81920,
+    65536,
+    57344,
+    49152,
+    40960,
+    32768,
+    24576,
+    16384,
+]
+
+
+def kernel_costs(
+    counts: PretokenCounts, tokens: tuple[bytes, ...], key: int | None = None
+) -> tuple[dict[bytes, int], dict[bytes, int], int]:
+    """The kernel's answer in the twin's form, without zeros."""
+    data, offsets = Vocabulary(tokens).flat()
+    increases, occurrences, total = kernel.omission_costs(
+        trie.Trie(data, offsets), counts.data, counts.offsets, counts.counts, 0, len(counts), len(tokens), key
+    )
+    named = [{tokens[i]: int(values[i]) for i in np.flatnonzero(values)} for values in (increases, occurrences)]
+    return named[0], named[1], total
+
+
+@settings(deadline=None)
+@given(PAIRS, TOKENS, st.one_of(st.none(), st.integers(0, 2**64 - 1)))
+def test_costs_equal_brute_force(pairs: list[tuple[bytes, int]], extra: list[bytes], key: int | None) -> None:
+    counts = PretokenCounts.from_pairs(pairs)
+    increases, occurrences, total = twin.costs(counts.items(), {*BYTES, *extra}, key)
+    assert kernel_costs(counts, BYTES + tuple(extra), key) == (+increases, occurrences, total)
+
+
+@settings(deadline=None)
+@given(WORDS, TOKENS)
+def test_cost_is_what_the_token_is_worth(word: bytes, extra: list[bytes]) -> None:
+    """Where a token stands once in the text, the cost is the length gained when the vocabulary lacks it."""
+    counts = PretokenCounts.from_pairs([(word, 1)])
+    increases, occurrences, total = kernel_costs(counts, BYTES + tuple(extra))
+    for token in occurrences:
+        if sum(word.startswith(token, place) for place in range(len(word))) == 1:
+            _, _, without = kernel_costs(counts, BYTES + tuple(other for other in extra if other != token))
+            assert without - total == increases.get(token, 0)
+
+
+def test_longer_tokens_from_the_first_byte_stand_in() -> None:
+    """abc|def without 'abc' is abcd|ef; Algorithm 2 as printed has no 'abcd' in its list and says a|b|c|def."""
+    counts = PretokenCounts.from_pairs([(b"abcdef", 5)])
+    increases, occurrences, total = kernel_costs(counts, (*BYTES, b"abc", b"def", b"abcd", b"ef"))
+    assert (increases, occurrences, total) == ({}, {b"abc": 5, b"def": 5}, 10)
+    assert kernel_costs(counts, (*BYTES, b"abc", b"def"))[0] == {b"abc": 10, b"def": 10}
+
+
+def test_wide_tokens() -> None:
+    word = bytes(range(97, 123)) * 2
+    counts = PretokenCounts.from_pairs([(word, 1)])
+    tokens = (*BYTES, word[:32], word[32:], word[20:])
+    increases, occurrences, total = twin.costs([(word, 1)], set(tokens))
+    assert kernel_costs(counts, tokens) == (+increases, occurrences, total)
+    with pytest.raises(ValueError, match="longer than 32"):
+        kernel_costs(counts, (*BYTES, word[:33]))
+
+
+@settings(deadline=None)
+@given(st.permutations(list(range(256, 271))), st.integers(0, 16), st.data())
+def test_drops_equal_twin(order: list[int], limit: int, data: st.DataObject) -> None:
+    words = st.text("ab", min_size=2, max_size=7).map(str.encode)
+    tokens = BYTES + tuple(data.draw(st.lists(words, min_size=15, max_size=15, unique=True)))
+    flat = Vocabulary(tokens).flat()
+    chosen = kernel.choose_drops(trie.Trie(*flat), *flat, np.array(order, np.int64), limit)
+    assert [tokens[token] for token in chosen] == twin.drops([tokens[token] for token in order], limit)
+
+
+def test_schedule_is_the_published_one() -> None:
+    assert list(initial.schedule(262144, 16384)) == PUBLISHED[1:]
+    assert list(initial.schedule(262144, 40960)) == PUBLISHED[1 : PUBLISHED.index(40960) + 1]
+    assert list(initial.schedule(16384, 8000)) == [14336, 12288, 10240, 8192, 8000]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 600_000), st.integers(256, 300_000))
+def test_schedule_descends_to_the_size(start: int, size: int) -> None:
+    sizes = [start, *initial.schedule(start, size)]
+    assert sizes[-1] == min(start, size)
+    assert all(later < earlier for earlier, later in pairwise(sizes))
+
+
+def test_own_schedule_keeps_what_lies_between() -> None:
+    assert list(initial.own_schedule((900, 700, 500, 300), 900, 400)) == [700, 500, 400]
+    assert list(initial.own_schedule((900, 700), 300, 400)) == []
+    with pytest.raises(ValidationError, match="sizes must descend"):
+        pathpiece.PathPieceOptions(schedule=(500, 500))
+
+
+@settings(deadline=None)
+@given(PAIRS, st.integers(256, 300), st.lists(st.integers(256, 320), max_size=4, unique=True))
+def test_build_equals_twin(pairs: list[tuple[bytes, int]], size: int, sizes: list[int]) -> None:
+    counts = PretokenCounts.from_pairs(pairs)
+    start = ngram.build(counts, 320, ngram.NgramOptions())
+    own = tuple(sorted(sizes, reverse=True))
+    options = pathpiece.PathPieceOptions(schedule=own)
+    built = pathpiece.build(counts, size, options, initial=start)
+    steps = initial.own_schedule(own, len(start), size)
+    assert list(built.tokens) == twin.build(list(counts.items()), list(start.tokens), steps)
+    assert len(built) == min(len(start), size)
+
+
+@pytest.fixture(scope="module")
+def prose() -> PretokenCounts:
+    text = "".join(pydoc_data.topics.topics.values())
+    return PretokenCounts.from_pairs((word.encode(), 1) for word in re.findall(r" ?\S+|\s+", text))
+
+
+@pytest.mark.parametrize("ties", ["longest", "random"])
+def test_threads_do_not_show(prose: PretokenCounts, ties: str) -> None:
+    start = ngram.build(prose, 6000, ngram.NgramOptions())
+    options = pathpiece.PathPieceOptions(ties=ties)
+    one, three = (pathpiece.build(prose, 1500, options, seed=7, threads=n, initial=start) for n in (1, 3))
+    assert one.tokens == three.tokens
+    assert len(one) == 1500
+    assert one.tokens[:256] == BYTES
+    survivors = set(one.tokens)
+    assert one.tokens == tuple(token for token in start.tokens if token in survivors)
+
+
+def test_seed_matters_to_random_ties_only(prose: PretokenCounts) -> None:
+    start = ngram.build(prose, 6000, ngram.NgramOptions())
+    built = {
+        (ties, seed): pathpiece.build(
+            prose, 1500, pathpiece.PathPieceOptions(ties=ties), seed=seed, initial=start
+        ).tokens
+        for ties in ("longest", "random")
+        for seed in (0, 1)
+    }
+    assert built["longest", 0] == built["longest", 1]
+    assert built["random", 0] != built["random", 1]
+
+
+def test_fewer_tokens_of_text_than_top_ngrams(prose: PretokenCounts) -> None:
+    """What the construction is for: at one size, the corpus takes fewer tokens than with the most frequent n-grams."""
+    start = ngram.build(prose, 6000, ngram.NgramOptions())
+    built = pathpiece.build(prose, 1500, pathpiece.PathPieceOptions(), initial=start)
+    assert kernel_costs(prose, built.tokens)[2] < 0.9 * kernel_costs(prose, start.tokens[:1500])[2]
+
+
+def test_tokens_that_are_too_long_are_left_out(prose: PretokenCounts) -> None:
+    start = ngram.build(prose, 2000, ngram.NgramOptions())
+    built = pathpiece.build(prose, 1000, pathpiece.PathPieceOptions(max_token_bytes=3), initial=start)
+    assert max(map(len, built.tokens)) == 3
+
+
+def test_small_sizes(prose: PretokenCounts) -> None:
+    start = ngram.build(prose, 400, ngram.NgramOptions())
+    assert pathpiece.build(prose, 256, pathpiece.PathPieceOptions(), initial=start).tokens == BYTES
+    assert pathpiece.build(prose, 500, pathpiece.PathPieceOptions(), initial=start).tokens == start.tokens
+    with pytest.raises(TokbenchError, match="below 256"):
+        pathpiece.build(prose, 255, pathpiece.PathPieceOptions(), initial=start)

@@ -1,0 +1,166 @@
+"""The built-in pre-tokenization schemes against the regular expressions that define them."""
+
+import gzip
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.twins import scan as twin
+from tokbench.kernels import unicode_classes
+from tokbench.pretokenization import schemes
+from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.registry import TokbenchError
+
+DATA = Path(__file__).parents[1].parent / "shared" / "data"
+BLANKS = [" ", "  ", "\n", "\t", "\r\n", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u2028", "\u3000"]
+WORDS = [
+    "a",
+    "Z",
+    "it's",
+    "I'LL",
+    "'ll",
+    "'re",
+    "'ve",
+    "'d",
+    "'S",
+    "''",
+    "'",
+    "don't",
+    "naïve",
+    "слово",
+    "語",
+    "𝒜",
+    "e\u0301",
+]
+NUMBERS = ["0", "42", "٣", "७", "²", "Ⅷ", "½", "𝟙"]
+SIGNS = [".", "-", "_", "\x00", "\x7f", "\u200b", "€", "😀", "\u0301", "\ufffd", "\U0010ffff"]
+INVALID = [
+    b"\x80",
+    b"\xc3",
+    b"\xe2\x82",
+    b"\xf0\x9f\x98",
+    b"\xc0\xa0",
+    b"\xc1\x81",
+    b"\xe0\x80\xa0",
+    b"\xf0\x82\x82\xac",
+]
+INVALID += [b"\xed\xa0\x80", b"\xed\xb3\xbf", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff\xfe"]
+REAL_TEXTS = ["multilingual/udhr", "multilingual/flores101", "english/novels", "english/arxiv_sample"]
+PIECES = [piece.encode() for piece in BLANKS + WORDS + NUMBERS + SIGNS] + INVALID
+TEXTS = st.one_of(
+    st.binary(max_size=300),
+    st.text(max_size=60).map(str.encode),
+    st.lists(st.sampled_from(PIECES), max_size=150).map(b"".join),
+    st.lists(st.sampled_from([b" ", b" ", b"\n", b"'", b"s", b"l", b"1", b"."]), max_size=300).map(b"".join),
+)
+
+
+def pattern(scheme: str) -> str | None:
+    return schemes[scheme].traits["pattern"]
+
+
+def pretokens(scheme: str, text: str) -> list[str]:
+    bounds = schemes[scheme].function(text.encode()).tolist()
+    return [text.encode()[start:end].decode() for start, end in pairwise(bounds)]
+
+
+@given(TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_kernel_equals_regex(text: bytes) -> None:
+    for scheme in KERNEL_SCHEMES:
+        bounds = schemes[scheme].function(text)
+        assert bounds.dtype == np.int64
+        assert bounds.tolist() == twin.boundaries(pattern(scheme), text), scheme
+        assert bounds[-1] == len(text)
+
+
+@pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
+def test_every_code_point(scheme: str) -> None:
+    """Surrogates are encoded too: in UTF-8 they are three invalid bytes each."""
+    text = "".join(map(chr, range(0x110000))).encode("utf-8", "surrogatepass")
+    assert schemes[scheme].function(text).tolist() == twin.boundaries(pattern(scheme), text)
+
+
+@pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
+def test_long_ascii(scheme: str) -> None:
+    """Runs of every length up to several blocks, at every position within a block of 64 bytes."""
+    draw = random.Random(0)
+    runs = (draw.choice("  \n\t'slet19.x") * draw.choice([1, 1, 1, 2, 3, draw.randrange(200)]) for _ in range(20_000))
+    text = "".join(runs).encode()
+    assert schemes[scheme].function(text).tolist() == twin.boundaries(pattern(scheme), text)
+
+
+@pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
+def test_boundaries_do_not_depend_on_what_precedes(scheme: str) -> None:
+    text = b"  It's\xa0 1984,\n\n they'd  say: 'll \xc2\xa0\xe3\x80\x80x " * 4
+    bounds = schemes[scheme].function(text).tolist()
+    for index, start in enumerate(bounds[:-1]):
+        rest = schemes[scheme].function(text[start:])
+        assert (rest + start).tolist() == bounds[index:]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "text", "expected"),
+    [
+        ("none", "two words", ["two words"]),
+        ("space", " a  b\n c", [" ", "a", " ", " ", "b\n", " ", "c"]),
+        ("digit", "in 1984 x", ["in ", "1", "9", "8", "4", " x"]),
+        ("space_digit", "in\n19 x", ["in\n", "1", "9", " ", "x"]),
+        ("first_space", "It's 12:30,  say\n\nend ", ["It's", " 12:30,", " ", " say", "\n", "\n", "end", " "]),
+        ("first_space_digit", "a 12  b", ["a", " ", "1", "2", " ", " b"]),
+        ("gpt2", "I'll   pay £12.50!!\n", ["I", "'ll", "  ", " pay", " £", "12", ".", "50", "!!", "\n"]),
+        ("gpt2", "I'LL 'twas!'s  ", ["I", "'", "LL", " '", "twas", "!'", "s", "  "]),
+        ("gpt2", "\xa0a \u3000\u3000b\x1c", ["\xa0", "a", " \u3000", "\u3000", "b", "\x1c"]),
+    ],
+)
+def test_examples(scheme: str, text: str, expected: list[str]) -> None:
+    assert pretokens(scheme, text) == expected
+
+
+def test_empty_text() -> None:
+    assert all(schemes[scheme].function(b"").tolist() == [0] for scheme in KERNEL_SCHEMES)
+
+
+def test_built_in_schemes_are_registered() -> None:
+    assert set(KERNEL_SCHEMES) <= set(schemes)
+    assert all(schemes[scheme].summary for scheme in KERNEL_SCHEMES)
+    with pytest.raises(TokbenchError, match="Did you mean 'gpt2'"):
+        schemes["gtp2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [("LETTERS", r"\p{L}"), ("DIGITS", r"\d"), ("NUMERALS", r"[\p{N}--\d]"), ("BLANKS", r"\s")],
+)
+def test_unicode_classes_are_those_of_regex(name: str, members: str) -> None:
+    """On failure: ``python tools/make_unicode_classes.py``."""
+    every = "".join(map(chr, range(0x110000)))
+    spans = [run.span() for run in regex.finditer(rf"(?V1)(?:{members})+", every)]
+    words = getattr(unicode_classes, name).split()
+    ends = [(word.partition("-")[0], word.rpartition("-")[2]) for word in words]
+    assert [(int(first, 16), int(last, 16) + 1) for first, last in ends] == spans
+
+
+@pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
+@pytest.mark.parametrize(
+    "name", ["multilingual/udhr", "multilingual/flores101", "english/novels", "english/arxiv_sample"]
+)
+def test_real_text(scheme: str, name: str) -> None:
+    path = DATA / f"{name}.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"no {name}.jsonl.gz in the shared data")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        text = "".join(_text(json.loads(line))[:4_000] for line, _ in zip(lines, range(60), strict=False)).encode()
+    assert schemes[scheme].function(text).tolist() == twin.boundaries(pattern(scheme), text)
+
+
+def _text(document: dict[str, object]) -> str:
+    text = document.get("text") or document.get("sentences")
+    return text if isinstance(text, str) else "\n".join(map(str, text))  # type: ignore[call-overload]

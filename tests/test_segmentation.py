@@ -1,0 +1,263 @@
+"""Segmentation: every kernel equals its twin, loses nothing, and depends on nothing but the pre-token."""
+
+import pydoc_data.topics
+import re
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.twins import greedy as greedy_twin
+from tests.twins import likelihood as likelihood_twin
+from tests.twins import merge as merge_twin
+from tests.twins import shortest_path as shortest_path_twin
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.segmentation import Segmenter, segmentations
+from tokbench.tokens import BYTES, Vocabulary
+
+TEXTS = st.one_of(
+    st.text("ab", max_size=200).map(str.encode),
+    st.lists(st.sampled_from([0, 97, 98, 255]), max_size=90).map(bytes),
+    st.binary(max_size=40),
+)
+NEW_TOKENS = st.lists(st.text("ab", min_size=2, max_size=7).map(str.encode), max_size=20, unique=True)
+PAIRS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=25)
+
+
+def make(name: str, vocabulary: Vocabulary, **options: object) -> Segmenter:
+    method = segmentations[name]
+    return method.function(vocabulary, method.options(**options))
+
+
+def cut(segmenter: Segmenter, *texts: bytes) -> list[list[int]]:
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    ids, bounds = segmenter.segment(np.frombuffer(b"".join(texts), np.uint8), offsets)
+    assert (ids.dtype, bounds.dtype, int(bounds[0]), int(bounds[-1])) == (np.int32, np.int64, 0, len(ids))
+    return [ids[start:end].tolist() for start, end in pairwise(bounds.tolist())]
+
+
+def ids_of(vocabulary: Vocabulary) -> dict[bytes, int]:
+    return {token: index for index, token in enumerate(vocabulary.tokens)}
+
+
+def by_merges(pairs: list[tuple[int, int]]) -> Vocabulary:
+    """A vocabulary grown from pairs of earlier tokens, counted from ``a``; equal pairs and equal results happen."""
+    tokens, merges = list(BYTES), []
+    for pair in pairs:
+        parts = [97 + part if part < 2 else 256 + (part - 2) % max(len(tokens) - 256, 1) for part in pair]
+        left, right = (part if part < len(tokens) else 97 for part in parts)
+        token = tokens[left] + tokens[right]
+        if len(token) > 40:
+            continue
+        if token not in tokens:
+            tokens.append(token)
+        merges.append((left, right, tokens.index(token)))
+    return Vocabulary(tuple(tokens), merges=np.array(merges, np.int32).reshape(-1, 3))
+
+
+@pytest.fixture(scope="module")
+def prose() -> PretokenCounts:
+    text = "".join(pydoc_data.topics.topics.values())
+    return PretokenCounts.from_pairs((word.encode(), 1) for word in re.findall(r" ?\S+|\s+", text))
+
+
+@pytest.fixture(scope="module")
+def rich(prose: PretokenCounts) -> Vocabulary:
+    """Pairs and triples of tokens of frequent words, with merges and scores."""
+    pairs: dict[tuple[int, int], None] = {}
+    tokens = list(BYTES)
+    ids = {token: index for index, token in enumerate(tokens)}
+    merges = []
+    for word, _ in list(prose.items())[:400]:
+        left = word[:1]
+        for end in range(2, len(word) + 1):
+            pair = ids[left], word[end - 1]
+            left = word[:end]
+            if pair not in pairs:
+                pairs[pair] = None
+                ids.setdefault(left, len(tokens))
+                if ids[left] == len(tokens):
+                    tokens.append(left)
+                merges.append((*pair, ids[left]))
+    scores = -np.log(np.arange(2, len(tokens) + 2))
+    return Vocabulary(tuple(tokens), merges=np.array(merges, np.int32), scores=scores)
+
+
+@given(PAIRS, st.lists(TEXTS, max_size=3))
+def test_merge_equals_twin(pairs: list[tuple[int, int]], texts: list[bytes]) -> None:
+    vocabulary = by_merges(pairs)
+    merges = [tuple(row) for row in vocabulary.merges.tolist()]
+    assert cut(make("merge", vocabulary), *texts) == [merge_twin.merge(text, merges) for text in texts]
+
+
+def test_merge_takes_long_runs() -> None:
+    vocabulary = by_merges([(0, 0), *((k, k) for k in range(2, 6))])
+    assert vocabulary.tokens[-1] == b"a" * 32
+    assert cut(make("merge", vocabulary), b"a" * 1_000_005) == [[260] * 31_250 + [257, 97]]
+
+
+def test_merge_is_leftmost_first() -> None:
+    vocabulary = Vocabulary((*BYTES, b"aa"), merges=np.array([[97, 97, 256]], np.int32))
+    assert cut(make("merge", vocabulary), b"aaaaa") == [[256, 256, 97]]
+
+
+@given(NEW_TOKENS, st.lists(TEXTS, max_size=3))
+def test_greedy_equals_twin(tokens: list[bytes], texts: list[bytes]) -> None:
+    vocabulary = Vocabulary((*BYTES, *tokens))
+    ids = ids_of(vocabulary)
+    expected = [greedy_twin.greedy(text, ids, ids) for text in texts]
+    assert cut(make("greedy", vocabulary), *texts) == expected
+    assert cut(make("longest_prefix", vocabulary), *texts) == expected
+
+
+@given(NEW_TOKENS, NEW_TOKENS, st.lists(TEXTS, max_size=3), st.randoms(use_true_random=False))
+def test_longest_prefix_equals_twin(
+    starts: list[bytes], inner: list[bytes], texts: list[bytes], random: Random
+) -> None:
+    forms = [(token, False) for token in (*BYTES, *starts)] + [(token, True) for token in (*BYTES, *inner)]
+    random.shuffle(forms)
+    vocabulary = Vocabulary(tuple(token for token, _ in forms), continuation=np.array([inside for _, inside in forms]))
+    first = {token: index for index, (token, inside) in enumerate(forms) if not inside}
+    rest = {token: index for index, (token, inside) in enumerate(forms) if inside}
+    expected = [greedy_twin.greedy(text, first, rest) for text in texts]
+    assert cut(make("longest_prefix", vocabulary), *texts) == expected
+
+
+def test_greedy_vector_of_sage() -> None:
+    vocabulary = Vocabulary((*BYTES, b"ab", b"abc", b"bc", b"cd", b"de", b"bcd"))
+    [found] = cut(make("greedy", vocabulary), b"abcde")
+    assert [vocabulary.tokens[index] for index in found] == [b"abc", b"de"]
+
+
+@given(NEW_TOKENS, st.lists(TEXTS, max_size=3), st.integers(1, 8) | st.none(), st.integers(0, 2**64 - 1))
+def test_shortest_path_equals_twin(tokens: list[bytes], texts: list[bytes], limit: int | None, seed: int) -> None:
+    vocabulary = Vocabulary((*BYTES, *tokens))
+    ids = {token: index for token, index in ids_of(vocabulary).items() if limit is None or len(token) <= limit}
+    longest = make("shortest_path", vocabulary, max_token_bytes=limit)
+    random = make("shortest_path", vocabulary, max_token_bytes=limit, ties="random", seed=seed)
+    assert cut(longest, *texts) == [shortest_path_twin.longest(text, ids) for text in texts]
+    assert cut(random, *texts) == [shortest_path_twin.random(text, ids, seed) for text in texts]
+
+
+@given(NEW_TOKENS, st.text("ab", max_size=10).map(str.encode))
+def test_shortest_path_is_shortest(tokens: list[bytes], text: bytes) -> None:
+    vocabulary = Vocabulary((*BYTES, *tokens))
+    fewest = min(map(len, likelihood_twin.every_segmentation(text, set(vocabulary.tokens))))
+    for ties in ("longest", "random"):
+        [found] = cut(make("shortest_path", vocabulary, ties=ties), text)
+        assert len(found) == fewest
+
+
+def test_random_ties_are_even() -> None:
+    vocabulary = Vocabulary((*BYTES, b"aa", b"aaa"))
+    last = [cut(make("shortest_path", vocabulary, ties="random", seed=seed), b"aaaa")[0][-1] for seed in range(3000)]
+    for token in (97, 256, 257):
+        assert abs(last.count(token) - 1000) < 110  # four standard deviations
+
+
+@given(NEW_TOKENS, st.lists(TEXTS, max_size=3), st.data())
+def test_likelihood_equals_twin(tokens: list[bytes], texts: list[bytes], data: st.DataObject) -> None:
+    vocabulary = Vocabulary((*BYTES, *tokens))
+    score = st.sampled_from([-1.0, -2.0, -3.0, -0.1, -0.2, -0.30000000000000004, -np.inf])
+    scores = np.full(len(vocabulary), -4.0)
+    for index in (97, 98, *range(256, len(vocabulary))):
+        scores[index] = data.draw(score)
+    penalty = scores[np.isfinite(scores)].min() - 10
+    known = {
+        token: penalty if value == -np.inf else value
+        for token, value in zip(vocabulary.tokens, scores.tolist(), strict=True)
+        if len(token) == 1 or value > -np.inf
+    }
+    found = cut(make("likelihood", Vocabulary(vocabulary.tokens, scores=scores)), *texts)
+    expected = [likelihood_twin.likelihood(text, known) for text in texts]
+    assert [[vocabulary.tokens[index] for index in ids] for ids in found] == expected
+
+
+@given(NEW_TOKENS, st.text("ab", min_size=1, max_size=10).map(str.encode), st.data())
+def test_likelihood_is_greatest(tokens: list[bytes], text: bytes, data: st.DataObject) -> None:
+    vocabulary = Vocabulary((*BYTES, *tokens))
+    scores = data.draw(st.lists(st.integers(-9, -1), min_size=len(vocabulary), max_size=len(vocabulary)))
+    known = dict(zip(vocabulary.tokens, scores, strict=True))
+    every = likelihood_twin.every_segmentation(text, set(vocabulary.tokens))
+    greatest = max(sum(known[token] for token in tokens) for tokens in every)
+    [found] = cut(make("likelihood", Vocabulary(vocabulary.tokens, scores=np.array(scores, np.float64))), text)
+    assert sum(scores[index] for index in found) == greatest
+
+
+METHODS = [
+    ("merge", {}),
+    ("greedy", {}),
+    ("longest_prefix", {}),
+    ("shortest_path", {}),
+    ("shortest_path", {"ties": "random", "seed": 7}),
+    ("likelihood", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), METHODS)
+def test_prose_comes_back_whole_from_any_batch_and_thread(
+    prose: PretokenCounts, rich: Vocabulary, name: str, options: dict[str, object]
+) -> None:
+    segmenter = make(name, rich, **options)
+    ids, _ = segmenter.segment(prose.data, prose.offsets)
+    assert b"".join(rich.tokens[index] for index in ids) == prose.data.tobytes()
+    assert len(ids) < prose.data.size
+
+    def part(start: int) -> list[int]:
+        offsets = prose.offsets[start : start + 500]
+        return segmenter.segment(prose.data, offsets)[0].tolist()
+
+    starts = range(0, len(prose), 499)
+    with ThreadPoolExecutor(4) as pool:
+        assert [index for found in pool.map(part, starts) for index in found] == ids.tolist()
+
+
+@given(st.binary(max_size=300), st.sampled_from(METHODS))
+def test_any_bytes_come_back(rich: Vocabulary, text: bytes, method: tuple[str, dict[str, object]]) -> None:
+    name, options = method
+    found = cut(make(name, rich, **options), b"", text, b"", text)
+    assert found[0] == found[2] == []
+    assert found[1] == found[3]
+    assert b"".join(rich.tokens[index] for index in found[1]) == text
+
+
+@pytest.mark.parametrize("offsets", [[], [0, 9], [2, 1], [-1, 2], [0, 2, 1, 3]])
+def test_bad_offsets_are_refused(rich: Vocabulary, offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="offsets"):
+        make("greedy", rich).segment(np.zeros(3, np.uint8), np.array(offsets, np.int64))
+
+
+FORMS = Vocabulary(BYTES * 2, continuation=np.arange(512) >= 256)
+
+
+@pytest.mark.parametrize(
+    ("name", "vocabulary", "said"),
+    [
+        ("merge", Vocabulary(BYTES), "no merges"),
+        ("merge", Vocabulary(BYTES, merges=np.array([[97, 98, 256]], np.int32)), "merge 0 names an id outside"),
+        ("merge", Vocabulary((*BYTES, b"ba"), merges=np.array([[97, 98, 256]], np.int32)), "61 and 62 into 6261"),
+        ("likelihood", Vocabulary(BYTES), "no scores"),
+        ("likelihood", Vocabulary(BYTES, scores=np.zeros(9)), "scores have shape"),
+        ("likelihood", Vocabulary(BYTES, scores=np.full(256, np.nan)), "token 00 is nan"),
+        ("likelihood", Vocabulary(BYTES, scores=np.full(256, -np.inf)), "no score is finite"),
+        ("greedy", FORMS, "use 'longest_prefix'"),
+        ("shortest_path", FORMS, "use 'longest_prefix'"),
+        ("longest_prefix", Vocabulary(BYTES, continuation=np.zeros(256, np.bool_)), "lack their continuation form"),
+        ("longest_prefix", Vocabulary(BYTES * 2, continuation=np.zeros(9, np.bool_)), "continuation has shape"),
+        (
+            "longest_prefix",
+            Vocabulary((*BYTES * 2, b"ab", b"ab"), continuation=np.array([False] * 256 + [True] * 258)),
+            "continuation form of 6162 twice",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_line(name: str, vocabulary: Vocabulary, said: str) -> None:
+    with pytest.raises(TokbenchError, match=said) as caught:
+        make(name, vocabulary)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,65 @@
+"""The token trie: every prefix found, nothing else; forwards, backwards and with tokens left out."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.twins import trie as twin
+from tokbench.kernels import trie
+
+TOKENS = st.one_of(
+    st.lists(st.text("ab", min_size=1, max_size=9).map(str.encode), max_size=60),
+    st.lists(st.lists(st.sampled_from([0, 1, 128, 255]), min_size=1, max_size=5).map(bytes), max_size=60),
+    st.lists(st.binary(min_size=1, max_size=4), max_size=60),
+)
+
+
+def flat(tokens: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    offsets = np.zeros(len(tokens) + 1, np.int64)
+    np.cumsum([len(token) for token in tokens], out=offsets[1:])
+    return np.frombuffer(b"".join(tokens), np.uint8), offsets
+
+
+@given(TOKENS, st.data())
+def test_trie_equals_twin(tokens: list[bytes], data: st.DataObject) -> None:
+    included = data.draw(st.none() | st.lists(st.booleans(), min_size=len(tokens), max_size=len(tokens)))
+    built = trie.Trie(*flat(tokens), included)
+    ids = twin.held(tokens, included)
+    assert built.nodes == twin.nodes(ids)
+    assert built.max_length == max(map(len, ids), default=0)
+    for text in [*tokens, data.draw(st.binary(max_size=6)), b"abababab", b"", bytes(range(256))]:
+        assert built.prefixes(text) == twin.prefixes(ids, text)
+        assert built.find(text) == ids.get(text, -1)
+
+
+@given(TOKENS)
+def test_backwards_spells_tokens_from_their_end(tokens: list[bytes]) -> None:
+    built = trie.Trie(*flat(tokens), backwards=True)
+    ids = twin.held([token[::-1] for token in tokens])
+    for text in [token[::-1] for token in tokens]:
+        assert built.prefixes(text) == twin.prefixes(ids, text)
+
+
+def test_a_large_vocabulary_is_found_again_and_packed() -> None:
+    generator = np.random.default_rng(1)
+    tokens = sorted({generator.integers(0, 256, size, np.uint8).tobytes() for size in range(1, 9) for _ in range(4000)})
+    built = trie.Trie(*flat(tokens))
+    assert [built.find(token) for token in tokens] == list(range(len(tokens)))
+    assert built.slots < 1.1 * built.nodes + 1024
+
+
+@pytest.mark.parametrize(
+    ("data", "offsets", "included"),
+    [
+        (b"ab", [0, 1, 1, 2], None),
+        (b"ab", [0, 3], None),
+        (b"ab", [0, 2, 1], None),
+        (b"ab", [], None),
+        (b"ab", [0, 1, 2], [True]),
+    ],
+)
+def test_bad_tokens_are_refused(data: bytes, offsets: list[int], included: list[bool] | None) -> None:
+    with pytest.raises(ValueError, match=r"token|offsets|included"):
+        trie.Trie(np.frombuffer(data, np.uint8), np.array(offsets, np.int64), included)
