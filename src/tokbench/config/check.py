@@ -3,18 +3,24 @@
 from collections.abc import Iterable, Iterator
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Variant
+from tokbench.config.sections import Split, Variant
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.registry import TokbenchError, unknown
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
+
+FORMS = "longest_prefix"
+"""The one segmentation that tells a token's form inside a pre-token from that at its start; constructions that cut by
+it unless told otherwise make both forms."""
 
 
 def check(experiment: Experiment) -> list[str]:
     """One line a mistake, ``key: what is wrong; the remedy``; empty when there is none."""
     return [
         *_corpora(experiment),
+        *_splits(experiment),
         *_variants(experiment),
+        *_sizes(experiment),
         *_runs(experiment),
         *_report(experiment),
     ]
@@ -23,8 +29,11 @@ def check(experiment: Experiment) -> list[str]:
 def _corpora(experiment: Experiment) -> Iterator[str]:
     for name, corpus in experiment.corpora.items():
         key = f"corpora.{name}"
-        if any(share < 0 for share in corpus.splits.values()) or sum(corpus.splits.values()) > 1 + 1e-9:
-            yield f"{key}.splits: shares must be positive and add up to at most 1, not {sum(corpus.splits.values()):g}"
+        for split, share in corpus.splits.items():
+            if share < 0:
+                yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
+        if sum(corpus.splits.values()) > 1 + 1e-9:
+            yield f"{key}.splits: the shares add up to {sum(corpus.splits.values()):g}; lower them to 1 or less in all"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
@@ -33,6 +42,25 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 files_of(corpus.source)
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
+
+
+def _splits(experiment: Experiment) -> Iterator[str]:
+    """Splits that something reads and that get no text, each told once."""
+    readers: dict[tuple[str, Split], str] = {}
+    for name, variant in experiment.variants.items():
+        corpus = experiment.corpus_of(name)
+        readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
+        readers.setdefault((corpus, "evaluation"), f"variant '{name}' is measured on")
+        if variant.byte_lm is not None:
+            readers.setdefault((corpus, "byte_lm"), f"byte language model '{variant.byte_lm}' is trained on")
+    for run in experiment.runs:
+        for name in filter(experiment.variants.__contains__, run.variants):
+            corpus = run.corpus or experiment.corpus_of(name)
+            readers.setdefault((corpus, "pretraining"), f"model '{run.models[0]}' is trained on")
+            readers.setdefault((corpus, "evaluation"), f"model '{run.models[0]}' is tested on")
+    for (corpus, split), reader in readers.items():
+        if corpus in experiment.corpora and not experiment.corpora[corpus].splits.get(split):
+            yield f"corpora.{corpus}.splits: no share for '{split}', which {reader}; give it one"
 
 
 def _variants(experiment: Experiment) -> Iterator[str]:
@@ -50,33 +78,47 @@ def _variants(experiment: Experiment) -> Iterator[str]:
         if variant.byte_lm is not None:
             yield from _known(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
         yield from _segmentation(key, variant)
-        yield from _sizes(experiment, name, variant)
 
 
 def _segmentation(key: str, variant: Variant) -> Iterator[str]:
     if variant.segmentation is None:
         return
-    needs = segmentations[variant.segmentation.method].traits["needs"]
-    made = segmentations[constructions[variant.construction.method].traits["segmentation"]].traits["needs"]
-    if needs not in (None, made):
+    construction, cut = constructions[variant.construction.method], variant.segmentation.method
+    own = construction.traits["segmentation"]
+    made = segmentations[own].traits["needs"]
+    needs = segmentations[cut].traits["needs"]
+    if own == FORMS != cut:
+        yield f"{key}.segmentation: '{cut}' ignores the forms of the tokens of '{construction.name}'; use {FORMS}"
+    elif needs not in (None, made):
         fitting = [method.name for method in segmentations.methods() if method.traits["needs"] in (None, made)]
         yield (
-            f"{key}.segmentation: '{variant.segmentation.method}' needs {needs}, which "
-            f"'{variant.construction.method}' does not make; use one of {', '.join(fitting)}"
+            f"{key}.segmentation: '{cut}' needs {needs}, which '{construction.name}' does not make; "
+            f"use one of {', '.join(fitting)}"
         )
 
 
-def _sizes(experiment: Experiment, name: str, variant: Variant) -> Iterator[str]:
-    alphabet = constructions[variant.construction.method].traits["alphabet"]
-    key = f"variants.{name}.sizes" if variant.sizes is not None else "sizes"
-    initial = getattr(variant.construction, "initial_size", None)
-    for size in experiment.sizes_of(name):
-        if size < alphabet:
-            yield f"{key}: {size} is smaller than the alphabet of '{name}'; its smallest size is {alphabet}"
-        if initial is not None and size > initial:
-            yield f"{key}: {size} exceeds variants.{name}.construction.initial_size, {initial}; raise that"
-    if len(set(experiment.sizes_of(name))) < len(experiment.sizes_of(name)):
-        yield f"{key}: a size stands twice; remove one"
+def _sizes(experiment: Experiment) -> Iterator[str]:
+    """Sizes that are too small, too large or repeated; a mistake in the common list is told once."""
+    alphabets = {
+        name: constructions[variant.construction.method].traits["alphabet"]
+        for name, variant in experiment.variants.items()
+    }
+    common = {name for name, variant in experiment.variants.items() if variant.sizes is None}
+    lists = [("sizes", experiment.sizes, common)] if common else []
+    for name, variant in experiment.variants.items():
+        if variant.sizes is not None:
+            lists.append((f"variants.{name}.sizes", variant.sizes, {name}))
+        initial = getattr(variant.construction, "initial_size", None)
+        for size in experiment.sizes_of(name):
+            if initial is not None and size > initial:
+                yield f"variants.{name}.construction.initial_size: {initial} is below the size {size}; raise it"
+    for key, sizes, names in lists:
+        widest = max(sorted(names), key=alphabets.__getitem__)
+        for size in sizes:
+            if size < alphabets[widest]:
+                yield f"{key}: {size} is smaller than the alphabet of '{widest}'; ask for {alphabets[widest]} or more"
+        if len(set(sizes)) < len(sizes):
+            yield f"{key}: a size stands twice; remove one"
 
 
 def _runs(experiment: Experiment) -> Iterator[str]:
@@ -96,8 +138,10 @@ def _runs(experiment: Experiment) -> Iterator[str]:
 
 def _report(experiment: Experiment) -> Iterator[str]:
     report = experiment.report
-    named = ([report.baseline] if report.baseline else []) + report.venn
-    yield from _known("report", "variant", named, experiment.variants)
+    yield from _known("report.baseline", "variant", [report.baseline] if report.baseline else [], experiment.variants)
+    yield from _known("report.venn", "variant", report.venn, experiment.variants)
+    if report.venn and len(set(report.venn)) != 3:
+        yield "report.venn: a Venn diagram compares three different variants; name three, or leave the key out"
 
 
 def _known(key: str, kind: str, names: list[str], known: Iterable[str]) -> Iterator[str]:

@@ -1,38 +1,22 @@
 """An experiment: everything that one configuration file says."""
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.config.sections import Corpus, Name, ReportOptions, Run, Variant
+from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
-from tokbench.registry import Options, unknown
+from tokbench.registry import Options
 
-
-def _preset(kind: str, presets: Callable[[], Mapping[str, Options]]) -> BeforeValidator:
-    """Let a recipe be a preset's name, or a mapping whose ``preset`` says what the other keys change."""
-
-    def fill(value: Any) -> Any:
-        changes = {"preset": value} if isinstance(value, str) else value
-        if not isinstance(changes, dict) or "preset" not in changes:
-            return value
-        name, known = changes["preset"], presets()
-        if name not in known:
-            raise ValueError(unknown(str(name), f"{kind} preset", known))
-        return known[name].model_dump() | {key: changed for key, changed in changes.items() if key != "preset"}
-
-    return BeforeValidator(fill)
-
-
-ByteLm = Annotated[ByteLmOptions, _preset("byte_lm", lambda: BYTE_LM_PRESETS)]
-Model = Annotated[ModelOptions, _preset("model", lambda: MODEL_PRESETS)]
-Suite = Annotated[SuiteOptions, _preset("suite", named_suites)]
+ByteLm = Annotated[ByteLmOptions, Preset("byte_lm", lambda: BYTE_LM_PRESETS)]
+Model = Annotated[ModelOptions, Preset("model", lambda: MODEL_PRESETS)]
+Suite = Annotated[SuiteOptions, Preset("suite", named_suites)]
 
 
 class Experiment(Options):

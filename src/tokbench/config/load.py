@@ -47,8 +47,8 @@ def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experi
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TokbenchError(f"{path}: cannot be read ({error.strerror}); name an existing configuration file") from None
-    except yaml.YAMLError as error:
-        raise TokbenchError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise TokbenchError(f"{path}: not YAML ({' '.join(str(error).split())}); mend the file") from None
     if not isinstance(values, dict):
         raise TokbenchError(f"{path}: not a configuration; start from config.yaml")
     return validate({**values, **(overrides or {})}, str(path))
@@ -62,8 +62,10 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
     rest = {}
     for key, value in values.items():
         corpus = corpora.get(key)
-        if key not in Experiment.model_fields and isinstance(corpus, dict) and isinstance(corpus.get("source"), dict):
-            corpora[key] = corpus | {"source": corpus["source"] | {"path": value}}
+        if key not in Experiment.model_fields and isinstance(corpus, dict) and "source" in corpus:
+            source = corpus["source"]
+            source = {"type": source} if isinstance(source, str) else source
+            corpora[key] = corpus | {"source": {**source, "path": value}} if isinstance(source, dict) else corpus
         else:
             rest[key] = value
     return rest | {"corpora": corpora}

@@ -4,11 +4,12 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import Field, create_model
 
-from tokbench.corpus.sources import AnySource
+from tokbench.config.short_forms import NameAlone
+from tokbench.corpus.sources import SOURCE_TYPES, AnySource
 from tokbench.pretokenization import schemes
-from tokbench.registry import Options, Registry, unknown
+from tokbench.registry import Options, Registry
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
@@ -18,39 +19,30 @@ Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
 DEFAULT_FRACTIONS: dict[Split, float] = {"byte_lm": 0.15, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.35}
 
 
-def _name_alone(key: str) -> BeforeValidator:
-    """Let a method be given by its name alone where its options keep their defaults."""
-    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
-
-
 def _choice(registry: Registry) -> Any:
     """The options of every method of a kind, told apart by ``method``."""
     models = [
-        create_model(method.options.__name__, __base__=method.options, method=(Literal[method.name], ...))  # type: ignore[arg-type]
+        create_model(f"{method.name}_{registry.kind}", __base__=method.options, method=(Literal[method.name], ...))  # type: ignore[call-overload]
         for method in registry.methods()
     ]
-    return Annotated[functools.reduce(operator.or_, models), Field(discriminator="method"), _name_alone("method")]
-
-
-def _scheme(value: Any) -> Any:
-    if isinstance(value, str) and value not in list(schemes):
-        raise ValueError(unknown(value, schemes.kind, schemes))
-    return value
+    choice = functools.reduce(operator.or_, models)
+    return Annotated[choice, Field(discriminator="method"), NameAlone("method", tuple(registry))]
 
 
 if TYPE_CHECKING:
     Construction = Any
     Segmentation = Any
+    Scheme = str
 else:
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)
-Scheme = Annotated[str, BeforeValidator(_scheme)]
+    Scheme = Literal[tuple(schemes)]
 
 
 class Corpus(Options):
     """Named text with documents and splits."""
 
-    source: Annotated[AnySource, _name_alone("type")]
+    source: Annotated[AnySource, NameAlone("type", SOURCE_TYPES)]
     """Where the documents come from."""
     shards: int = Field(1, ge=1, le=9999)
     """Files that each split is dealt out to; counting and scoring run once a shard."""

@@ -89,9 +89,9 @@ class Targets:
     # Byte language model
 
     def byte_lm_training_recipe(self, wildcards: Any) -> str:
-        """Options of a byte language model but those that only scoring reads."""
+        """Options of a byte language model, those that only scoring reads set to fixed values."""
         options = self.experiment.byte_lms[wildcards.byte_lm]
-        return canonical(options.model_dump(mode="json", exclude={"stride", "score_batch"}))
+        return canonical(options.model_copy(update={"stride": options.context, "score_batch": 1}))
 
     def byte_lm_recipe(self, wildcards: Any) -> str:
         """Options of a byte language model."""

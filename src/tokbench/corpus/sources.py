@@ -22,7 +22,7 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
 
 
-Paths = Annotated[list[str], BeforeValidator(_as_list)]
+Paths = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 
 
 class Source(Options):
@@ -96,7 +96,8 @@ class HubSource(Source):
 AnySource = Annotated[
     EmbeddedSource | TextSource | JsonLinesSource | ParquetSource | HubSource, Field(discriminator="type")
 ]
-
+SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet")
+"""Types of source that need no key but their type: paths may be given on the command line."""
 SUFFIXES = {"text": (".txt", ".text", ".md"), "jsonl": (".jsonl", ".json", ".ndjson"), "parquet": (".parquet",)}
 
 

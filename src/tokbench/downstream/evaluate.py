@@ -58,7 +58,7 @@ def evaluate(
         suite_name: recorded in the file.
         names: what else the tables call this result by (model, variant, size), recorded in the file.
         batch_size: sequences at a time.
-        device: a torch device.
+        device: a torch device, or ``auto`` for a GPU where there is one.
         limit: only the first so many questions of each task, whatever the suite allows; for trials.
         bits_per_byte_documents: texts for bits per byte, in windows of the model's ``max_seq_len`` that move by
             half their length.
@@ -79,6 +79,8 @@ def evaluate(
     from tokbench.downstream.scoring_lm import ScoringLM
     from tokbench.hugging_face import TokbenchTokenizer
 
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)

@@ -1,8 +1,9 @@
 """What a report is made of: the tidy frames that earlier stages wrote, the configuration, the provenance."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -24,17 +25,29 @@ COLUMNS = {
     ),
     "bits_per_byte": ("model", "variant", "size", "value"),
     "curves": ("model", "variant", "size", "batch", "tokens", "loss"),
-    "comparisons": ("a", "b", "p", "n", "reason"),
-    "correlations": ("x", "y", "r", "n"),
-    "r_squared": ("size_a", "size_b", "r_squared", "n"),
-    "ranks": ("model", "variant", "average", "rank"),
+    "ranks": ("model", "suite", "variant", "average", "rank", "random_baseline", "n", "reason"),
+    "ranks_by_size": ("model", "suite", "size", "variant", "average", "rank", "random_baseline", "n", "reason"),
+    "comparisons": ("model", "suite", "a", "b", "p_value", "n", "reason"),
+    "correlations": ("model", "suite", "corpus", "language", "metric", "definition", "r", "n", "reason"),
+    "metric_correlations": (
+        "corpus",
+        "language",
+        "metric_a",
+        "definition_a",
+        "metric_b",
+        "definition_b",
+        "r",
+        "n",
+        "reason",
+    ),
+    "r_squared": ("model", "suite", "size_a", "size_b", "r_squared", "n", "reason"),
     "overlaps": ("a", "b", "size", "shared", "jaccard"),
     "venn": ("size", "a", "b", "c", "only_a", "only_b", "only_c", "a_and_b", "a_and_c", "b_and_c", "all"),
     "published": ("variant", "size", "measure", "ours", "published", "source"),
 }
 """The parts of a report and the columns each must have; further columns are kept and shown where they fit."""
 
-_SHARES = {"accuracy": ("accuracy", "random_baseline"), "ranks": ("average",)}
+_SHARES = {"accuracy": ("accuracy", "random_baseline"), "ranks": ("average",), "ranks_by_size": ("average",)}
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
 
@@ -44,21 +57,22 @@ class ReportContent:
 
     Attributes:
         title: the experiment's name.
+        preface: a paragraph of the author's own, above everything else.
         recipes: each variant's recipe as configured (phase: method or options), in the order of the configuration. The
             order settles each variant's colour and mark in every figure.
         configuration: the text of the configuration file.
         provenance: versions, source revision, seconds, hardware; values may be mappings.
         missing: part -> why it is not there, in one sentence.
         intrinsic: one row per (variant, size, corpus, language, metric, definition); an empty value has a reason, an empty
-            language stands for all of them together.
+            language stands for the whole corpus.
         accuracy: one row per (model, variant, size, suite, task); accuracy and random_baseline are shares in [0, 1].
         bits_per_byte: held-out bits per byte of each trained model.
         curves: training loss (nats per token) after each batch.
-        comparisons: p, one-sided Wilcoxon, that a is better than b over n paired accuracies; a column ``model`` tells
-            models apart where there is more than one.
-        correlations: Pearson's r over n tokenizers.
-        r_squared: shared variance of the accuracies at two vocabulary sizes.
-        ranks: average accuracy, a share in [0, 1], and rank of each variant under each model.
+        ranks, ranks_by_size: average accuracy, a share in [0, 1], and rank of each variant under each model and suite.
+        comparisons: p_value, one-sided Wilcoxon signed-rank, of "a is better than b" over n paired accuracies.
+        correlations: Pearson's r of each metric with average accuracy, over n tokenizers.
+        metric_correlations: Pearson's r between two metrics.
+        r_squared: shared variance of the average accuracies at two vocabulary sizes.
         overlaps: tokens that two vocabularies of one size share.
         venn: the seven regions of three vocabularies of one size.
         published: published values beside ours.
@@ -69,14 +83,17 @@ class ReportContent:
     configuration: str
     provenance: Mapping[str, object]
     missing: Mapping[str, str] = field(default_factory=dict)
+    preface: str = ""
     intrinsic: pl.DataFrame | None = None
     accuracy: pl.DataFrame | None = None
     bits_per_byte: pl.DataFrame | None = None
     curves: pl.DataFrame | None = None
+    ranks: pl.DataFrame | None = None
+    ranks_by_size: pl.DataFrame | None = None
     comparisons: pl.DataFrame | None = None
     correlations: pl.DataFrame | None = None
+    metric_correlations: pl.DataFrame | None = None
     r_squared: pl.DataFrame | None = None
-    ranks: pl.DataFrame | None = None
     overlaps: pl.DataFrame | None = None
     venn: pl.DataFrame | None = None
     published: pl.DataFrame | None = None
@@ -91,6 +108,11 @@ class ReportContent:
     def variants(self) -> list[str]:
         """Variants in the order of the configuration."""
         return list(self.recipes)
+
+    def in_order(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Rows that begin with a variant, in the order of the configuration; variants it does not name come last."""
+        place = {variant: index for index, variant in enumerate(self.variants)}
+        return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:
         """The frame of one part, or None where it is absent or has no row."""
@@ -118,37 +140,3 @@ def read_frames(folder: Path | str) -> dict[str, pl.DataFrame]:
     """The parts found in a folder as ``{part}.parquet``, ready to pass on to `ReportContent` as keywords."""
     paths = {part: Path(folder) / f"{part}.parquet" for part in COLUMNS}
     return {part: pl.read_parquet(path) for part, path in paths.items() if path.is_file()}
-
-
-def averages(accuracy: pl.DataFrame) -> pl.DataFrame:
-    """Unweighted mean over the tasks, for each (model, variant, size).
-
-    Returns:
-        model, variant, size, average, random_baseline, tasks, reason. The average is empty, with a reason, where a tokenizer
-        lacks a task that others of its model have: means over different tasks cannot be compared.
-    """
-    task = pl.concat_str("suite", "task", separator="/")
-    wanted = accuracy.group_by("model").agg(task.unique().sort().alias("wanted"))
-    scored = accuracy.filter(pl.col("accuracy").is_not_null())
-    found = scored.group_by("model", "variant", "size").agg(
-        pl.col("accuracy").mean().alias("average"),
-        pl.col("random_baseline").mean(),
-        task.unique().alias("found"),
-        pl.len().alias("tasks"),
-    )
-    lacking = pl.col("wanted").list.set_difference(pl.col("found").fill_null([])).list.sort()
-    return (
-        accuracy.select("model", "variant", "size")
-        .unique()
-        .join(found, on=["model", "variant", "size"], how="left")
-        .join(wanted, on="model")
-        .with_columns(
-            pl.when(lacking.list.len() == 0).then("average").alias("average"),
-            pl.when(lacking.list.len() > 0)
-            .then(pl.concat_str(pl.lit("not scored on "), lacking.list.join(", ")))
-            .alias("reason"),
-            pl.col("tasks").fill_null(0),
-        )
-        .select("model", "variant", "size", "average", "random_baseline", "tasks", "reason")
-        .sort("model", "variant", "size")
-    )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import FULL, Style, new_figure, sober
+from tokbench.report.figures.style import FULL, PAPER, Style, new_figure, sober
 
 _LINE = 0.115
 
@@ -35,7 +35,7 @@ def draw(
         axes = figure.subplots()
         for variant, path in paths.items():
             style = styles[variant]
-            axes.plot(*zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc="white")
+            axes.plot(*zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER)
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.15, len(models) - 0.85)
         axes.set_ylabel(ylabel)

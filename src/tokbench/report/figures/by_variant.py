@@ -63,8 +63,8 @@ def draw(
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(6))
-        axes.set_xlabel(xlabel)
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.set_xlabel(xlabel, loc="right")
         if baseline is not None:
             _mark_baseline(axes, baseline, list(values.values()))
         if len(sizes) > 1:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, Style, new_figure, sober
+from tokbench.report.figures.style import FULL, Style, in_units, new_figure, sober
 
 
 def draw(
@@ -49,13 +49,13 @@ def draw(
                 late += smooth[len(smooth) // 10 :].tolist()
             axes.set_title(f"vocabulary {size:,}")
             axes.xaxis.set_major_locator(MaxNLocator(4))
-            axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+            unit = in_units(axes.xaxis, max(max(tokens) for tokens, _ in losses.values()))
+            axes.set_xlabel(f"tokens seen{unit}")
             axes.grid()
         for axes in grid[len(sizes) :]:
             axes.set_visible(False)
         margin = 0.05 * (max(late) - min(late)) + 1e-3
         grid[0].set_ylim(min(late) - margin, max(late) + margin)
-        figure.supxlabel("tokens seen", fontsize=8)
         figure.supylabel("training loss (nats per token)", fontsize=8)
         figure.legend(
             handles=[handles[variant] for variant in drawn], loc="outside lower center", ncols=legend_columns, borderpad=0

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from math import log10
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from tokbench.report.figures.style import FULL, INK, RULE, new_figure, sober
+from tokbench.report.figures.style import BLACK, FULL, RULE, new_figure, sober
 from tokbench.report.numbers import probability
 
 SIGNIFICANCE = 0.05
@@ -33,41 +35,46 @@ def draw(p_values: Mapping[tuple[str, str], float | None], order: Sequence[str],
         if p is not None:
             matrix[row, column] = max(log10(max(p, _FLOOR)), log10(_FLOOR))
     with sober():
-        longest = max(len(name) for name in order)
-        cell = min(0.42, max(width - 0.95 - 0.055 * longest, 1.2) / max(count - 1, 1))
-        figure = new_figure(width, cell * (count - 1) + 0.75)
+        letters = max(len(name) for name in order) + 4
+        by_type = (width - 0.15) / (count + 0.5 * letters)
+        cell = min(0.46, max(by_type, (width - 0.15 - letters * 0.06) / count))
+        type_size = min(7.0, 60 * cell)
+        names = 0.15 + letters * type_size * 0.6 / 72
+        figure = new_figure(min(width, names + cell * count), cell * count + 0.45)
         axes = figure.subplots()
-        image = axes.imshow(
-            matrix[1:, : count - 1], cmap="cividis", vmin=log10(_FLOOR), vmax=0, interpolation="none", rasterized=False
-        )
+        image = axes.imshow(matrix, cmap="cividis", vmin=log10(_FLOOR), vmax=0, interpolation="none")
         for row, column in _pairs(count):
             p = p_values.get((order[column], order[row]))
-            place = (column - 0.5, row - 1.5)
             if p is None:
-                axes.add_patch(Rectangle(place, 1, 1, fill=False, hatch="xxxx", edgecolor=RULE, lw=0))
-            elif count <= _DIGITS_UP_TO:
-                light = log10(max(p, _FLOOR)) > log10(_FLOOR) / 2
-                axes.text(
-                    column, row - 1, probability(p), ha="center", va="center", fontsize=6,
-                    color=INK if light else "#f8f8f8",
-                )  # fmt: skip
-        for row, column in _pairs(count):
-            p = p_values.get((order[column], order[row]))
-            if p is not None and p > SIGNIFICANCE:
-                axes.add_patch(Rectangle((column - 0.47, row - 1.47), 0.94, 0.94, fill=False, edgecolor=INK, lw=1.1))
-        axes.set_xticks(range(count - 1), [str(rank) for rank in range(1, count)])
-        axes.set_yticks(range(count - 1), [f"{name}  {rank}" for rank, name in enumerate(order[1:], 2)])
+                axes.add_patch(
+                    Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxxx", edgecolor=RULE, lw=0)
+                )
+                continue
+            if p > SIGNIFICANCE:
+                axes.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, lw=1.0))
+            if count <= _DIGITS_UP_TO:
+                colour = BLACK if log10(max(p, _FLOOR)) > log10(_FLOOR) / 2 else "#f8f8f8"
+                axes.text(column, row, probability(p), ha="center", va="center", fontsize=6, color=colour)
+        axes.set_xticks(range(count - 1), [str(place) for place in range(1, count)], fontsize=type_size)
+        axes.set_yticks(range(count), [f"{name}  {place}" for place, name in enumerate(order, 1)], fontsize=type_size)
         axes.tick_params(length=0)
         for side in ("left", "bottom"):
             axes.spines[side].set_visible(False)
-        axes.set_xlabel(f"rank of the better variant (1 is {order[0]})")
-        bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=18, pad=0.03)
-        bar.set_ticks(range(-6, 1, 2), labels=["≤ 10⁻⁶", "10⁻⁴", "0.01", "1"])
-        bar.ax.axhline(log10(SIGNIFICANCE), color=INK, lw=1.1)
-        bar.ax.text(1.6, log10(SIGNIFICANCE), "0.05", transform=bar.ax.get_yaxis_transform(), va="center", fontsize=7)
-        bar.outline.set_visible(False)  # type: ignore[operator]
-        bar.ax.set_title("p", fontsize=8)
+        axes.set_xlabel("better variant, by rank", loc="right")
+        if count > _DIGITS_UP_TO:
+            _colour_key(figure, axes, image)
     return figure
+
+
+def _colour_key(figure: Figure, axes: Axes, image: AxesImage) -> None:
+    """The key to the colours, in the corner that the triangle leaves empty."""
+    inset = axes.inset_axes((0.5, 0.9, 0.48, 0.035))
+    bar = figure.colorbar(image, cax=inset, orientation="horizontal")
+    bar.set_ticks([-6, -4, -2, log10(SIGNIFICANCE), 0], labels=["≤10⁻⁶", "10⁻⁴", "0.01", "", "1"])
+    inset.axvline(log10(SIGNIFICANCE), color=BLACK, lw=1.0)
+    inset.set_title("p; outlined above 0.05", fontsize=7)
+    inset.tick_params(labelsize=6, length=2)
+    inset.spines["outline"].set_visible(False)
 
 
 def _pairs(count: int) -> list[tuple[int, int]]:

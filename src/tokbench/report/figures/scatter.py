@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from tokbench.report.figures.placement import place_labels
-from tokbench.report.figures.style import FULL, GREY, INK, Style, areas, new_figure, size_key, sober
+from tokbench.report.figures.style import FULL, GREY, INK, Style, areas, in_units, new_figure, size_key, sober
 
 _NAMES_UP_TO = 8
 
@@ -56,8 +56,8 @@ def draw(
         axes.margins(0.08)
         axes.grid()
         axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
-        axes.set_xlabel(xlabel)
+        axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axes.set_xlabel(xlabel + in_units(axes.xaxis, max(x for x, _ in points.values())))
         axes.set_ylabel(ylabel)
         if len(sizes) > 1:
             size_key(figure, sizes)

@@ -9,8 +9,11 @@ from io import StringIO
 from pathlib import Path
 
 import matplotlib
+from matplotlib.axis import Axis
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from tokbench.whole import whole_file
 
@@ -22,8 +25,11 @@ FULL = 6.8
 """Width of a full page, in inches."""
 
 INK, GREY, RULE, PAPER = "#222222", "#6b6b6b", "#dddddd", "#ffffff"
+"""Text, quiet text, thin lines, ground; in a page they follow its theme."""
+BLACK = "#111111"
+"""Marks upon colour, dark in every theme."""
 
-OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6e6e6e")
+OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a")
 """The palette of Okabe and Ito (2008), safe for colour-blind readers; grey for its black, which is the ink here, and
 without its yellow, which is faint on white."""
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -61,6 +67,8 @@ _RC = {
     "svg.fonttype": "path",
     "savefig.dpi": 300,
 }
+_PIXELS = 130
+"""Pixels that an inch of a figure takes at most on a screen: its 8 points are then as large as the text around it."""
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -74,18 +82,20 @@ class Style:
 
 
 def styles(variants: Sequence[str]) -> dict[str, Style]:
-    """A style per variant, settled by its place in the configuration: colours first, then marks and lines.
+    """A style per variant, settled by its place in the configuration.
 
-    A variant added at the end changes no other's.
+    The palette comes first as it is, then darkened, then lightened, each turn with another mark and line, so that variants
+    of one hue can be told apart. A variant added at the end changes no other's.
     """
-    return {
-        variant: Style(
-            OKABE_ITO[index % len(OKABE_ITO)],
-            _MARKS[index // len(OKABE_ITO) % len(_MARKS)],
-            _LINES[index // len(OKABE_ITO) % len(_LINES)],
-        )
-        for index, variant in enumerate(dict.fromkeys(variants))
-    }
+    return {variant: _style(index) for index, variant in enumerate(dict.fromkeys(variants))}
+
+
+def _style(index: int) -> Style:
+    turn, place = divmod(index, len(OKABE_ITO))
+    hue = to_rgb(OKABE_ITO[place])
+    towards, share = ((0.0, 0.0), (0.0, 0.42), (1.0, 0.42), (0.0, 0.65))[turn % 4]
+    colour = to_hex([(1 - share) * channel + share * towards for channel in hue])
+    return Style(colour, _MARKS[turn % len(_MARKS)], _LINES[turn % len(_LINES)])
 
 
 def areas(sizes: Sequence[int]) -> dict[int, float]:
@@ -110,6 +120,15 @@ def size_key(figure: Figure, sizes: Sequence[int], *, mean: bool = False) -> Non
         columnspacing=1.2,
         borderpad=0,
     )
+
+
+def in_units(axis: Axis, largest: float) -> str:
+    """Count the ticks of an axis in thousands, millions or billions; what to add to its label."""
+    for factor, word in ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands")):
+        if largest >= 2 * factor or (largest >= factor > 1e3):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / factor:,.4g}"))
+            return f", {word}"
+    return ""
 
 
 @contextmanager
@@ -158,4 +177,5 @@ def inline(figure: Figure, name: str, description: str) -> str:
     for colour, variable in ((INK, "ink"), (GREY, "faint"), (RULE, "rule"), (PAPER, "paper")):
         body = body.replace(colour, f"var(--{variable})")
     assert box is not None
-    return f'<svg role="img" aria-label="{escape(description, quote=True)}" {box[0]}>{body}'
+    wide = round(figure.get_figwidth() * _PIXELS)
+    return f'<svg role="img" aria-label="{escape(description, quote=True)}" style="max-width:{wide}px" {box[0]}>{body}'

@@ -2,10 +2,11 @@
 "Tokenization Is More Than Compression")."""
 
 from collections.abc import Mapping, Sequence
+from math import cos, radians, sin
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import COLUMN, INK, PAPER, Style, new_figure, sober
+from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, sober
 
 _REGIONS = ("only_a", "only_b", "a_and_b", "only_c", "a_and_c", "b_and_c", "all")
 
@@ -41,13 +42,19 @@ def draw(
         for label in diagram.subset_labels:
             if label is not None:
                 label.set(fontsize=7, color=INK)
-        middle = sum(centre.y for centre in diagram.centers) / 3
+        middle_x, middle_y = (sum(centre) / 3 for centre in zip(*(c.asarray() for c in diagram.centers), strict=True))
         for name, centre, radius in zip(names, diagram.centers, diagram.radii, strict=True):
-            above = centre.y >= middle
+            above, left = centre.y >= middle_y, centre.x < middle_x
+            angle = radians((118 if left else 62) if above else 270)
             axes.annotate(
-                name, (centre.x, centre.y + (radius if above else -radius)), xytext=(0, 4 if above else -4),
-                textcoords="offset points", ha="center", va="bottom" if above else "top", fontsize=8,
-                color=styles[name].colour, fontweight="bold",
-            )  # fmt: skip
-        axes.set_facecolor(PAPER)
+                name,
+                (centre.x + radius * cos(angle), centre.y + radius * sin(angle)),
+                xytext=(0, 3 if above else -3),
+                textcoords="offset points",
+                ha=("right" if left else "left") if above else "center",
+                va="bottom" if above else "top",
+                fontsize=8,
+                color=styles[name].colour,
+                fontweight="bold",
+            )
     return figure

@@ -1,0 +1,89 @@
+"""The report: one HTML file that needs nothing but itself."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Section
+from tokbench.report.figures.style import SCREEN, inline
+from tokbench.report.sections.downstream import downstream
+from tokbench.report.sections.experiment import configuration, experiment, provenance, tokenizers
+from tokbench.report.sections.intrinsic import intrinsic
+from tokbench.report.sections.models import models
+from tokbench.report.sections.published import published
+from tokbench.report.sections.statistics import statistics
+from tokbench.report.sections.vocabularies import vocabularies
+from tokbench.report.summary import summary
+from tokbench.report.tables import Layout, Table, layout
+from tokbench.whole import whole_file
+
+_ORDER = (
+    experiment, tokenizers, intrinsic, models, downstream, statistics, vocabularies, published, configuration, provenance
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _ShownTable:
+    table: Table
+    number: int
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class _ShownFigure:
+    drawing: Drawing
+    number: int
+    svg: Markup
+
+
+def sections(content: ReportContent) -> list[Section]:
+    """The sections in order of reading; one on published values only where there are some."""
+    made = [make(content) for make in _ORDER]
+    return [section for section in made if section is not None]
+
+
+def tables(content: ReportContent) -> list[Table]:
+    """Every table of the report, to be written as CSV, Markdown and LaTeX."""
+    return [exhibit for section in sections(content) for exhibit in section.exhibits if isinstance(exhibit, Table)]
+
+
+def drawings(content: ReportContent) -> list[Drawing]:
+    """Every figure of the report, to be drawn at any width."""
+    return [exhibit for section in sections(content) for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
+
+
+def render(content: ReportContent, path: Path | str) -> None:
+    """Write the report to one file, whole or not at all; it asks for no other file and no network."""
+    numbers = {Table: 0, Drawing: 0}
+    shown = []
+    for section in sections(content):
+        exhibits: list[_ShownTable | _ShownFigure] = []
+        for exhibit in section.exhibits:
+            numbers[type(exhibit)] += 1
+            number = numbers[type(exhibit)]
+            if isinstance(exhibit, Table):
+                exhibits.append(_ShownTable(exhibit, number, layout(exhibit)))
+            else:
+                svg = inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.caption)
+                exhibits.append(_ShownFigure(exhibit, number, Markup(svg)))
+        shown.append(replace(section, exhibits=exhibits))  # type: ignore[arg-type]
+    environment = Environment(
+        loader=PackageLoader("tokbench.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )  # fmt: skip
+    source = environment.loader
+    assert source is not None
+    part = partial(source.get_source, environment)
+    page = environment.get_template("report.html").render(
+        content=content,
+        sections=shown,
+        findings=summary(content),
+        style=Markup(part("report.css")[0]),
+        script=Markup(part("report.js")[0]),
+    )
+    with whole_file(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")

@@ -1,0 +1,159 @@
+"""Downstream accuracy: averages by rank, and every task at every size."""
+
+from functools import partial
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Section, counted, slug
+from tokbench.report.figures import by_model, by_variant
+from tokbench.report.figures.style import styles
+from tokbench.report.tables import UNEXPLAINED, Column, Table
+
+RANDOM = "random guessing"
+
+
+def downstream(content: ReportContent) -> Section:
+    """Ranks, then accuracies by task, for each model and suite."""
+    exhibits: list[Table | Drawing] = []
+    missing = []
+    ranks, by_size, accuracy = (content.part(name) for name in ("ranks", "ranks_by_size", "accuracy"))
+    if accuracy is None:
+        missing.append(f"Downstream accuracy: {content.why_missing('accuracy')}")
+    elif ranks is None or by_size is None:
+        missing.append(f"Ranks: {content.why_missing('ranks' if ranks is None else 'ranks_by_size')}")
+    if ranks is not None and by_size is not None:
+        for (model, suite), part in ranks.group_by("model", "suite", maintain_order=True):
+            exhibits += _ranks(content, part, by_size.filter(model=model, suite=suite))
+        for (suite,), part in by_size.group_by("suite", maintain_order=True):
+            exhibits += _by_model(content, str(suite), part)
+    if accuracy is not None:
+        groups = ["model", "suite", "size"]
+        for (model, suite, size), part in accuracy.sort(groups).group_by(groups, maintain_order=True):
+            exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
+        exhibits.append(_every(content, accuracy))
+    return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
+
+
+def ranked(ranks: pl.DataFrame) -> list[str]:
+    """The variants of one model and suite that have an average, the best first, equal averages by name."""
+    return ranks.filter(pl.col("average").is_not_null()).sort("rank", "variant")["variant"].to_list()
+
+
+def averages(by_size: pl.DataFrame) -> dict[tuple[str, int], float]:
+    """Average accuracy in percent by (variant, size) of one model and suite."""
+    known = by_size.filter(pl.col("average").is_not_null())
+    return {(row["variant"], row["size"]): 100 * row["average"] for row in known.iter_rows(named=True)}
+
+
+def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -> list[Table | Drawing]:
+    model, suite = ranks.row(0, named=True)["model"], ranks.row(0, named=True)["suite"]
+    sizes = by_size["size"].unique().sort().to_list()
+    found = {(row["variant"], row["size"]): row for row in by_size.iter_rows(named=True)}
+    rows, reasons = [], {}
+    for index, row in enumerate(ranks.sort("rank", "variant", nulls_last=True).iter_rows(named=True)):
+        cells = {size: found.get((row["variant"], size), {}) for size in sizes}
+        baseline, average = row["random_baseline"], row["average"]
+        above = None if baseline is None or average is None else average - baseline
+        told = {str(size): cell.get("average") for size, cell in cells.items()}
+        rows.append(
+            {"rank": row["rank"], "variant": row["variant"], "average": average, **told, "above": above, "n": row["n"]}
+        )
+        reasons |= {(index, name): row["reason"] or UNEXPLAINED for name in ("rank", "average", "above")}
+        if average is not None:
+            reasons[index, "above"] = "the tasks tell no random baseline"
+        reasons |= {(index, str(size)): cell.get("reason") or UNEXPLAINED for size, cell in cells.items()}
+    percent = [Column(str(size), f"{size:,}", "percent", None, "highest") for size in sizes if len(sizes) > 1]
+    columns = [
+        Column("rank", kind="count"), Column("variant"), Column("average", "average (%)", "percent", None, "highest"),
+        *percent, Column("above", "above random", "percent"), Column("n", "scores", "count"),
+    ]  # fmt: skip
+    table = Table(
+        slug("ranks", model, suite),
+        f"Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, the average at "
+        "each size, and the distance from random guessing in points. The highest in bold.",
+        pl.DataFrame(rows, infer_schema_length=None), columns, reasons,
+    )  # fmt: skip
+    values, order = averages(by_size), ranked(ranks)
+    if not values:
+        return [table]
+    baseline = ranks["random_baseline"].drop_nulls()
+    draw = partial(
+        by_variant.draw, values, order or content.variants, styles(content.variants), "average accuracy (%)",
+        numbered=bool(order), baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
+    )  # fmt: skip
+    caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
+    return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw), table]
+
+
+def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:
+    """Lines across models, at the vocabulary sizes that all models of the suite share."""
+    models = by_size["model"].unique(maintain_order=True).to_list()
+    shared = set.intersection(*(set(by_size.filter(model=model)["size"]) for model in models))
+    means = (
+        by_size.filter(pl.col("size").is_in(list(shared)))
+        .group_by("model", "variant")
+        .agg(pl.when(pl.col("average").count() == len(shared)).then(pl.col("average").mean()).alias("average"))
+        .drop_nulls("average")
+    )
+    values = {(row["model"], row["variant"]): 100 * row["average"] for row in means.iter_rows(named=True)}
+    twice = {variant for _, variant in values if sum(variant == other for _, other in values) > 1}
+    if len(models) < 2 or not twice:
+        return []
+    draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
+    at = " and ".join(f"{size:,}" for size in sorted(shared))
+    caption = (
+        f"Average accuracy over the tasks of {suite} under each model, at vocabulary size {at}, which all models have."
+    )
+    return [Drawing(slug("accuracy-by-model", suite), caption, draw)]
+
+
+def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:
+    tasks = part["task"].unique().sort().to_list()
+    scores = {(row["variant"], row["task"]): row for row in part.iter_rows(named=True)}
+    variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in scores})]
+    guesses = {row["task"]: row["random_baseline"] for row in part.iter_rows(named=True)}
+    rows: list[dict[str, object]] = [{"variant": RANDOM, **{task: guesses[task] for task in tasks}}]
+    reasons = {(0, task): "the task tells no random baseline" for task in tasks}
+    for index, variant in enumerate(variants, 1):
+        cells = {task: scores.get((variant, task)) for task in tasks}
+        rows.append({"variant": variant, **{task: cell and cell["accuracy"] for task, cell in cells.items()}})
+        lacking = "scored without an accuracy", "no result for this task"
+        reasons |= {(index, task): lacking[cell is None] for task, cell in cells.items()}
+    for index, row in enumerate(rows):
+        known = [row[task] for task in tasks if row[task] is not None]
+        row["average"] = sum(known) / len(tasks) if len(known) == len(tasks) else None  # type: ignore[arg-type]
+        reasons[index, "average"] = "a task is missing, and means over different tasks cannot be compared"
+    counts = {task: part.filter(task=task)["n"].unique().sort().to_list() for task in tasks}
+    over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
+    columns = [Column("variant")] + [Column(task, task, "percent", None, "highest") for task in [*tasks, "average"]]
+    return Table(
+        slug("accuracy", model, suite, size),
+        f"Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
+        f"{counted(len(tasks), 'task')}. The highest in bold.",
+        pl.DataFrame(rows, schema={"variant": pl.String} | dict.fromkeys([*tasks, "average"], pl.Float64)),
+        columns,
+        reasons,
+        reference_rows=frozenset([0]),
+        notes=[f"Questions (n): {over}."],
+    )
+
+
+def _every(content: ReportContent, accuracy: pl.DataFrame) -> Table:
+    keys = ["variant", "model", "suite", "size", "task"]
+    rows = content.in_order(accuracy.select(keys + ["accuracy", "stderr", "random_baseline", "n", "straddling"]).rows())
+    names = [*keys, "accuracy", "stderr", "random_baseline", "n", "straddling"]
+    reasons = {(index, "accuracy"): "scored without an accuracy" for index in range(len(rows))}
+    reasons |= {(index, "stderr"): "needs two questions" for index in range(len(rows))}
+    reasons |= {(index, "random_baseline"): "the task tells none" for index in range(len(rows))}
+    columns = [
+        Column("variant"), Column("model"), Column("suite"), Column("size", kind="count"), Column("task"),
+        Column("accuracy", "accuracy (%)", "percent"), Column("stderr", "standard error", "percent"),
+        Column("random_baseline", "random (%)", "percent"), Column("n", kind="count"), Column("straddling", kind="count"),
+    ]  # fmt: skip
+    return Table(
+        "accuracy-every-score",
+        "Every score: accuracy and its standard error in percent, n questions, and straddling: choices whose first token "
+        "reaches across the end of the context.",
+        pl.DataFrame(rows, schema={name: accuracy.schema[name] for name in names}, orient="row"), columns, reasons, folded=True,
+    )  # fmt: skip

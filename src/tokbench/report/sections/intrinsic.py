@@ -1,0 +1,150 @@
+"""Intrinsic measures: tables of related metrics for each corpus, and dots by variant for the best known of them."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Section, counted, slug, words
+from tokbench.report.figures import by_variant
+from tokbench.report.figures.style import styles
+from tokbench.report.tables import UNEXPLAINED, Column, Table
+
+DRAWN = ("corpus_token_count", "renyi_efficiency_2.5", "mean_token_length")
+"""Metrics that are drawn where they were measured, each under its first definition."""
+
+_COLUMNS, _ROWS = 6, 30
+
+Measure = tuple[str, str]
+"""A metric and its definition."""
+
+
+def intrinsic(content: ReportContent) -> Section:
+    """Every metric of every tokenizer, with its definition and n."""
+    frame = content.part("intrinsic")
+    if frame is None:
+        return Section(
+            "intrinsic", "Intrinsic measures", missing=[f"Intrinsic measures: {content.why_missing('intrinsic')}"]
+        )
+    exhibits: list[Table | Drawing] = []
+    for (corpus,), part in frame.sort("corpus").group_by("corpus", maintain_order=True):
+        overall, split = whole_corpus(part)
+        texts = f"the text of the evaluation split of {corpus}"
+        if split > 1:
+            texts += f" (unweighted mean over {counted(split, 'language')})"
+        exhibits += [_table(content, overall, slug("intrinsic", corpus, number), measures, texts)
+                     for number, measures in enumerate(_related(overall), 1)]  # fmt: skip
+        exhibits += _drawings(content, overall, str(corpus), texts)
+        if part["language"].fill_null("").n_unique() > 1:
+            exhibits += [
+                _table(
+                    content,
+                    part,
+                    slug("intrinsic", corpus, "languages", number),
+                    measures,
+                    f"{texts}, by language",
+                    by_language=True,
+                )
+                for number, measures in enumerate(_related(part), 1)
+            ]
+    return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
+
+
+def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """One row per (variant, size, metric, definition) of one corpus, and how many languages each is a mean of.
+
+    Rows without a language speak for the whole corpus. Where there are none, the languages' values are averaged; a mean over
+    fewer languages than all has no value and names those that lack one.
+    """
+    languages = part["language"].n_unique()
+    overall = whole_corpus_rows(part)
+    if not overall.is_empty():
+        return overall, 1
+    lacking = pl.col("language").filter(pl.col("value").is_null()).sort().str.join(", ")
+    whole = (pl.col("value").count() == pl.len()) & (pl.len() == languages)
+    return (
+        part.group_by("variant", "size", "metric", "definition", maintain_order=True).agg(
+            pl.when(whole).then(pl.col("value").mean()).alias("value"),
+            pl.col("n").sum(),
+            pl.when(~whole).then(pl.concat_str(pl.lit("no value for some languages: "), lacking)).alias("reason"),
+        ),
+        languages,
+    )
+
+
+def whole_corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
+    """The rows without a language, or all rows of a corpus that has a single one."""
+    alone = pl.col("language").n_unique().over("corpus") == 1
+    return part.filter((pl.col("language").fill_null("") == "") | alone)
+
+
+def _related(part: pl.DataFrame) -> Iterator[list[Measure]]:
+    """Metrics of one family, the same first word, stay together, six columns to a table; small families share one."""
+    measures = sorted(set(part.select("metric", "definition").rows()), key=lambda m: (m[0].split("_")[0], m[1], m[0]))
+    table: list[Measure] = []
+    for _, group in groupby(measures, key=lambda measure: measure[0].split("_")[0]):
+        family = list(group)
+        if table and len(table) + len(family) > _COLUMNS:
+            yield table
+            table = []
+        table += family
+        while len(table) > _COLUMNS:
+            yield table[:_COLUMNS]
+            table = table[_COLUMNS:]
+    if table:
+        yield table
+
+
+def _table(
+    content: ReportContent,
+    part: pl.DataFrame,
+    name: str,
+    measures: list[Measure],
+    texts: str,
+    by_language: bool = False,
+) -> Table:
+    heads = [Column("variant"), Column("size", kind="count")] + [Column("language")] * by_language
+    keys = [column.name for column in heads]
+    found = {(row["metric"], row["definition"], *(row[key] for key in keys)): row for row in part.iter_rows(named=True)}
+    tokenizers = content.in_order(set(part.select(keys).rows()))
+    data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
+    columns, notes, reasons = [], [], {}
+    repeated = [metric for metric, _ in measures]
+    for number, (metric, definition) in enumerate(measures, 1):
+        column, header = f"{metric}.{number}", words(metric) + f" ({number})" * (repeated.count(metric) > 1)
+        rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
+        data[column] = [row["value"] if row else None for row in rows]
+        for index, row in enumerate(rows):
+            if row is None or row["value"] is None:
+                reasons[index, column] = (row["reason"] or UNEXPLAINED) if row else "not measured for this tokenizer"
+        over = [row["n"] for row in rows if row is not None and row["value"] is not None]
+        told = "" if not over else f"; n = {min(over):,}" + f" to {max(over):,}" * (max(over) > min(over))
+        notes.append(f"{header}: {definition}{told}.")
+        columns.append(Column(column, header, "real"))
+    names = ", ".join(dict.fromkeys(words(metric) for metric, _ in measures))
+    caption = f"{names[0].upper()}{names[1:]} over {texts}."
+    frame = pl.DataFrame(data, infer_schema_length=None)
+    return Table(name, caption, frame, [*heads, *columns], reasons, notes=notes, folded=len(frame) > _ROWS)
+
+
+def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:
+    """The first definition of a metric and its values by (variant, size); nothing where it was not measured."""
+    rows = overall.filter(pl.col("metric") == metric, pl.col("value").is_not_null())
+    if rows.is_empty():
+        return "", {}
+    definition = min(rows["definition"])
+    chosen = rows.filter(pl.col("definition") == definition)
+    return definition, {(row["variant"], row["size"]): row["value"] for row in chosen.iter_rows(named=True)}
+
+
+def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts: str) -> list[Drawing]:
+    drawings = []
+    for metric in DRAWN:
+        definition, values = measured(overall, metric)
+        if values:
+            draw = partial(by_variant.draw, values, content.variants, styles(content.variants), words(metric))
+            caption = f"{words(metric).capitalize()} ({definition}) over {texts}, by variant and vocabulary size."
+            drawings.append(Drawing(slug(metric, corpus), caption, draw))
+    return drawings

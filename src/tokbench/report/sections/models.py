@@ -1,0 +1,77 @@
+"""Language models: training curves and bits per byte."""
+
+from functools import partial
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Section, slug
+from tokbench.report.figures import by_variant, curves
+from tokbench.report.figures.style import styles
+from tokbench.report.tables import UNEXPLAINED, Column, Table
+
+CAUTION = (
+    "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, since every "
+    "tokenizer spells the same bytes."
+)
+
+
+def models(content: ReportContent) -> Section:
+    """A panel of curves and a table of bits per byte for each model."""
+    exhibits: list[Table | Drawing] = []
+    missing = []
+    losses = content.part("curves")
+    if losses is None:
+        missing.append(f"Training curves: {content.why_missing('curves')}")
+    else:
+        for (model,), part in losses.sort("model", "batch").group_by("model", maintain_order=True):
+            exhibits.append(_curves(content, str(model), part))
+    bits = content.part("bits_per_byte")
+    if bits is None:
+        missing.append(f"Bits per byte: {content.why_missing('bits_per_byte')}")
+    else:
+        groups = ["model", "suite"] if "suite" in bits.columns else ["model"]
+        for names, part in bits.sort(groups).group_by(groups, maintain_order=True):
+            exhibits += _bits_per_byte(content, [str(name) for name in names], part)
+    return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing)
+
+
+def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
+    losses = {
+        (str(variant), int(str(size))): (found["tokens"].to_list(), found["loss"].to_list())
+        for (variant, size), found in part.group_by("variant", "size", maintain_order=True)
+    }
+    draw = partial(curves.draw, losses, content.variants, styles(content.variants))
+    caption = (
+        f"Training loss of {model} in nats per token, against tokens seen; a running mean over a fiftieth of the curve, the "
+        "raw curve behind it. The steep beginning is left out."
+    )
+    return Drawing(slug("curves", model), caption, draw)
+
+
+def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame) -> list[Table | Drawing]:
+    sizes = part["size"].unique().sort().to_list()
+    found = {(row["variant"], row["size"]): row for row in part.iter_rows(named=True)}
+    variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
+    cells = {size: [found.get((variant, size), {}) for variant in variants] for size in sizes}
+    frame = pl.DataFrame(
+        {"variant": variants}
+        | {str(size): pl.Series([row.get("value") for row in cells[size]], dtype=pl.Float64) for size in sizes}
+    )
+    reasons = {
+        (index, str(size)): (row.get("reason") or UNEXPLAINED) if row else "no model at this size"
+        for size in sizes
+        for index, row in enumerate(cells[size])
+        if row.get("value") is None
+    }
+    columns = [Column("variant")] + [Column(str(size), f"{size:,}", "real", 4, "lowest") for size in sizes]
+    caption = f"Bits per byte of {', '.join(names)} by vocabulary size, held out from training; the lowest in bold."
+    table = Table(slug("bits-per-byte", *names), caption, frame, columns, reasons)
+    values = {key: row["value"] for key, row in found.items() if row["value"] is not None}
+    if not values:
+        return [table]
+    order = sorted(
+        variants, key=lambda variant: min([v for (name, _), v in values.items() if name == variant] or [1e9])
+    )
+    draw = partial(by_variant.draw, values, order, styles(content.variants), "bits per byte")
+    return [table, Drawing(table.name, f"Bits per byte of {', '.join(names)}, by variant and vocabulary size.", draw)]

@@ -1,0 +1,26 @@
+"""Published values beside ours."""
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Section
+from tokbench.report.tables import Column, Table
+
+
+def published(content: ReportContent) -> Section | None:
+    """One row per published value, its source named; None where the experiment has no published counterpart."""
+    frame = content.part("published")
+    if frame is None:
+        return None
+    columns = [
+        Column("variant"), Column("size", kind="count"), Column("measure"),
+        Column("ours", "ours", "real"), Column("published", "published (theirs)", "real"), Column("source"),
+    ]  # fmt: skip
+    rows = range(len(frame))
+    reasons = {(index, name): "not measured in this run" for index in rows for name in ("ours", "size")}
+    reasons |= {(index, "published"): "not published" for index in rows}
+    caption = "Values as published, marked as theirs, beside the same measure in this run."
+    table = Table(
+        "published", caption, frame.with_columns(pl.col("measure").str.replace_all("_", " ")), columns, reasons
+    )
+    return Section("published", "Beside published values", exhibits=[table])
