@@ -23,6 +23,8 @@ test: install  ## run the tests
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 
 $(VENV)/.installed: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else \
+	  "Tokbench is locked to Python 3.11, this is %d.%d: say make PYTHON=python3.11" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -r requirements.lock

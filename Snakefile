@@ -36,3 +36,5 @@ rule all:
     default_target: True
     input:
         "<results>/report.html",
+        "<results>/figures",
+        "<results>/typeset",

@@ -22,12 +22,34 @@ rule make_tasks:
         "tokbench make_tasks --recipe {params.recipe:q} -o {output} {input}/evaluation/*.parquet &> {log}"
 
 
+rule fetch_tasks:
+    output:
+        directory("<resources>/tasks/{digest}"),
+    log:
+        "<logs>/fetch_tasks/{digest}.log",
+    benchmark:
+        "<benchmarks>/fetch_tasks/{digest}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.fetch_tasks_recipe,
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    message:
+        "fetch tasks from the Hugging Face hub"
+    shell:
+        "tokbench fetch_tasks --recipe {params.recipe:q} -o {output} &> {log}"
+
+
 rule evaluate:
     input:
         targets.run_corpus_folder,
         model="<results>/models/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
         tasks=targets.tasks_of,
+        hub_cache=targets.hub_cache_of,
     output:
         "<results>/downstream/{model}/{variant}/{size}/{suite}.json",
     log:

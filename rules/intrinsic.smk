@@ -11,7 +11,8 @@ rule measure:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=targets.measure_source,
+        corpus=targets.corpus_of,
+        source=targets.measure_source(),
     threads: 1
     resources:
         mem_mb=4000,
@@ -19,4 +20,5 @@ rule measure:
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure {input.tokenizer} --counts {input.counts} -o {output} &> {log}"
+        "tokbench measure {input.tokenizer} --counts {input.counts} --corpus {params.corpus}"
+        " -o {output} &> {log}"

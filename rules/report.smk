@@ -3,7 +3,13 @@ rule draw:
         tables="<results>/tables",
         statistics="<results>/statistics",
     output:
-        directory("<results>/figures"),
+        report(
+            directory("<results>/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/figures.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
     log:
         "<logs>/draw.log",
     benchmark:
@@ -11,8 +17,9 @@ rule draw:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipe=targets.report_recipe(),
-        source=fingerprint("tokbench.report.figures"),
+        inputs=flags,
+        experiment=targets.report_recipe(),
+        source=fingerprint("tokbench.report.files"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -20,16 +27,47 @@ rule draw:
     message:
         "draw the figures"
     shell:
-        "tokbench draw {input.tables} {input.statistics} --recipe {params.recipe:q} -o {output} &> {log}"
+        "tokbench draw {params.inputs} --experiment {params.experiment:q} -o {output} &> {log}"
+
+
+rule typeset:
+    input:
+        tables="<results>/tables",
+        statistics="<results>/statistics",
+    output:
+        report(
+            directory("<results>/typeset"),
+            patterns=["{table}.csv"],
+            caption="../report/tables.rst",
+            category="Tables",
+            labels={"table": "{table}"},
+        ),
+    log:
+        "<logs>/typeset.log",
+    benchmark:
+        "<benchmarks>/typeset.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        inputs=flags,
+        experiment=targets.report_recipe(),
+        source=fingerprint("tokbench.report.files"),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    message:
+        "typeset the tables"
+    shell:
+        "tokbench typeset {params.inputs} --experiment {params.experiment:q} -o {output} &> {log}"
 
 
 rule report:
     input:
         tables="<results>/tables",
         statistics="<results>/statistics",
-        figures="<results>/figures",
     output:
-        "<results>/report.html",
+        report("<results>/report.html", caption="../report/report.rst", category="Report"),
     log:
         "<logs>/report.log",
     benchmark:
@@ -37,8 +75,9 @@ rule report:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipe=targets.report_recipe(),
-        source=fingerprint("tokbench.report.html"),
+        inputs=flags,
+        experiment=targets.report_recipe(),
+        source=fingerprint("tokbench.report.load", "tokbench.report.html"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -46,4 +85,4 @@ rule report:
     message:
         "write the report"
     shell:
-        "tokbench report {input.tables} {input.statistics} {input.figures} --recipe {params.recipe:q} -o {output} &> {log}"
+        "tokbench report {params.inputs} --experiment {params.experiment:q} -o {output} &> {log}"

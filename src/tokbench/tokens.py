@@ -91,12 +91,15 @@ class Vocabulary:
         for name, values in (("scores.txt", scores), ("continuation.txt", continuation)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
-        return cls(
-            tokens,
-            None if merges is None else np.array(merges, np.int32).reshape(-1, 3),
-            None if scores is None else np.array(scores, np.float64),
-            None if continuation is None else np.array(continuation, np.bool_),
-        )
+        try:
+            return cls(
+                tokens,
+                None if merges is None else np.array(merges, np.int32).reshape(-1, 3),
+                None if scores is None else np.array(scores, np.float64),
+                None if continuation is None else np.array(continuation, np.bool_),
+            )
+        except TokbenchError as error:
+            raise TokbenchError(f"{folder / 'tokens.vocab'}: {error}") from None
 
 
 def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:

@@ -23,10 +23,7 @@ def method_options(method: Method, settings: Sequence[str] | dict[str, Any], fla
     """
     values = dict(settings) if isinstance(settings, dict) else settings_of(settings, flag)
     values.pop("method", None)
-    try:
-        return method.options.model_validate(values)
-    except ValidationError as error:
-        raise TokbenchError(explain(error, method.options, f"{flag} ({method.name})")) from None
+    return validated(values, method.options, f"{flag} ({method.name})")
 
 
 def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:
@@ -38,7 +35,22 @@ def _setting(text: str, flag: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator:
         raise TokbenchError(f"{flag} {text}: expected option=value")
-    return key.strip(), yaml.safe_load(value)
+    return key.strip(), _yaml(value, f"{flag} {key.strip()}")
+
+
+def mapping_of(text: str, flag: str) -> dict[str, Any]:
+    """A mapping from JSON or YAML in one argument."""
+    value = _yaml(text, flag)
+    if not isinstance(value, dict):
+        raise TokbenchError(f"{flag}: expected a mapping, {{key: value}}, found {text[:60]!r}")
+    return value
+
+
+def _yaml(text: str, flag: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise TokbenchError(f"{flag}: not YAML ({' '.join(str(error).split())}); mend {text[:60]!r}") from None
 
 
 def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chosen]) -> Chosen:
@@ -47,20 +59,29 @@ def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chose
     Raises:
         TokbenchError: neither; the message names the key.
     """
-    value = yaml.safe_load(text)
+    value = _yaml(text, "--recipe")
     if isinstance(value, str):
         if value not in presets:
-            raise TokbenchError(unknown(value, "preset", presets))
+            raise TokbenchError(f"--recipe: {unknown(value, 'preset', presets)}")
         return presets[value]
+    return validated(value, options, "--recipe")
+
+
+def validated(value: Any, options: type[Chosen], flag: str) -> Chosen:
+    """Options from a mapping.
+
+    Raises:
+        TokbenchError: an unknown key or a value of the wrong type; the message names it.
+    """
     try:
         return options.model_validate(value)
     except ValidationError as error:
-        raise TokbenchError(explain(error, options, "--recipe")) from None
+        raise TokbenchError(explain(error, options, flag)) from None
 
 
 def recipe(text: str) -> tuple[str, dict[str, Any]]:
     """A method with options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
-    value = yaml.safe_load(text)
+    value = _yaml(text, "method")
     if isinstance(value, str):
         return value, {}
     if isinstance(value, dict) and isinstance(value.get("method"), str):

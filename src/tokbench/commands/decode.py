@@ -30,10 +30,10 @@ def command(folder: str, ids: BinaryIO, output: str | None) -> None:
 
 
 def _ids(data: bytes, name: str) -> NDArray[np.int64]:
-    if data.startswith(b"\x93NUMPY"):
-        loaded: NDArray[np.int64] = np.load(io.BytesIO(data), allow_pickle=False)
-        return loaded
     try:
-        return np.array(data.split(), dtype=np.int64)
-    except (ValueError, OverflowError):
+        if not data.startswith(b"\x93NUMPY"):
+            return np.array(data.split(), dtype=np.int64)
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        return loaded.astype(np.int64, casting="same_kind")
+    except (ValueError, OverflowError, EOFError, TypeError):
         raise TokbenchError(f"{name}: not a list of ids; make one with 'tokbench encode'") from None

@@ -11,6 +11,7 @@ from tokbench.downstream.suites import SuiteOptions, named_suites
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option("--tasks", type=click.Path(exists=True, file_okay=False), help="Folder of offline tasks.")
+@click.option("--hub-cache", type=click.Path(exists=True, file_okay=False), help="Folder of fetched hub tasks.")
 @click.option("--suite", default="offline", show_default=True, help="Name of the suite in the tables.")
 @click.option("--recipe", help="The suite's options as JSON; those of the named suite if left out.")
 @click.option("--device", default="cpu", show_default=True)
@@ -25,6 +26,7 @@ def command(
     model: str,
     tokenizer: str,
     tasks: str | None,
+    hub_cache: str | None,
     suite: str,
     recipe: str | None,
     device: str,
@@ -47,6 +49,7 @@ def command(
         output,
         suite_name=suite,
         names={"model": name, "variant": variant, "size": size},
+        hub_cache=hub_cache,
         batch_size=batch_size,
         device=device,
         limit=limit,

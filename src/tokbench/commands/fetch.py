@@ -1,10 +1,10 @@
 """``tokbench fetch``: fetch a corpus from the Hugging Face hub."""
 
-import json
 from pathlib import Path
 
 import click
 
+from tokbench.commands.arguments import recipe_options
 from tokbench.corpus.fetch import fetch
 from tokbench.corpus.sources import HubSource
 
@@ -14,5 +14,5 @@ from tokbench.corpus.sources import HubSource
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file.")
 def command(recipe: str, output: str) -> None:
     """Fetch a data set once, at its pinned revision; everything after it needs no network."""
-    written = fetch(HubSource.model_validate(json.loads(recipe)), Path(output))
+    written = fetch(recipe_options(recipe, HubSource, {}), Path(output))
     click.echo(f"{written:,} documents", err=True)

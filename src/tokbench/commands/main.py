@@ -25,11 +25,13 @@ VERBS = {
     "score_bytes": "score every byte of a corpus shard",
     "pack": "encode a corpus into packed sequences for pretraining",
     "pretrain": "pretrain a language model",
+    "fetch_tasks": "fetch the data of a hub suite",
     "make_tasks": "make offline tasks from the evaluation split",
     "evaluate": "evaluate a language model",
     "tabulate": "gather measurements and results into tidy tables",
     "compare": "compute statistics over the tables",
     "draw": "draw the figures",
+    "typeset": "write the tables for publication",
     "report": "write the HTML report",
 }
 
@@ -68,8 +70,12 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(exit_.exit_code)
     except click.Abort:
         sys.exit(130)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        called = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "tokbench"
+        click.echo(f"{called}: {' '.join(error.format_message().split())} See '{called} --help'.", err=True)
         sys.exit(error.exit_code)
     except TokbenchError as error:
         click.echo(f"tokbench: {error}", err=True)

@@ -3,7 +3,6 @@
 import click
 
 from tokbench.pretokenization.count import merge_counts
-from tokbench.pretokens import PretokenCounts
 
 
 @click.command("merge_counts")
@@ -11,6 +10,6 @@ from tokbench.pretokens import PretokenCounts
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, all of the same scheme."""
-    counts = merge_counts([PretokenCounts.read(part) for part in parts])
+    counts = merge_counts(parts)
     counts.write(output)
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all", err=True)

@@ -1,16 +1,13 @@
 """``tokbench prepare``: split a corpus and write it in shards."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
-from pydantic import ValidationError
 
-from tokbench.config.errors import explain
+from tokbench.commands.arguments import mapping_of, validated
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
-from tokbench.corpus.sources import HubSource
+from tokbench.corpus.sources import FileSource, HubSource
 from tokbench.registry import TokbenchError
 from tokbench.whole import whole_folder
 
@@ -21,22 +18,18 @@ from tokbench.whole import whole_folder
 @click.argument("files", nargs=-1)
 def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub)."""
-    values: dict[str, Any] = json.loads(recipe)
+    values = mapping_of(recipe, "--recipe")
     seed = values.pop("seed", 0)
-    cache = None
-    if files and values["source"]["type"] == "hub":
-        cache = Path(files[0])
-    elif files:
-        values["source"]["path"] = list(files)
-    try:
-        corpus = Corpus.model_validate(values)
-    except ValidationError as error:
-        raise TokbenchError(explain(error, Corpus, "--recipe")) from None
+    corpus = validated(values, Corpus, "--recipe")
+    cache = Path(files[0]) if files and isinstance(corpus.source, HubSource) else None
     if isinstance(corpus.source, HubSource) and cache is None:
         raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' made; name it")
+    source = corpus.source
+    if files and isinstance(source, FileSource):
+        source = source.model_copy(update={"path": list(files)})
     with whole_folder(output) as folder:
         totals = prepare(
-            corpus.source,
+            source,
             {str(split): share for split, share in corpus.splits.items()},
             seed,
             corpus.shards,

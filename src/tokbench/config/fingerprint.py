@@ -11,7 +11,8 @@ PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
 NOT_FOLLOWED = ("tokbench.registry", "tokbench.whole", "tokbench.config")
 """Modules that carry no arithmetic: how methods are found and files are written, not what is in them."""
-CIMPORT = re.compile(r"^\s*(?:from\s+(tokbench[\w.]*)\s+cimport|cimport\s+(tokbench[\w.]*))", re.MULTILINE)
+KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+([\w, ]+)", re.MULTILINE)
+"""How our Cython sources import modules of ours."""
 
 
 @cache
@@ -47,7 +48,11 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
     if path.suffix == ".pyx":
         header = path.with_suffix(".pxd")
         text += header.read_text(encoding="utf-8") if header.exists() else ""
-        imports = {first or second for first, second in CIMPORT.findall(text)}
+        imports = {
+            _module(parent, name.split()[0])
+            for parent, names in KERNEL_IMPORT.findall(text)
+            for name in names.split(",")
+        }
     else:
         tree = ast.parse(text)
         imports = _imports(tree)
@@ -73,10 +78,14 @@ def _imports(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names if alias.name.startswith(f"{PACKAGE}."))
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                found.add(inner if _locate(inner) else node.module)
+            found.update(_module(node.module, alias.name) for alias in node.names)
     return found
+
+
+def _module(parent: str, name: str) -> str:
+    """The module that ``from parent import name`` reads: the name itself where it is a module."""
+    inner = f"{parent}.{name}"
+    return inner if _locate(inner) else parent
 
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:

@@ -22,7 +22,7 @@ DEFAULT_FRACTIONS: dict[Split, float] = {"byte_lm": 0.15, "tokenizer": 0.4, "eva
 def _choice(registry: Registry) -> Any:
     """The options of every method of a kind, told apart by ``method``."""
     models = [
-        create_model(f"{method.name}_{registry.kind}", __base__=method.options, method=(Literal[method.name], ...))  # type: ignore[call-overload]
+        create_model(f"{method.name}_{registry.kind}", __base__=method.options, method=(Literal[method.name], ...))  # type: ignore[arg-type]
         for method in registry.methods()
     ]
     choice = functools.reduce(operator.or_, models)

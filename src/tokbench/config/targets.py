@@ -32,7 +32,7 @@ def canonical(value: Any) -> str:
 def flags(wildcards: Any, input: Any) -> str:
     """Every named input of a rule as a flag of the command line, ``--name path``, once a path."""
     named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items()]
-    return " ".join(f"--{name} {shlex.quote(path)}" for name, paths in named for path in paths)
+    return " ".join(f"--{name.replace('_', '-')} {shlex.quote(path)}" for name, paths in named for path in paths)
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,13 @@ class Targets:
 
     # Intrinsic
 
-    def measure_source(self, wildcards: Any) -> str:
+    def measure_source(self) -> str:
         """Fingerprint of every metric."""
         return fingerprint("tokbench.tokenizer", *(method.module for method in metrics.methods()))
+
+    def corpus_of(self, wildcards: Any) -> str:
+        """Corpus of a variant."""
+        return self.experiment.corpus_of(wildcards.variant)
 
     def evaluation_counts_of(self, wildcards: Any) -> str:
         """Counts of the evaluation split under the variant's scheme."""
@@ -201,6 +205,23 @@ class Targets:
         """Where a model is tested: where it was trained."""
         return str(self.experiment.models[wildcards.model].device)
 
+    def fetched_tasks(self, suite: str) -> str:
+        """Where the tasks of a hub suite are kept once fetched: named by them, shared by all experiments."""
+        tasks = self.experiment.suites[suite].tasks
+        return f"<resources>/tasks/{hashlib.sha256(canonical(sorted(tasks)).encode()).hexdigest()[:16]}"
+
+    def fetch_tasks_recipe(self, wildcards: Any) -> str:
+        """The hub suite that has this digest."""
+        hub = [name for name, suite in self.experiment.suites.items() if suite.source == "hub"]
+        name = next(name for name in hub if self.fetched_tasks(name).endswith(f"/{wildcards.digest}"))
+        return canonical(self.experiment.suites[name])
+
+    def hub_cache_of(self, wildcards: Any) -> list[str]:
+        """Folder of the fetched tasks; none for an offline suite."""
+        if self.experiment.suites[wildcards.suite].source == "offline":
+            return []
+        return [self.fetched_tasks(wildcards.suite)]
+
     def tasks_of(self, wildcards: Any) -> list[str]:
         """Folder of the offline tasks; none for a suite of the hub."""
         if self.experiment.suites[wildcards.suite].source != "offline":
@@ -229,8 +250,9 @@ class Targets:
         )
 
     def report_recipe(self) -> str:
-        """The whole experiment as the user wrote it, defaults left out: the report shows it."""
-        return canonical(self.experiment.model_dump(mode="json", exclude_unset=True))
+        """The whole experiment as the user wrote it, defaults left out and in its own order: the report shows it."""
+        written = self.experiment.model_dump(mode="json", exclude_unset=True)
+        return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
     def venn_flags(self) -> str:
         """The variants of the Venn diagram: the report's, or the first three."""

@@ -35,6 +35,7 @@ def evaluate(
     *,
     suite_name: str = "offline",
     names: Mapping[str, str | int] | None = None,
+    hub_cache: Path | str | None = None,
     batch_size: int = 16,
     device: str = "cpu",
     limit: int | None = None,
@@ -56,6 +57,7 @@ def evaluate(
         suite: tasks and settings.
         output: the JSON file, written whole.
         suite_name: recorded in the file.
+        hub_cache: for a suite of the hub, the folder that ``fetch_tasks`` filled; the hub itself is never asked here.
         names: what else the tables call this result by (model, variant, size), recorded in the file.
         batch_size: sequences at a time.
         device: a torch device, or ``auto`` for a GPU where there is one.
@@ -70,8 +72,9 @@ def evaluate(
     model_folder = Path(model_folder)
     if not (model_folder / "config.json").is_file():
         raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
-    if suite.source == "offline":
-        os.environ.update(OFFLINE)
+    os.environ.update(OFFLINE)
+    if hub_cache is not None:
+        os.environ["HF_HOME"] = str(Path(hub_cache).resolve())
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -1,6 +1,6 @@
 """What a report is made of: the tidy frames that earlier stages wrote, the configuration, the provenance."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,14 +57,15 @@ class ReportContent:
 
     Attributes:
         title: the experiment's name.
+        models: names of the models in the order of the configuration.
         preface: a paragraph of the author's own, above everything else.
         recipes: each variant's recipe as configured (phase: method or options), in the order of the configuration. The
             order settles each variant's colour and mark in every figure.
         configuration: the text of the configuration file.
         provenance: versions, source revision, seconds, hardware; values may be mappings.
         missing: part -> why it is not there, in one sentence.
-        intrinsic: one row per (variant, size, corpus, language, metric, definition); an empty value has a reason, an empty
-            language stands for the whole corpus.
+        intrinsic: one row per (variant, size, corpus, language, metric, definition); an empty value has a
+            reason, an empty language stands for the whole corpus.
         accuracy: one row per (model, variant, size, suite, task); accuracy and random_baseline are shares in [0, 1].
         bits_per_byte: held-out bits per byte of each trained model.
         curves: training loss (nats per token) after each batch.
@@ -84,6 +85,7 @@ class ReportContent:
     provenance: Mapping[str, object]
     missing: Mapping[str, str] = field(default_factory=dict)
     preface: str = ""
+    models: Sequence[str] = ()
     intrinsic: pl.DataFrame | None = None
     accuracy: pl.DataFrame | None = None
     bits_per_byte: pl.DataFrame | None = None
@@ -115,9 +117,15 @@ class ReportContent:
         return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:
-        """The frame of one part, or None where it is absent or has no row."""
+        """The frame of one part, models in the order of the configuration; None where it is absent or has no row."""
         frame: pl.DataFrame | None = getattr(self, name)
-        return None if frame is None or frame.is_empty() else frame
+        if frame is None or frame.is_empty():
+            return None
+        if "model" not in frame.columns:
+            return frame
+        place = {model: index for index, model in enumerate(self.models)}
+        by_place = pl.col("model").replace_strict(place, default=len(place), return_dtype=pl.Int64)
+        return frame.sort(by_place, maintain_order=True)
 
     def why_missing(self, name: str) -> str:
         """One sentence on why a part is not there."""

@@ -22,8 +22,17 @@ from tokbench.report.tables import Layout, Table, layout
 from tokbench.whole import whole_file
 
 _ORDER = (
-    experiment, tokenizers, intrinsic, models, downstream, statistics, vocabularies, published, configuration, provenance
-)  # fmt: skip
+    experiment,
+    tokenizers,
+    intrinsic,
+    models,
+    downstream,
+    statistics,
+    vocabularies,
+    published,
+    configuration,
+    provenance,
+)
 
 
 @dataclass(frozen=True)

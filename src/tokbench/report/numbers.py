@@ -12,7 +12,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fitting_decimals(values: Iterable[float]) -> int:
-    """Decimals that give the largest magnitude four significant digits, and never fewer than needed nor more than eight.
+    """Decimals that give the largest magnitude three or four significant digits, eight decimals at most.
 
     One number serves a whole column, so that its decimal points line up. Columns of whole numbers get none.
     """

@@ -54,7 +54,8 @@ def _significance(content: ReportContent, model: str, suite: str, order: list[st
     if len(rivals) == len(p_values):
         return f"It is not significantly better than any other (one-sided Wilcoxon, p > {SIGNIFICANCE})."
     told = f"{_few(rivals)} (one-sided Wilcoxon, p > {SIGNIFICANCE})"
-    return f"It is not significantly better than {told}. It is significantly better than the other {len(p_values) - len(rivals)}."
+    others = f"the other {len(p_values) - len(rivals)}"
+    return f"It is not significantly better than {told}. It is significantly better than {others}."
 
 
 def _fewest_tokens(content: ReportContent) -> list[str]:

@@ -207,15 +207,25 @@ def to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-_LATEX = {
-    **{mark: rf"\{mark}" for mark in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"},
-    **{">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "−": "$-$", "×": r"$\times$", "∞": r"$\infty$"},
-    **{"·": r"$\cdot$", "≤": r"$\leq$", "≥": r"$\geq$", "\n": " "},
-    **{"∩": r"$\cap$", "∪": r"$\cup$", "…": r"\ldots{}"},
+_LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "−": "$-$",
+    "×": r"$\times$",
+    "∞": r"$\infty$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "∩": r"$\cap$",
+    "∪": r"$\cup$",
+    "›": r"\guilsinglright{}",
+    "…": r"\ldots{}",
+    "\n": " ",
 }
-
-
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import FULL, PAPER, Style, new_figure, sober
+from tokbench.report.figures.style import FULL, PAPER, Style, new_figure, settle, sober
 
 _LINE = 0.115
 
@@ -45,12 +45,18 @@ def draw(
         ends = sorted((path[-1][1], variant) for variant, path in paths.items())
         for height, (value, variant) in zip(_apart([end for end, _ in ends], step), ends, strict=True):
             last = paths[variant][-1][0]
+            colour = styles[variant].colour
             axes.annotate(
-                variant, (last, value), xytext=(1.02, height), textcoords=("axes fraction", "data"), va="center", fontsize=7,
-                color=styles[variant].colour, annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": styles[variant].colour, "shrinkB": 4, "shrinkA": 0},
-            )  # fmt: skip
-    return figure
+                variant,
+                (last, value),
+                xytext=(1.02, height),
+                textcoords=("axes fraction", "data"),
+                va="center",
+                fontsize=7,
+                annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": colour, "shrinkB": 4, "shrinkA": 0},
+            )
+        return settle(figure)
 
 
 def _apart(values: Sequence[float], step: float) -> list[float]:

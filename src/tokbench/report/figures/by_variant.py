@@ -6,12 +6,25 @@ read), for Renyi efficiency, for bits per byte: for any number that each tokeniz
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, GREY, INK, RULE, Style, areas, new_figure, size_key, sober
+from tokbench.report.figures.style import (
+    FULL,
+    GREY,
+    INK,
+    RULE,
+    Style,
+    areas,
+    in_units,
+    new_figure,
+    settle,
+    size_key,
+    sober,
+)
 
 
 def draw(
@@ -32,8 +45,8 @@ def draw(
         styles: each variant's colour.
         xlabel: what the values are, with unit and split.
         numbered: whether the names are preceded by their rank, their place in ``order``.
-        baseline: (name, value) of a reference, drawn as a dashed line where it is in reach of the values, and otherwise told
-            at the edge.
+        baseline: (name, value) of a reference, drawn as a dashed line where it is in reach of the values, and otherwise
+            told at the edge.
         width: inches.
     """
     values = {key: value for key, value in values.items() if isfinite(value)}
@@ -64,16 +77,16 @@ def draw(
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-        axes.set_xlabel(xlabel, loc="right")
+        axes.set_xlabel(xlabel + in_units(axes.xaxis, max(values.values())), loc="right")
         if baseline is not None:
             _mark_baseline(axes, baseline, list(values.values()))
         if len(sizes) > 1:
             size_key(figure, sizes, mean=True)
-    return figure
+        return settle(figure)
 
 
 def _mark_baseline(axes: Axes, baseline: tuple[str, float], values: Sequence[float]) -> None:
-    """Draw the reference, or say where it lies when drawing it would squeeze the values into less than half the width."""
+    """Draw the reference, or say where it lies when drawing it would squeeze the values into a third of the width."""
     name, place = baseline
     low, high = min(values), max(values)
     span = max(high - low, 1e-9)
@@ -84,5 +97,5 @@ def _mark_baseline(axes: Axes, baseline: tuple[str, float], values: Sequence[flo
             ha="center", va="bottom", fontsize=7, color=GREY,
         )  # fmt: skip
     else:
-        side = "left" if place < low else "right"
+        side: Literal["left", "right"] = "left" if place < low else "right"
         axes.set_title(f"{name} {place:.3g}, off to the {side}", loc=side, fontsize=7, color=GREY, pad=3)

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, Style, in_units, new_figure, sober
+from tokbench.report.figures.style import FULL, Style, in_units, new_figure, settle, sober
 
 
 def draw(
@@ -28,7 +28,7 @@ def draw(
     """
     sizes = sorted({size for _, size in losses})
     drawn = [variant for variant in order if any(v == variant for v, _ in losses)]
-    beside = min(len(sizes), max(int(width // 1.9), 1))
+    beside = min(len(sizes), max(int(width // 1.5), 1))
     rows = -(-len(sizes) // beside)
     legend_columns = max(int(width // 1.6), 1)
     with sober():
@@ -57,10 +57,9 @@ def draw(
         margin = 0.05 * (max(late) - min(late)) + 1e-3
         grid[0].set_ylim(min(late) - margin, max(late) + margin)
         figure.supylabel("training loss (nats per token)", fontsize=8)
-        figure.legend(
-            handles=[handles[variant] for variant in drawn], loc="outside lower center", ncols=legend_columns, borderpad=0
-        )  # fmt: skip
-    return figure
+        lines = [handles[variant] for variant in drawn]
+        figure.legend(handles=lines, loc="outside lower center", ncols=legend_columns, borderpad=0)
+        return settle(figure)
 
 
 def _running_mean(values: np.ndarray, window: int) -> np.ndarray:

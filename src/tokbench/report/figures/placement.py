@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import product
 from math import cos, pi, sin
-from typing import cast
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from tokbench.report.figures.style import GREY
@@ -16,32 +16,31 @@ _DIRECTIONS = (0, 2, 6, 4, 1, 7, 3, 5)
 _LEADER_FROM = 12.0
 
 
-def place_labels(
-    axes: Axes, labels: Sequence[tuple[float, float, str, str]], points: Sequence[tuple[float, float]]
-) -> None:
+def place_labels(axes: Axes, labels: Sequence[tuple[float, float, str]], points: Sequence[tuple[float, float]]) -> None:
     """Write each label near its point.
 
-    Greedy: labels come in order; each takes the nearest of 48 places around its point that lies within the axes and covers
-    neither an earlier label nor a point, or else the place that covers least. A label far from its point is joined to it by
-    a thin line. Call it when the axes' limits are final.
+    Greedy: labels come in order; each takes the nearest of 48 places around its point that lies within the axes and
+    covers neither an earlier label nor a point, or else the place that covers least. A label far from its point is
+    joined to it by a thin line. The figure's layout must be settled.
 
     Args:
         axes: where the points are.
-        labels: (x, y, text, colour) in data units.
+        labels: (x, y, text) in data units.
         points: all points to keep clear, in data units.
     """
     figure = axes.get_figure()
-    assert figure is not None
-    FigureCanvasAgg(figure)  # type: ignore[arg-type]
-    figure.draw_without_rendering()  # type: ignore[union-attr]
-    renderer = cast(FigureCanvasAgg, figure.canvas).get_renderer()
+    assert isinstance(figure, Figure)
+    renderer = FigureCanvasAgg(figure).get_renderer()
     pixels = figure.dpi / 72
     frame = axes.get_window_extent(renderer)
-    taken = [_square(*axes.transData.transform(point), 2.6 * pixels) for point in points]
-    for x, y, text, colour in labels:
+    half = 2.6 * pixels
+    taken = [
+        Bbox.from_extents(x - half, y - half, x + half, y + half) for x, y in axes.transData.transform(list(points))
+    ]
+    for x, y, text in labels:
         here = axes.transData.transform((x, y))
         label = axes.annotate(
-            text, (x, y), xytext=(0, 0), textcoords="offset points", ha="center", va="center", fontsize=7, color=colour
+            text, (x, y), xytext=(0, 0), textcoords="offset points", ha="center", va="center", fontsize=7
         )
         label.set_in_layout(False)
         extent = label.get_window_extent(renderer)
@@ -69,10 +68,6 @@ def place_labels(
                 arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.4, "shrinkA": 4, "shrinkB": 2},
             ).set_in_layout(False)  # fmt: skip
         taken.append(box)
-
-
-def _square(x: float, y: float, half: float) -> Bbox:
-    return Bbox.from_extents(x - half, y - half, x + half, y + half)
 
 
 def _overlap(a: Bbox, b: Bbox) -> float:

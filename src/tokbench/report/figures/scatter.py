@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tokbench.report.figures.placement import place_labels
-from tokbench.report.figures.style import FULL, GREY, INK, Style, areas, in_units, new_figure, size_key, sober
+from tokbench.report.figures.style import FULL, INK, Style, areas, in_units, new_figure, settle, size_key, sober
 
 _NAMES_UP_TO = 8
 
@@ -45,14 +45,16 @@ def draw(
         for rank, variant in drawn:
             style = styles[variant]
             path = [points[variant, size] for size in sizes if (variant, size) in points]
-            axes.plot(*zip(*path, strict=True), color=style.colour, lw=0.6, alpha=0.5, zorder=1)
+            across, up = zip(*path, strict=True)
+            axes.plot(across, up, color=style.colour, lw=0.6, alpha=0.5, zorder=1)
             axes.scatter(
-                *zip(*path, strict=True),
+                across,
+                up,
                 s=[area[size] for size in sizes if (variant, size) in points],
                 marker=style.mark, facecolors="none", edgecolors=style.colour, linewidths=0.9, zorder=2,
                 label=f"{rank}  {variant}",
             )  # fmt: skip
-            labels.append((*path[-1], str(rank) if ranked else variant, style.colour))
+            labels.append((*path[-1], str(rank) if ranked else variant))
         axes.margins(0.08)
         axes.grid()
         axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -68,6 +70,6 @@ def draw(
             )  # fmt: skip
         if correlation is not None:
             axes.set_title(f"r = {correlation[0]:.3f}, n = {correlation[1]}".replace("-", "−"), loc="left", color=INK)
+        settle(figure)
         place_labels(axes, labels, list(points.values()))
-        axes.tick_params(colors=GREY, labelcolor=INK)
-    return figure
+        return figure

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.axis import Axis
@@ -15,12 +17,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from tokbench.report.numbers import MINUS
 from tokbench.whole import whole_file
 
 COLUMN = 3.3
 """Width of one column of a two-column page, in inches."""
-SCREEN = 4.6
-"""Width of a figure in the HTML report, in inches: type of 8 points stays legible on a phone and sober on a desktop."""
+SCREEN = 4.0
+"""Width of a figure in the HTML report, in inches: its type stays legible on a phone and sober on a desktop."""
 FULL = 6.8
 """Width of a full page, in inches."""
 
@@ -35,7 +38,7 @@ without its yellow, which is faint on white."""
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _LINES = ("-", "--", ":", "-.")
 
-_RC = {
+_RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8,
@@ -63,11 +66,13 @@ _RC = {
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
+    "text.hinting": "none",
+    "text.hinting_factor": 1,
     "svg.hashsalt": "tokbench",
     "svg.fonttype": "path",
     "savefig.dpi": 300,
 }
-_PIXELS = 130
+_PIXELS = 140
 """Pixels that an inch of a figure takes at most on a screen: its 8 points are then as large as the text around it."""
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
@@ -84,8 +89,8 @@ class Style:
 def styles(variants: Sequence[str]) -> dict[str, Style]:
     """A style per variant, settled by its place in the configuration.
 
-    The palette comes first as it is, then darkened, then lightened, each turn with another mark and line, so that variants
-    of one hue can be told apart. A variant added at the end changes no other's.
+    The palette comes first as it is, then darkened, then lightened, each turn with another mark and line, so that
+    variants of one hue can be told apart. A variant added at the end changes no other's.
     """
     return {variant: _style(index) for index, variant in enumerate(dict.fromkeys(variants))}
 
@@ -93,8 +98,9 @@ def styles(variants: Sequence[str]) -> dict[str, Style]:
 def _style(index: int) -> Style:
     turn, place = divmod(index, len(OKABE_ITO))
     hue = to_rgb(OKABE_ITO[place])
-    towards, share = ((0.0, 0.0), (0.0, 0.42), (1.0, 0.42), (0.0, 0.65))[turn % 4]
-    colour = to_hex([(1 - share) * channel + share * towards for channel in hue])
+    towards, share = ((0.0, 0.0), (0.0, 0.42), (1.0, 0.32), (0.0, 0.65))[turn % 4]
+    red, green, blue = ((1 - share) * channel + share * towards for channel in hue)
+    colour = to_hex((red, green, blue))
     return Style(colour, _MARKS[turn % len(_MARKS)], _LINES[turn % len(_LINES)])
 
 
@@ -126,9 +132,13 @@ def in_units(axis: Axis, largest: float) -> str:
     """Count the ticks of an axis in thousands, millions or billions; what to add to its label."""
     for factor, word in ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands")):
         if largest >= 2 * factor or (largest >= factor > 1e3):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / factor:,.4g}"))
+            axis.set_major_formatter(FuncFormatter(partial(_in, factor)))
             return f", {word}"
     return ""
+
+
+def _in(factor: float, value: float, _place: int | None) -> str:
+    return f"{value / factor:,.4g}".replace("-", MINUS)
 
 
 @contextmanager
@@ -141,6 +151,17 @@ def sober() -> Iterator[None]:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of so many inches, laid out so that no label is cut off."""
     return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+
+
+def settle(figure: Figure) -> Figure:
+    """Lay the figure out and keep the layout, so that its SVG and its PNG agree and a second drawing moves nothing.
+
+    The layout is found twice: axes of a fixed aspect move after the first.
+    """
+    for _ in range(2):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
 
 
 def svg(figure: Figure) -> str:
@@ -164,8 +185,8 @@ def save(figure: Figure, stem: Path | str) -> list[Path]:
 def inline(figure: Figure, name: str, description: str) -> str:
     """The figure as an ``<svg>`` element for an HTML page.
 
-    Its ids bear the prefix ``name``, since several figures share one page; ink, rules and paper take the page's colours, so
-    that it follows a dark theme; nothing refers to another address.
+    Its ids bear the prefix ``name``, since several figures share one page; ink, rules and paper take the page's
+    colours; nothing refers to another address.
     """
     text = svg(figure)
     text = text[text.index("<svg") :]

@@ -6,7 +6,7 @@ from math import cos, radians, sin
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, sober
+from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, settle, sober
 
 _REGIONS = ("only_a", "only_b", "a_and_b", "only_c", "a_and_c", "b_and_c", "all")
 
@@ -54,7 +54,6 @@ def draw(
                 ha=("right" if left else "left") if above else "center",
                 va="bottom" if above else "top",
                 fontsize=8,
-                color=styles[name].colour,
                 fontweight="bold",
             )
-    return figure
+        return settle(figure)

@@ -29,7 +29,7 @@ def downstream(content: ReportContent) -> Section:
             exhibits += _by_model(content, str(suite), part)
     if accuracy is not None:
         groups = ["model", "suite", "size"]
-        for (model, suite, size), part in accuracy.sort(groups).group_by(groups, maintain_order=True):
+        for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
             exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
         exhibits.append(_every(content, accuracy))
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
@@ -50,7 +50,8 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     model, suite = ranks.row(0, named=True)["model"], ranks.row(0, named=True)["suite"]
     sizes = by_size["size"].unique().sort().to_list()
     found = {(row["variant"], row["size"]): row for row in by_size.iter_rows(named=True)}
-    rows, reasons = [], {}
+    rows = []
+    reasons: dict[tuple[int, str], str] = {}
     for index, row in enumerate(ranks.sort("rank", "variant", nulls_last=True).iter_rows(named=True)):
         cells = {size: found.get((row["variant"], size), {}) for size in sizes}
         baseline, average = row["random_baseline"], row["average"]
@@ -70,8 +71,8 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     ]  # fmt: skip
     table = Table(
         slug("ranks", model, suite),
-        f"Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, the average at "
-        "each size, and the distance from random guessing in points. The highest in bold.",
+        f"Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
+        "the average at each size, and the distance from random guessing in points. The highest in bold.",
         pl.DataFrame(rows, infer_schema_length=None), columns, reasons,
     )  # fmt: skip
     values, order = averages(by_size), ranked(ranks)
@@ -126,7 +127,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
         reasons[index, "average"] = "a task is missing, and means over different tasks cannot be compared"
     counts = {task: part.filter(task=task)["n"].unique().sort().to_list() for task in tasks}
     over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
-    columns = [Column("variant")] + [Column(task, task, "percent", None, "highest") for task in [*tasks, "average"]]
+    columns = [Column("variant")] + [Column(task, task, "percent", None, "highest") for task in ["average", *tasks]]
     return Table(
         slug("accuracy", model, suite, size),
         f"Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
@@ -140,20 +141,27 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
 
 
 def _every(content: ReportContent, accuracy: pl.DataFrame) -> Table:
-    keys = ["variant", "model", "suite", "size", "task"]
-    rows = content.in_order(accuracy.select(keys + ["accuracy", "stderr", "random_baseline", "n", "straddling"]).rows())
-    names = [*keys, "accuracy", "stderr", "random_baseline", "n", "straddling"]
+    names = ["variant", "model", "suite", "size", "task", "accuracy", "stderr", "random_baseline", "n", "straddling"]
+    rows = content.in_order(accuracy.select(names).rows())
     reasons = {(index, "accuracy"): "scored without an accuracy" for index in range(len(rows))}
     reasons |= {(index, "stderr"): "needs two questions" for index in range(len(rows))}
     reasons |= {(index, "random_baseline"): "the task tells none" for index in range(len(rows))}
     columns = [
-        Column("variant"), Column("model"), Column("suite"), Column("size", kind="count"), Column("task"),
-        Column("accuracy", "accuracy (%)", "percent"), Column("stderr", "standard error", "percent"),
-        Column("random_baseline", "random (%)", "percent"), Column("n", kind="count"), Column("straddling", kind="count"),
-    ]  # fmt: skip
+        *(Column(name) for name in ("variant", "model", "suite")),
+        Column("size", kind="count"),
+        Column("task"),
+        Column("accuracy", "accuracy (%)", "percent"),
+        Column("stderr", "standard error", "percent"),
+        Column("random_baseline", "random (%)", "percent"),
+        Column("n", kind="count"),
+        Column("straddling", kind="count"),
+    ]
     return Table(
         "accuracy-every-score",
-        "Every score: accuracy and its standard error in percent, n questions, and straddling: choices whose first token "
-        "reaches across the end of the context.",
-        pl.DataFrame(rows, schema={name: accuracy.schema[name] for name in names}, orient="row"), columns, reasons, folded=True,
-    )  # fmt: skip
+        "Every score: accuracy and its standard error in percent, n questions, and straddling: choices whose first "
+        "token reaches across the end of the context.",
+        pl.DataFrame(rows, schema={name: accuracy.schema[name] for name in names}, orient="row"),
+        columns,
+        reasons,
+        folded=True,
+    )

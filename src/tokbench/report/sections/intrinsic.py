@@ -34,29 +34,22 @@ def intrinsic(content: ReportContent) -> Section:
         texts = f"the text of the evaluation split of {corpus}"
         if split > 1:
             texts += f" (unweighted mean over {counted(split, 'language')})"
-        exhibits += [_table(content, overall, slug("intrinsic", corpus, number), measures, texts)
-                     for number, measures in enumerate(_related(overall), 1)]  # fmt: skip
         exhibits += _drawings(content, overall, str(corpus), texts)
-        if part["language"].fill_null("").n_unique() > 1:
-            exhibits += [
-                _table(
-                    content,
-                    part,
-                    slug("intrinsic", corpus, "languages", number),
-                    measures,
-                    f"{texts}, by language",
-                    by_language=True,
-                )
-                for number, measures in enumerate(_related(part), 1)
-            ]
+        for number, measures in enumerate(_related(overall), 1):
+            exhibits.append(_table(content, overall, slug("intrinsic", corpus, number), measures, texts))
+        if part["language"].n_unique() > 1:
+            texts = f"the text of the evaluation split of {corpus}, by language"
+            for number, measures in enumerate(_related(part), 1):
+                name = slug("intrinsic", corpus, "languages", number)
+                exhibits.append(_table(content, part, name, measures, texts, by_language=True))
     return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
 
 
 def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """One row per (variant, size, metric, definition) of one corpus, and how many languages each is a mean of.
 
-    Rows without a language speak for the whole corpus. Where there are none, the languages' values are averaged; a mean over
-    fewer languages than all has no value and names those that lack one.
+    Rows without a language speak for the whole corpus. Where there are none, the languages' values are averaged; a mean
+    over fewer languages than all has no value and names those that lack one.
     """
     languages = part["language"].n_unique()
     overall = whole_corpus_rows(part)

@@ -11,8 +11,8 @@ from tokbench.report.figures.style import styles
 from tokbench.report.tables import UNEXPLAINED, Column, Table
 
 CAUTION = (
-    "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, since every "
-    "tokenizer spells the same bytes."
+    "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "
+    "since every tokenizer spells the same bytes."
 )
 
 
@@ -24,14 +24,14 @@ def models(content: ReportContent) -> Section:
     if losses is None:
         missing.append(f"Training curves: {content.why_missing('curves')}")
     else:
-        for (model,), part in losses.sort("model", "batch").group_by("model", maintain_order=True):
+        for (model,), part in losses.group_by("model", maintain_order=True):
             exhibits.append(_curves(content, str(model), part))
     bits = content.part("bits_per_byte")
     if bits is None:
         missing.append(f"Bits per byte: {content.why_missing('bits_per_byte')}")
     else:
         groups = ["model", "suite"] if "suite" in bits.columns else ["model"]
-        for names, part in bits.sort(groups).group_by(groups, maintain_order=True):
+        for names, part in bits.group_by(groups, maintain_order=True):
             exhibits += _bits_per_byte(content, [str(name) for name in names], part)
     return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing)
 
@@ -39,12 +39,12 @@ def models(content: ReportContent) -> Section:
 def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
     losses = {
         (str(variant), int(str(size))): (found["tokens"].to_list(), found["loss"].to_list())
-        for (variant, size), found in part.group_by("variant", "size", maintain_order=True)
+        for (variant, size), found in part.sort("batch").group_by("variant", "size", maintain_order=True)
     }
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
     caption = (
-        f"Training loss of {model} in nats per token, against tokens seen; a running mean over a fiftieth of the curve, the "
-        "raw curve behind it. The steep beginning is left out."
+        f"Training loss of {model} in nats per token, against tokens seen; a running mean over a fiftieth of the "
+        "curve, the raw curve behind it. The steep beginning is left out."
     )
     return Drawing(slug("curves", model), caption, draw)
 
@@ -74,4 +74,4 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         variants, key=lambda variant: min([v for (name, _), v in values.items() if name == variant] or [1e9])
     )
     draw = partial(by_variant.draw, values, order, styles(content.variants), "bits per byte")
-    return [table, Drawing(table.name, f"Bits per byte of {', '.join(names)}, by variant and vocabulary size.", draw)]
+    return [Drawing(table.name, f"Bits per byte of {', '.join(names)}, by variant and vocabulary size.", draw), table]

@@ -9,10 +9,15 @@ from tokbench.report.exhibits import Drawing, Section, slug, words
 from tokbench.report.figures import p_values, scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.downstream import averages, ranked
-from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus
+from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.tables import UNEXPLAINED, Column, Table
 
-TEST = "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the number of pairs"
+TEST = (
+    "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
+    "number of pairs"
+)
+_R_AND_N = (Column("r", kind="real", decimals=3), Column("n", kind="count"))
+_ROWS = 30
 
 
 def statistics(content: ReportContent) -> Section:
@@ -28,10 +33,10 @@ def statistics(content: ReportContent) -> Section:
             order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
             exhibits += _pairs(content, str(model), str(suite), part, order)
     exhibits += _scatters(content)
-    for part, make in (("correlations", _correlations), ("r_squared", _r_squared), ("metric_correlations", _metrics)):
-        frame = content.part(part)
+    for name, make in (("correlations", _correlations), ("r_squared", _r_squared), ("metric_correlations", _metrics)):
+        frame = content.part(name)
         if frame is None:
-            missing.append(f"{words(part).capitalize().replace('R squared', 'R²')}: {content.why_missing(part)}")
+            missing.append(f"{words(name).capitalize().replace('R squared', 'R²')}: {content.why_missing(name)}")
         else:
             exhibits.append(make(frame))
     return Section("statistics", "Statistics", exhibits=exhibits, missing=missing)
@@ -44,9 +49,9 @@ def _pairs(
     if len(order) > 1:
         matrix = {(row["a"], row["b"]): row["p_value"] for row in part.iter_rows(named=True)}
         caption = (
-            f"p-values under {model} on {suite} that the column's variant is better than the row's: {TEST}. Outlined cells are "
-            "above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns and rows by rank; equal averages by "
-            "name."
+            f"p-values under {model} on {suite} that the column's variant is better than the row's: {TEST}. Outlined "
+            "cells are above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns and rows "
+            "by rank; equal averages by name."
         )
         exhibits.append(Drawing(slug("p-values", model, suite), caption, partial(p_values.draw, matrix, order)))
     place = {variant: index for index, variant in enumerate(order or content.variants)}
@@ -92,15 +97,15 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 same = correlations.filter(
                     model=model, suite=suite, corpus=corpus, metric=metric, definition=definition
                 )
-                known = same.filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
+                known = whole_corpus_rows(same).filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
                 correlation = (known["r"][0], known["n"][0]) if len(known) == 1 else None
             draw = partial(
                 scatter.draw, points, ranked(part) or content.variants, styles(content.variants),
                 words(metric), "average accuracy (%)", correlation=correlation,
             )  # fmt: skip
             caption = (
-                f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy of {model} on "
-                f"{suite}; larger marks are larger vocabularies. r is Pearson's, n counts tokenizers."
+                f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
+                f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's, n counts tokenizers."
             )
             drawings.append(Drawing(slug(metric, "accuracy", model, suite, corpus), caption, draw))
     return drawings
@@ -118,10 +123,10 @@ def _table(name: str, caption: str, frame: pl.DataFrame, columns: list[Column], 
 def _correlations(frame: pl.DataFrame) -> Table:
     return _table(
         "correlations",
-        "Pearson's r of each intrinsic measure with average accuracy; n tokenizers, each a variant at a vocabulary size.",
+        "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
         frame.with_columns(pl.col("metric").str.replace_all("_", " ")),
-        [Column(name) for name in ("model", "suite", "corpus", "metric", "definition")]
-        + [Column("r", kind="real", decimals=3), Column("n", kind="count")],
+        [*(Column(name) for name in ("model", "suite", "corpus", "metric", "definition")), *_R_AND_N],
+        folded=len(frame) > _ROWS,
     )
 
 
@@ -130,8 +135,14 @@ def _r_squared(frame: pl.DataFrame) -> Table:
         "r-squared",
         "Do vocabulary sizes agree? R² of the variants' average accuracies at two sizes; n variants.",
         frame,
-        [Column("model"), Column("suite"), Column("size_a", "size", "count"), Column("size_b", "other size", "count")]
-        + [Column("r_squared", "R²", "real", 3), Column("n", kind="count")],
+        [
+            Column("model"),
+            Column("suite"),
+            Column("size_a", "size", "count"),
+            Column("size_b", "other size", "count"),
+            Column("r_squared", "R²", "real", 3),
+            Column("n", kind="count"),
+        ],
     )
 
 
@@ -143,7 +154,7 @@ def _metrics(frame: pl.DataFrame) -> Table:
         [
             Column("corpus"),
             *(Column(name, words(name)) for name in ("metric_a", "definition_a", "metric_b", "definition_b")),
-        ]
-        + [Column("r", kind="real", decimals=3), Column("n", kind="count")],
+            *_R_AND_N,
+        ],
         folded=True,
     )

@@ -20,8 +20,8 @@ def vocabularies(content: ReportContent) -> Section:
         for row in regions.iter_rows(named=True):
             names = [row[letter] for letter in "abc"]
             caption = (
-                f"Tokens in the vocabularies of {names[0]}, {names[1]} and {names[2]} at size {row['size']:,}. Areas are in "
-                "proportion as nearly as three circles allow; the numbers are exact."
+                f"Tokens in the vocabularies of {names[0]}, {names[1]} and {names[2]} at size {row['size']:,}. Areas "
+                "are in proportion as nearly as three circles allow; the numbers are exact."
             )
             draw = partial(venn.draw, row, names, styles(content.variants))
             exhibits.append(Drawing(slug("venn", *names, row["size"]), caption, draw))

@@ -1,0 +1,38 @@
+"""Fetching the data of a hub suite: the one place of this stage that reaches a network."""
+
+import os
+from pathlib import Path
+
+from tokbench.downstream.suites import SuiteOptions
+from tokbench.registry import TokbenchError
+from tokbench.whole import whole_folder
+
+
+def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
+    """Fetch the data sets of a suite into a folder that serves as the hub's cache from then on.
+
+    No code of the data sets' is run.
+
+    Args:
+        suite: a suite of the hub.
+        folder: appears whole or not at all.
+
+    Returns:
+        Names of the tasks fetched.
+
+    Raises:
+        TokbenchError: the suite is an offline one, or a data set is not to be had.
+    """
+    if suite.source != "hub":
+        raise TokbenchError("this suite is offline: its tasks are made with 'tokbench make_tasks', not fetched")
+    with whole_folder(folder) as partial:
+        os.environ["HF_HOME"] = str(partial.resolve())
+        from tokbench.downstream.task_loading import load_tasks
+
+        try:
+            return list(load_tasks(suite, None, partial / "datasets"))
+        except TokbenchError:
+            raise
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            raise TokbenchError(f"the tasks {', '.join(suite.tasks)} cannot be fetched ({reason})") from error

@@ -1,0 +1,123 @@
+"""What tests share: a Hypothesis profile for busy machines, texts, counts, byte scores and the command line."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from pydoc_data.topics import topics
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+from hypothesis import settings
+
+from tokbench.commands.main import main
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokens import PretokenCounts
+
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
+
+ODD = "naïve Straße 東京 🦀\u200d don't  2024\r\n\t\n".encode() + b"\xff\xfe\xe6\x9d \x00\x80"
+"""Text with contractions, digits, blanks, several scripts and bytes that are not UTF-8."""
+TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call of the command line ended."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def message(self) -> str:
+        """The one line of a refusal."""
+        assert self.status == 2, self.stderr
+        assert self.stdout == b""
+        [line] = self.stderr.splitlines()
+        return line
+
+
+Tokbench = Callable[..., Outcome]
+
+
+@pytest.fixture
+def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Tokbench:
+    """Runs the command line in this process; ``stdin`` is what '-' reads."""
+
+    def run(*arguments: Any, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfdbinary.readouterr()
+        status = 0
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            status = int(end.code or 0)
+        sys.stdout.flush()
+        captured = capfdbinary.readouterr()
+        return Outcome(status, captured.out, captured.err.decode())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def text() -> bytes:
+    """About 60 kB: some pages of the Python manual, and bytes that are not UTF-8."""
+    return b"\n".join([*TOPICS, ODD])
+
+
+@pytest.fixture(scope="session")
+def counts(text: bytes) -> PretokenCounts:
+    """Pre-tokens of the text under gpt2."""
+    return count_pretokens([text], "gpt2")
+
+
+@pytest.fixture(scope="session")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Byte scores of the text's documents, made by hand: a byte surprises the more, the rarer it is."""
+    path = tmp_path_factory.mktemp("scores") / "0000.parquet"
+    every = np.bincount(np.frombuffer(b"".join(TOPICS), np.uint8), minlength=256) + 1
+    surprise = -np.log(every / every.sum()).astype(np.float32)
+    values = [surprise[np.frombuffer(topic, np.uint8)].tolist() for topic in TOPICS]
+    lists = pl.List(pl.Float32)
+    pl.DataFrame(
+        {"document": range(len(TOPICS)), "text": TOPICS, "surprisal": values, "entropy": values},
+        schema={"document": pl.Int64, "text": pl.Binary, "surprisal": lists, "entropy": lists},
+    ).write_parquet(path)
+    return path
+
+
+EXPERIMENT = """
+name: trial
+corpora:
+  pydoc: {source: embedded}
+byte_lms: {tiny: tiny}
+variants:
+  bpe: {pretokenization: gpt2, construction: bpe}
+  pathpiece: {pretokenization: gpt2, construction: {method: pathpiece, initial: bpe, initial_size: 2048}}
+  span: {pretokenization: gpt2, construction: bytespan, byte_lm: tiny}
+sizes: [1024]
+models: {tiny: tiny}
+suites: {offline: offline}
+runs:
+  - {models: [tiny], variants: [bpe], suites: [offline]}
+"""
+
+
+@pytest.fixture
+def experiment() -> dict[str, Any]:
+    """The values of a small configuration without a mistake, to be changed at will."""
+    values: dict[str, Any] = yaml.safe_load(EXPERIMENT)
+    return values
+
+
+def write_json_lines(path: Path, rows: list[Any]) -> Path:
+    """Rows as JSON Lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path

@@ -1,0 +1,196 @@
+"""A change reruns what it can have changed, and nothing else: Snakemake is asked for its plan after a finished run."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.workflow.checkout import Checkout
+
+EXPERIMENT = Path(__file__).parent / "workflow" / "planned.yaml"
+SIZES = (1024, 1280)
+REPORT = {"figures", "typeset", "report.html"}
+FINAL = {"tables", "statistics"} | REPORT
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A finished run of an experiment whose commands do nothing but leave their outputs."""
+    checkout = Checkout.make(tmp_path_factory.mktemp("incremental"), stand_in=True)
+    (checkout.folder / "books.txt").write_text("It was a dark and stormy night.\n")
+    (checkout.folder / "planned.yaml").write_text(EXPERIMENT.read_text())
+    checkout.snakemake("--cores", "2", "--configfile", "planned.yaml")
+    return checkout
+
+
+def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[str]:
+    """What the next run makes, below the folder of results."""
+    return {output for output, pending in checkout.summary(configuration).items() if pending}
+
+
+def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
+    return {
+        output
+        for variant in variants
+        for size in sizes
+        for output in (f"tokenizers/{variant}/{size}", f"intrinsic/{variant}/{size}.json")
+    }
+
+
+def packed(*variants: str) -> set[str]:
+    return {f"encoded/{variant}/1024/books/64" for variant in variants}
+
+
+def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
+    return {f"models/{model}/{variant}/1024" for model in models for variant in variants}
+
+
+def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
+    return {f"downstream/{model}/{variant}/1024/offline.json" for model in models for variant in variants}
+
+
+def with_models(*variants: str) -> set[str]:
+    """Everything that follows from variants which the language models read."""
+    models = ("small", "large")
+    return tokenizers(*variants) | packed(*variants) | trained(*models, variants=variants) | evaluated(
+        *models, variants=variants
+    )
+
+
+def changed(tmp_path: Path, key: str, value: Any) -> Path:
+    """The experiment with another value under a dotted key."""
+    configuration = yaml.safe_load(EXPERIMENT.read_text())
+    *parents, last = key.split(".")
+    place = configuration
+    for parent in parents:
+        place = place[parent]
+    place[last] = value
+    path = tmp_path / "changed.yaml"
+    path.write_text(yaml.safe_dump(configuration, sort_keys=False))
+    return path
+
+
+def test_touched_files_rerun_nothing(finished: Checkout) -> None:
+    inputs = [finished.folder / "books.txt", finished.folder / "planned.yaml", *(finished.folder / "src").rglob("*.py")]
+    results = [path for path in (finished.folder / "results").rglob("*") if path.suffix in (".json", ".parquet")]
+    assert results
+    for path in inputs + results:
+        os.utime(path)
+    assert plan(finished) == set()
+
+
+def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> None:
+    with (
+        finished.edited("src/tokbench/vocabulary/bpe.py", '"""', '"""Again: '),
+        finished.edited("src/tokbench/segmentation/merge.py", "\n\n\n", "\n\n\n# As in the paper.\n"),
+        finished.edited("rules/vocabulary.smk", "mem_mb=8000", "mem_mb=9000"),
+        finished.edited("rules/vocabulary.smk", "threads: 2", "threads: 1"),
+        finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
+    ):
+        assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        pytest.param(
+            "variants.bpe.construction", {"method": "bpe", "max_token_bytes": 8}, with_models("bpe") | FINAL, id="option"
+        ),
+        pytest.param(
+            "variants.bpe_greedy.segmentation", "shortest_path", tokenizers("bpe_greedy") | FINAL, id="segmentation"
+        ),
+        pytest.param(
+            "variants.pathpiece_bpe.construction.initial",
+            "ngram",
+            tokenizers("pathpiece_bpe") | FINAL,
+            id="initial vocabulary that is there",
+        ),
+        pytest.param(
+            "variants.another",
+            {"pretokenization": "gpt2", "construction": {"method": "unigram", "shrink": 0.5}},
+            tokenizers("another") | FINAL,
+            id="new variant",
+        ),
+        pytest.param(
+            "sizes",
+            [1024, 1280, 1536],
+            tokenizers(
+                *("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan"), sizes=(1536,)
+            )
+            | FINAL,
+            id="new size",
+        ),
+        pytest.param(
+            "byte_lms.bytes",
+            {"preset": "tiny", "stride": 64},
+            {f"byte_lm/books/bytes/scores/{shard}.parquet" for shard in ("0000", "0001")}
+            | tokenizers("bytespan")
+            | FINAL,
+            id="scoring of bytes",
+        ),
+        pytest.param(
+            "models.large.learning_rate",
+            0.5,
+            trained("large", variants=("bpe", "unigram")) | evaluated("large", variants=("bpe", "unigram")) | FINAL,
+            id="model",
+        ),
+        pytest.param(
+            "suites.offline",
+            {"preset": "offline", "num_fewshot": 1},
+            evaluated("small", "large", variants=("bpe", "unigram")) | FINAL,
+            id="suite",
+        ),
+        pytest.param("report.title", "Another title", REPORT, id="title"),
+    ],
+)
+def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, value: Any, expected: set[str]) -> None:
+    assert plan(finished, changed(tmp_path, key, value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        pytest.param("vocabulary/unigram.py", with_models("unigram") | FINAL, id="construction"),
+        pytest.param(
+            "kernels/bpe.pyx",
+            {"initial/books/first_space/bpe/2048"}
+            | with_models("bpe")
+            | tokenizers("bpe_greedy", "pathpiece_bpe")
+            | FINAL,
+            id="kernel, of an initial vocabulary too",
+        ),
+        pytest.param("kernels/pathpiece.pyx", tokenizers("pathpiece_bpe", "pathpiece_ngram") | FINAL, id="kernel"),
+        pytest.param("kernels/merge.pxd", with_models("bpe") | FINAL, id="kernel of a segmentation"),
+        pytest.param(
+            "intrinsic/renyi.py",
+            {
+                output
+                for output in tokenizers(
+                    "bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan"
+                )
+                if output.startswith("intrinsic/")
+            }
+            | FINAL,
+            id="metric",
+        ),
+        pytest.param("statistics/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
+    ],
+)
+def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> None:
+    path = f"src/tokbench/{file}"
+    last = (finished.folder / path).read_text().splitlines()[-1]
+    with finished.edited(path, last, f"{last}\n\nCHANGED = 1"):
+        assert plan(finished) == expected
+
+
+def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> None:
+    everything = set(finished.summary("planned.yaml"))
+    assert plan(finished, changed(tmp_path, "seed", 1)) == everything
+
+
+def test_another_text_reruns_everything(finished: Checkout) -> None:
+    everything = set(finished.summary("planned.yaml"))
+    with finished.edited("books.txt", "dark", "bright"):
+        assert plan(finished) == everything

@@ -1,0 +1,497 @@
+"""A user's mistake is told in one line that names the file, the key and the remedy, through the real command line."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+from tests.conftest import Tokbench
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary.bpe import BpeOptions, build
+
+ROOT = Path(__file__).parents[1]
+GONE = object()
+
+
+def changed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The configuration with one key set, or taken away."""
+    *parents, last = [int(step) if step.isdigit() else step for step in path.split("/")]
+    here: Any = values
+    for step in parents:
+        here = here[step]
+    if value is GONE:
+        del here[last]
+    else:
+        here[last] = value
+    return values
+
+
+SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit"
+SPLITS = {"tokenizer": 0.4, "evaluation": 0.1, "byte_lm": 0.1, "pretraining": 0.1}
+MISTAKES: list[tuple[str, Any, str]] = [
+    # Keys that do not exist
+    ("varients", {}, "varients: unknown key. Did you mean 'variants'?"),
+    ("variants/bpe/segmentaton", "greedy", "variants.bpe.segmentaton: unknown key. Did you mean 'segmentation'?"),
+    (
+        "variants/bpe/construction",
+        {"method": "bpe", "max_token_byte": 3},
+        "variants.bpe.construction.max_token_byte: unknown key. Did you mean 'max_token_bytes'?",
+    ),
+    (
+        "corpora/pydoc/splits/tokeniser",
+        0.1,
+        "corpora.pydoc.splits.tokeniser: 'tokeniser' is not one of byte_lm, tokenizer, evaluation, pretraining. "
+        "Did you mean 'tokenizer'?",
+    ),
+    (
+        "corpora/pydoc/source",
+        {"type": "text", "pth": "x"},
+        "corpora.pydoc.source.pth: unknown key. Did you mean 'path'?",
+    ),
+    ("byte_lms/tiny", {"preset": "tiny", "step": 3}, "byte_lms.tiny.step: unknown key. Did you mean 'steps'?"),
+    ("runs/0/suite", ["offline"], "runs.0.suite: unknown key. Did you mean 'suites'?"),
+    ("report", {"titel": "x"}, "report.titel: unknown key. Did you mean 'title'?"),
+    (
+        "corpora/pydoc/source",
+        {"type": "embedded", "path": "x"},
+        "corpora.pydoc.source.path: unknown key. Known here: language, max_documents, type.",
+    ),
+    # Keys that are missing
+    ("name", GONE, "name: this key is missing; add it"),
+    ("variants/bpe/pretokenization", GONE, "variants.bpe.pretokenization: this key is missing; add it"),
+    (
+        "corpora/pydoc/source",
+        {"path": "x"},
+        "corpora.pydoc.source: the key 'type' is missing; add it with one of embedded, hub, jsonl, parquet, text",
+    ),
+    # Values of the wrong type
+    ("seed", "one", "seed: must be a whole number (found 'one')"),
+    ("seed", -1, "seed: must be at least 0 (found -1)"),
+    ("sizes", 1024, "sizes: must be a list, [a, b] (found 1024)"),
+    ("sizes", ["big"], "sizes.0: must be a whole number (found 'big')"),
+    ("sizes", [1024.5], "sizes.0: must be a whole number (found 1024.5)"),
+    ("sizes", [], "sizes: needs 1 or more entries (found [])"),
+    ("name", 2024, "name: must be text, in quotes if it looks like a number (found 2024)"),
+    ("name", "a/b", "name: 'a/b' is not a name of letters, digits, '_' and '-' that starts with a letter or digit"),
+    ("corpora", "pydoc", "corpora: must be a mapping, {key: value} (found 'pydoc')"),
+    ("corpora/pydoc", None, "corpora.pydoc: must be a mapping, {key: value} (found nothing)"),
+    ("corpora/pydoc/splits/tokenizer", "half", "corpora.pydoc.splits.tokenizer: must be a number (found 'half')"),
+    ("corpora/pydoc/shards", 0, "corpora.pydoc.shards: must be at least 1 (found 0)"),
+    ("variants/bpe", "bpe", "variants.bpe: must be a mapping, {key: value} (found 'bpe')"),
+    ("variants/bpe/construction", 3, "variants.bpe.construction: must be a name or a mapping, {key: value} (found 3)"),
+    ("models/tiny", {"preset": "tiny", "microbatch": "all"}, "models.tiny.microbatch: must be a whole number or auto"),
+    ("models/tiny", {"preset": "tiny", "alibi": False}, "models.tiny.alibi: false is not one of true."),
+    ("tasks", {"tasks": ["lastword"]}, "tasks.tasks.0: 'lastword' is not one of continuation, last_word, unperturbed"),
+    # Names of methods and presets
+    (
+        "variants/pathpiece/construction/initial",
+        "bpee",
+        "variants.pathpiece.construction.initial: 'bpee' is not one of ngram, bpe, unigram. Did you mean 'bpe'?",
+    ),
+    ("variants/bpe/construction", "bpee", "variants.bpe.construction: 'bpee' is not one of bpe, bytespan, "),
+    ("variants/bpe/segmentation", "greeedy", "variants.bpe.segmentation: 'greeedy' is not one of greedy, likelihood, "),
+    (
+        "variants/bpe/pretokenization",
+        "gtp2",
+        f"variants.bpe.pretokenization: 'gtp2' is not one of {SCHEMES}. Did you mean 'gpt2'?",
+    ),
+    ("corpora/pydoc/source", "embeded", "corpora.pydoc.source: 'embeded' is not one of embedded, text, jsonl, parquet"),
+    (
+        "byte_lms/tiny",
+        "tinny",
+        "byte_lms.tiny: 'tinny' is not a byte_lm preset (paper_57m, tiny). Did you mean 'tiny'?",
+    ),
+    (
+        "models/tiny",
+        {"preset": "mpt350m"},
+        "models.tiny: 'mpt350m' is not a model preset (mpt_1_3b, mpt_2_4b, mpt_350m",
+    ),
+    ("suites/offline", "offlin", "suites.offline: 'offlin' is not a suite preset (a_partition_cover_approach_"),
+    # Sizes
+    ("sizes", [512], "sizes: 512 is smaller than the alphabet of 'span'; ask for 768 or more"),
+    ("variants/bpe/sizes", [255], "variants.bpe.sizes: 255 is smaller than the alphabet of 'bpe'; ask for 256 or more"),
+    ("sizes", [1024, 1024], "sizes: a size stands twice; remove one"),
+    (
+        "variants/pathpiece/sizes",
+        [4096],
+        "variants.pathpiece.construction.initial_size: 2048 is below the size 4096; raise it",
+    ),
+    # Combinations
+    (
+        "variants/bpe/segmentation",
+        "likelihood",
+        "variants.bpe.segmentation: 'likelihood' needs scores, which 'bpe' does not make; use one of greedy, "
+        "longest_prefix, merge, shortest_path",
+    ),
+    (
+        "variants/bpe",
+        {"pretokenization": "gpt2", "construction": "unigram", "segmentation": "merge"},
+        "variants.bpe.segmentation: 'merge' needs merges, which 'unigram' does not make; use one of greedy, likelihood",
+    ),
+    (
+        "variants/span/segmentation",
+        "greedy",
+        "variants.span.segmentation: 'greedy' ignores the forms of the tokens of 'bytespan'; use longest_prefix",
+    ),
+    (
+        "variants/span/byte_lm",
+        GONE,
+        "variants.span.byte_lm: 'bytespan' reads a byte language model's scores; name one (tiny)",
+    ),
+    ("variants/span/byte_lm", "tinny", "variants.span.byte_lm: 'tinny' is not a byte language model (tiny)."),
+    ("variants/bpe/byte_lm", "tiny", "variants.bpe.byte_lm: 'bpe' does not read scores; remove this key"),
+    ("models/tiny", {"preset": "tiny", "epochs": 1}, "models.tiny: give either batches (equal tokens) or epochs"),
+    # Corpora
+    (
+        "corpora/pydoc/splits",
+        SPLITS | {"byte_lm": 0.6},
+        "corpora.pydoc.splits: the shares add up to 1.2; lower them to 1 or less in all",
+    ),
+    (
+        "corpora/pydoc/splits",
+        SPLITS | {"byte_lm": -0.1},
+        "corpora.pydoc.splits.byte_lm: a share must not be negative (found -0.1)",
+    ),
+    (
+        "corpora/pydoc/splits",
+        {"tokenizer": 0.5, "byte_lm": 0.1, "pretraining": 0.1},
+        "corpora.pydoc.splits: no share for 'evaluation', which variant 'bpe' is measured on; give it one",
+    ),
+    (
+        "corpora/pydoc/source",
+        "text",
+        "corpora.pydoc.source.path: no path given; add it, or say --config pydoc=PATH on the command line",
+    ),
+    (
+        "corpora/pydoc/source",
+        {"type": "text", "path": "absent.txt"},
+        "corpora.pydoc.source.path: no file at 'absent.txt'; name an existing file, folder or pattern",
+    ),
+    (
+        "corpora/pydoc/source",
+        {"type": "hub", "dataset": "a/b", "revision": "main"},
+        "corpora.pydoc.source.revision: 'main' is not a commit, 40 hexadecimal digits",
+    ),
+    (
+        "corpora/pydoc/source",
+        {"type": "hub", "dataset": "a/b"},
+        "corpora.pydoc.source.revision: this key is missing; add it",
+    ),
+    # Names that lead nowhere
+    ("variants/bpe/corpus", "pydocs", "variants.bpe.corpus: 'pydocs' is not a corpus (pydoc). Did you mean 'pydoc'?"),
+    ("runs/0/variants", ["bp"], "runs.0.variants: 'bp' is not a variant (bpe, pathpiece, span). Did you mean 'bpe'?"),
+    ("runs/0/models", ["tinny"], "runs.0.models: 'tinny' is not a model (tiny). Did you mean 'tiny'?"),
+    ("runs/0/suites", ["online"], "runs.0.suites: 'online' is not a suite (offline). Did you mean 'offline'?"),
+    ("runs/0/corpus", "x", "runs.0.corpus: 'x' is not a corpus (pydoc)."),
+    ("runs/0/sizes", [2048], "runs.0.sizes: 'bpe' is not built at 2048; choose among 1024"),
+    ("report", {"baseline": "bp"}, "report.baseline: 'bp' is not a variant (bpe, pathpiece, span)."),
+    ("report", {"venn": ["bpe", "span"]}, "report.venn: a Venn diagram compares three different variants; name three"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "expected"), MISTAKES)
+def test_configuration(
+    path: str, value: Any, expected: str, experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(changed(experiment, path, value)))
+    assert tokbench("validate", file).message.startswith(f"tokbench: {file}: {expected}")
+
+
+def test_configuration_without_a_mistake(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(experiment))
+    assert b"3 variants, 3 tokenizers and 1 language models" in tokbench("validate", file).stdout
+
+
+def test_several_mistakes_take_a_line_each(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    file = tmp_path / "mine.yaml"
+    experiment["sizes"], experiment["seed"] = ["big"], "one"
+    file.write_text(yaml.safe_dump(experiment))
+    outcome = tokbench("validate", file)
+    assert outcome.status == 2
+    assert [line.partition(" must")[0] for line in outcome.stderr.splitlines()] == [
+        f"tokbench: {file}: seed:",
+        f"{file}: sizes.0:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, "cannot be read (No such file or directory); name an existing configuration file"),
+        (b"", "not a configuration; start from config.yaml"),
+        (b"- a\n", "not a configuration; start from config.yaml"),
+        (b"name: [", "not YAML (while parsing a flow node"),
+        (b"name: \xff\n", "not YAML ('utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_files_that_are_no_configuration(
+    content: bytes | None, expected: str, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    file = tmp_path / "mine.yaml"
+    if content is not None:
+        file.write_bytes(content)
+    assert tokbench("validate", file).message.startswith(f"tokbench: {file}: {expected}")
+
+
+def test_workflow_refuses_before_any_work(experiment: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(changed(experiment, "variants/bpe/construction", "bpee")))
+    command = [sys.executable, "-m", "snakemake", "-n", "-d", str(tmp_path), "--configfile", str(file)]
+    ended = subprocess.run([*command, "-s", str(ROOT / "Snakefile")], capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode
+    assert "Traceback" not in ended.stderr
+    [line] = [line for line in ended.stderr.splitlines() if line.startswith("tokbench:")]
+    assert line.startswith(f"tokbench: {file}: variants.bpe.construction: 'bpee' is not one of bpe, bytespan")
+
+
+# Files that are not what they should be
+
+
+@pytest.fixture
+def tokenizer(counts: PretokenCounts, tmp_path: Path) -> Path:
+    folder = tmp_path / "tokenizer"
+    folder.mkdir()
+    Tokenizer(build(counts, 300, BpeOptions()), "gpt2", "merge").save(folder)
+    return folder
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    path = tmp_path / "plain.txt"
+    path.write_bytes(b"some text")
+    return path
+
+
+def replaced(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def test_foreign_folder(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
+    for verb in (["encode", tmp_path, plain], ["decode", tmp_path, plain], ["measure", tmp_path, "--counts", plain]):
+        expected = f"tokbench: {tmp_path}: no tokenizer here (tokbench.json is missing); build one"
+        assert tokbench(*verb).message == expected
+
+
+def test_missing_folder(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
+    absent = tmp_path / "absent"
+    message = tokbench("encode", absent, plain).message
+    assert message.startswith(f"tokbench encode: Invalid value for 'FOLDER': Directory '{absent}' does not exist.")
+    message = tokbench("encode", tmp_path, absent).message
+    assert message.startswith(f"tokbench encode: Invalid value for 'FILE': '{absent}': No such file or directory")
+
+
+def test_damaged_settings(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
+    settings = tokenizer / "tokbench.json"
+    whole = settings.read_text()
+    settings.write_text(whole[:40])
+    assert tokbench("encode", tokenizer, plain).message.startswith(f"tokbench: {settings}: damaged (")
+    settings.write_text(whole.replace('"method": "merge"', '"method": "mergee"'))
+    assert "'mergee' is not a segmentation" in tokbench("encode", tokenizer, plain).message
+    settings.write_text(whole.replace('"method": "merge"', '"method": "merge", "ties": 1'))
+    assert tokbench("encode", tokenizer, plain).message.startswith(f"tokbench: {settings}: ")
+    settings.write_text(whole.replace('"format": 1', '"format": 2'))
+    assert tokbench("encode", tokenizer, plain).message.endswith("format 2 is not 1; build it again")
+
+
+def test_vocabulary_that_lacks_bytes(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
+    replaced(tokenizer / "tokens.vocab", "00\n01\n", "")
+    message = tokbench("encode", tokenizer, plain).message
+    assert message == (
+        f"tokbench: {tokenizer / 'tokens.vocab'}: vocabulary lacks 2 of the 256 bytes (first: 00); "
+        "add every single byte, so that any text can be encoded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("tokens.vocab", "ff\n", "ff\nzz\n", "tokens.vocab:257: 'zz' is not a token in hexadecimal"),
+        ("tokens.vocab", "ff\n", "ff\n6161\n6161\n", "tokens.vocab: vocabulary holds the token 6161 twice; remove one"),
+        ("tokens.vocab", "ff\n", "ff\n\n", "tokens.vocab: vocabulary holds an empty token (id 256); remove it"),
+        ("merges.tsv", "\t", " ", "merges.tsv:1: "),
+    ],
+)
+def test_damaged_vocabulary(
+    file: str, old: str, new: str, expected: str, tokenizer: Path, plain: Path, tokbench: Tokbench
+) -> None:
+    replaced(tokenizer / file, old, new)
+    assert tokbench("encode", tokenizer, plain).message.startswith(f"tokbench: {tokenizer}/{expected}")
+
+
+def test_tampered_vocabulary(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
+    (tokenizer / "tokens.vocab").open("a").write("6162636465\n")
+    assert tokbench("encode", tokenizer, plain).message == (
+        f"tokbench: {tokenizer}: tokens.vocab is not the one that was saved; build the tokenizer again"
+    )
+
+
+def test_ids_that_are_none(tokenizer: Path, tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
+    expected = "not a list of ids; make one with 'tokbench encode'"
+    assert tokbench("decode", tokenizer, plain).message == f"tokbench: {plain}: {expected}"
+    numbers = tmp_path / "ids.npy"
+    np.save(numbers, np.array([0.5]))
+    assert tokbench("decode", tokenizer, numbers).message == f"tokbench: {numbers}: {expected}"
+    numbers.write_bytes(numbers.read_bytes()[:20])
+    assert tokbench("decode", tokenizer, numbers).message == f"tokbench: {numbers}: {expected}"
+    for wrong in (300, -1):
+        plain.write_text(f"5 {wrong} 6")
+        assert (
+            tokbench("decode", tokenizer, plain).message == f"tokbench: id {wrong} is not in the vocabulary (0 to 299)"
+        )
+
+
+def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: Path, tokbench: Tokbench) -> None:
+    def build_from(path: Path, *more: Any) -> str:
+        return tokbench("build", "bpe", "--size", 300, "--counts", path, "-o", tmp_path / "built", *more).message
+
+    absent = tmp_path / "absent.parquet"
+    assert build_from(absent) == f"tokbench: {absent}: no such file of pre-token counts; make one with 'tokbench count'"
+    lines = tmp_path / "counts.tsv"
+    for bad in ("6161 3", "zz\t3", "6161\tmany", "6161\t-1"):
+        lines.write_text(f"6162\t2\n{bad}\n")
+        assert build_from(lines) == f"tokbench: {lines}:2: expected 'hex<TAB>count', found {bad!r}"
+    corrupt = tmp_path / "corrupt.parquet"
+    corrupt.write_bytes(b"PAR1 nothing else")
+    assert build_from(corrupt).startswith(f"tokbench: {corrupt}: not a readable file of pre-token counts (")
+    foreign = tmp_path / "foreign.parquet"
+    pl.DataFrame({"word": ["a"]}).write_parquet(foreign)
+    assert build_from(foreign).startswith(f"tokbench: {foreign}: not a readable file of pre-token counts (")
+    other = tmp_path / "other.parquet"
+    counts.write(other)
+    assert build_from(other, "--scheme", "none").startswith(f"tokbench: --scheme none: {other} was counted with 'gpt2'")
+    replaced(tokenizer / "tokbench.json", '"gpt2"', '"space"')
+    assert tokbench("measure", tokenizer, "--counts", other).message.startswith(
+        f"tokbench: {other}: counted with 'gpt2', but {tokenizer} cuts by 'space'; count with --scheme space"
+    )
+    empty = tmp_path / "empty.tsv"
+    empty.touch()
+    outcome = tokbench("build", "bpe", "--size", 300, "--counts", empty, "--scheme", "none", "-o", tmp_path / "built")
+    assert outcome.message == "tokbench: the counts hold no pre-token; count a text that is not empty"
+    assert not (tmp_path / "built").exists()
+
+
+def test_merging_counts_of_two_schemes(tmp_path: Path, tokbench: Tokbench) -> None:
+    for scheme in ("gpt2", "none"):
+        PretokenCounts.from_pairs([(b"a", 1)], scheme).write(tmp_path / f"{scheme}.parquet")
+    parts = [tmp_path / "gpt2.parquet", tmp_path / "none.parquet"]
+    message = tokbench("merge_counts", "-o", tmp_path / "all.parquet", *parts).message
+    assert "gpt2" in message
+    assert "none" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["bpee"], "'bpee' is not a construction ("),
+        (
+            ["bpe", "--set", "max_token_byte=3"],
+            "--set (bpe): max_token_byte: unknown key. Did you mean 'max_token_bytes'?",
+        ),
+        (
+            ["bpe", "--set", "max_token_bytes=long"],
+            "--set (bpe): max_token_bytes: must be a whole number (found 'long')",
+        ),
+        (["bpe", "--set", "max_token_bytes"], "--set max_token_bytes: expected option=value"),
+        (["bpe", "--set", "max_token_bytes=["], "--set max_token_bytes: not YAML ("),
+        (["bpe", "--segmentation", "gready"], "'gready' is not a segmentation ("),
+        (
+            ["bpe", "--segmentation", "{method: shortest_path, tie: x}"],
+            "--segmentation (shortest_path): tie: unknown key.",
+        ),
+        (["bpe", "--segmentation", "[merge]"], "'[merge]': expected a method's name, or {method: name, option: value}"),
+        (["bpe", "--segmentation", "likelihood"], "segmentation 'likelihood' needs scores, which this vocabulary"),
+        (["bpe", "--size", "255"], "--size 255: smaller than the alphabet of 'bpe', 256; ask for more"),
+        (["bytespan", "--size", "767"], "--size 767: smaller than the alphabet of 'bytespan', 768; ask for more"),
+        (["bytespan", "--size", "800"], "'bytespan' reads byte scores; name them with --scores"),
+        (["bytespan", "--size", "800", "--scores", "absent"], "absent: no such file of byte scores; make it with"),
+        (["pathpiece", "--initial", "absent"], "absent/tokens.vocab: not a readable vocabulary ("),
+    ],
+)
+def test_building(
+    arguments: list[str], expected: str, counts: PretokenCounts, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    counts.write(tmp_path / "counts.parquet")
+    size = [] if "--size" in arguments else ["--size", "300"]
+    counted = [] if "--scores" in expected else ["--counts", tmp_path / "counts.parquet"]
+    outcome = tokbench("build", *arguments, *size, *counted, "-o", tmp_path / "built")
+    assert outcome.message.startswith(f"tokbench: {expected}")
+    assert not (tmp_path / "built").exists()
+
+
+def test_building_without_counts(tmp_path: Path, tokbench: Tokbench) -> None:
+    message = tokbench("build", "bpe", "--size", 300, "-o", tmp_path / "built").message
+    assert message == "tokbench: 'bpe' reads pre-token counts; name them with --counts"
+
+
+def test_counting(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
+    output = tmp_path / "counts.parquet"
+    absent = tmp_path / "absent.txt"
+    assert tokbench("count", "--scheme", "gpt2", "-o", output, absent).message == f"tokbench: {absent}: no such file"
+    message = tokbench("count", "--scheme", "gtp2", "-o", output, plain).message
+    assert message == f"tokbench: 'gtp2' is not a pre-tokenization ({SCHEMES}). Did you mean 'gpt2'?"
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("verb", "recipe", "expected"),
+    [
+        ("fetch", "{", "--recipe: not YAML ("),
+        (
+            "fetch",
+            json.dumps({"type": "hub", "dataset": "a/b", "revision": "main"}),
+            "--recipe: revision: 'main' is not",
+        ),
+        ("prepare", "[1]", "--recipe: expected a mapping, {key: value}, found '[1]'"),
+        ("prepare", json.dumps({"source": "embeded"}), "--recipe: source: 'embeded' is not one of embedded, text"),
+    ],
+)
+def test_recipes(verb: str, recipe: str, expected: str, tmp_path: Path, tokbench: Tokbench) -> None:
+    assert tokbench(verb, "--recipe", recipe, "-o", tmp_path / "x").message.startswith(f"tokbench: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["biuld"], "tokbench: No such command 'biuld'."),
+        (["count"], "tokbench count: Missing argument 'TEXTS...'. See 'tokbench count --help'."),
+        (["build", "bpe", "--size", "many", "-o", "x"], "tokbench build: Invalid value for '--size': 'many' is not"),
+        (["encode", "--cuont", ".", "x"], "tokbench encode: No such option '--cuont'."),
+    ],
+)
+def test_use_of_the_command_line(arguments: list[str], expected: str, tokbench: Tokbench) -> None:
+    assert tokbench(*arguments).message.startswith(expected)
+
+
+def test_an_output_that_cannot_be_written(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
+    message = tokbench("encode", tokenizer, plain, "-o", plain / "ids").message
+    assert message.startswith(f"tokbench: {plain}")
+
+
+def test_a_vocabulary_of_another_kind(counts: PretokenCounts) -> None:
+    vocabulary = build(counts, 300, BpeOptions())
+    with pytest.raises(
+        TokbenchError, match="segmentation 'likelihood' needs scores, which this vocabulary does not have"
+    ):
+        Tokenizer(vocabulary, "gpt2", "likelihood")
+
+
+def test_a_folder_copied_in_part(tokenizer: Path, tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
+    part = tmp_path / "part"
+    part.mkdir()
+    shutil.copy(tokenizer / "tokbench.json", part)
+    assert tokbench("encode", part, plain).message.startswith(f"tokbench: {part / 'tokens.vocab'}: not a readable")
+    shutil.copy(tokenizer / "tokens.vocab", part)
+    assert "segmentation 'merge' needs merges" in tokbench("encode", part, plain).message

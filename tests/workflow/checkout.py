@@ -1,0 +1,92 @@
+"""A copy of the workflow and its sources in a folder of its own: tests edit it, run it and kill it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
+UNUSED = shutil.ignore_patterns("__pycache__", "*.c", "*.cpp", "*.egg-info")
+STAND_IN = """#!/bin/bash
+# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
+line="$*"
+while [ "$1" != -o ]; do shift; done
+case "$2" in
+    *.json | *.parquet | *.html) echo "$line" > "$2" ;;
+    *) mkdir -p "$2" && echo "$line" > "$2/command" ;;
+esac
+"""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The copy; ``stand_in`` says whether its ``tokbench`` only pretends to work."""
+
+    folder: Path
+    stand_in: bool = False
+
+    @classmethod
+    def make(cls, folder: Path, stand_in: bool = False) -> "Checkout":
+        """Copy the workflow, its sources and compiled kernels into an empty folder."""
+        for part in PARTS:
+            if (ROOT / part).is_dir():
+                shutil.copytree(ROOT / part, folder / part, ignore=UNUSED)
+            else:
+                shutil.copy(ROOT / part, folder / part)
+        if stand_in:
+            (folder / "bin").mkdir()
+            (folder / "bin" / "tokbench").write_text(STAND_IN)
+            (folder / "bin" / "tokbench").chmod(0o755)
+        return cls(folder, stand_in)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes every process take this copy's sources, and its stand-in where it has one."""
+        path = [str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        return os.environ | {
+            "PATH": os.pathsep.join(path),
+            "PYTHONPATH": str(self.folder / "src"),
+            "PYTHONWARNINGS": "ignore",
+        }
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start Snakemake as the leader of a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def snakemake(self, *arguments: str, status: int = 0) -> str:
+        """What Snakemake prints, once it has ended with ``status``."""
+        process = self.start(*arguments)
+        printed, _ = process.communicate()
+        assert process.returncode == status, printed
+        return printed
+
+    def summary(self, configuration: Path | str) -> dict[str, bool]:
+        """Every output of the workflow below the folder of results, and whether the next run makes it."""
+        printed = self.snakemake("--summary", "--configfile", str(configuration))
+        rows = [line.split("\t") for line in printed.splitlines() if line.count("\t") == 5]
+        return {row[0].split("/", 2)[2]: row[5] != "no update" for row in rows[1:]}
+
+    @contextmanager
+    def edited(self, file: str, old: str, new: str) -> Iterator[None]:
+        """Have ``new`` in place of ``old`` in a file of the copy while the block lasts."""
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        try:
+            yield
+        finally:
+            path.write_text(text)

@@ -1,0 +1,228 @@
+"""Write docs/configuration.md and docs/config.schema.json from the typed configuration.
+
+Run after a change to an option: ``python tools/make_configuration_docs.py``.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined, to_jsonable_python
+
+from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+from tokbench.byte_lm.options import ByteLmOptions
+from tokbench.commands.schema import schema
+from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Corpus, ReportOptions, Run, Variant
+from tokbench.corpus import sources
+from tokbench.downstream.suites import SuiteOptions, TaskSettings, named_suites
+from tokbench.downstream.tasks import TaskOptions
+from tokbench.pretokenization import schemes
+from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
+from tokbench.pretraining.options import ModelOptions
+from tokbench.registry import Method, Options
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
+
+DOCS = Path(__file__).parents[1] / "docs"
+INTRODUCTION = """\
+# Configuration
+
+One YAML file is one experiment. `snakemake` reads `config.yaml`, or the file that `--configfile` names, never both:
+copy `config.yaml` to start an experiment of your own. `tokbench validate FILE` checks a file without running anything;
+`--full` prints it with every default filled in.
+
+Three forms save typing:
+
+- a method, source or recipe that needs no option may be given by its name alone: `construction: bpe`;
+- a recipe may start from a preset and change some of its keys: `{preset: tiny, batches: 400}`;
+- the path of a corpus may be given on the command line: `snakemake --config books=novels.jsonl.gz`.
+
+[`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
+`tools/make_configuration_docs.py`.
+"""
+FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
+LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
+
+
+def reference() -> str:
+    """The text of docs/configuration.md."""
+    return "\n".join(
+        [
+            INTRODUCTION,
+            *section("## Top level", "", Experiment),
+            *section("## Corpora", "corpora.NAME", Corpus),
+            *source_sections(),
+            *section("## Variants", "variants.NAME", Variant),
+            *scheme_section(),
+            *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),
+            *method_sections("### Segmentations", "variants.NAME.segmentation", segmentations.methods()),
+            *section("## Byte language models", "byte_lms.NAME", ByteLmOptions),
+            *preset_section(BYTE_LM_PRESETS),
+            *section("## Language models", "models.NAME", ModelOptions),
+            *preset_section(MODEL_PRESETS),
+            *section("## Offline tasks", "tasks", TaskOptions),
+            *section("## Suites", "suites.NAME", SuiteOptions),
+            *section("### What one task does otherwise", "suites.NAME.overrides.TASK", TaskSettings),
+            *preset_section(named_suites()),
+            *section("## Runs", "runs.N", Run),
+            *section("## Report", "report", ReportOptions),
+        ]
+    )
+
+
+def section(heading: str, path: str, model: type[BaseModel]) -> Iterator[str]:
+    """A heading, what the model's documentation says, and its keys."""
+    yield from (heading, "", f"{first_sentence(model)}\n", *key_table(path, model))
+
+
+def source_sections() -> Iterator[str]:
+    """One section a type of corpus source."""
+    for model in (
+        sources.EmbeddedSource,
+        sources.TextSource,
+        sources.JsonLinesSource,
+        sources.ParquetSource,
+        sources.HubSource,
+    ):
+        name = model.model_json_schema()["properties"]["type"]["const"]
+        yield from section(f"### Source `{name}`", "corpora.NAME.source", model)
+
+
+def scheme_section() -> Iterator[str]:
+    """Every pre-tokenization with its pattern."""
+    yield from ("### Pre-tokenizations", "", "| name | pattern | meaning |", "|---|---|---|")
+    for method in schemes.methods():
+        pattern = method.traits.get("pattern")
+        shown = f"`{escaped(pattern)}`" if pattern else ""
+        yield f"| `{method.name}` | {shown} | {escaped(plain(method.summary))} |"
+    yield ""
+
+
+def method_sections(heading: str, path: str, methods: list[Method]) -> Iterator[str]:
+    """One section a method: its summary, what it needs and its options."""
+    yield from (heading, "")
+    for method in methods:
+        yield from (
+            f"#### `{method.name}`",
+            "",
+            plain(method.summary),
+            *traits(method),
+            "",
+            *key_table(path, method.options),
+        )
+
+
+def traits(method: Method) -> Iterator[str]:
+    """What the workflow must know of a method, in sentences."""
+    if "alphabet" in method.traits:
+        yield f"Segmentation by `{method.traits['segmentation']}` unless another is named."
+        yield f"The smallest size is {method.traits['alphabet']}."
+        if method.traits["source"] == "scores":
+            yield "Reads the scores of the variant's `byte_lm`."
+    elif method.traits.get("needs"):
+        yield f"The construction must make {method.traits['needs']}."
+
+
+def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
+    """What each preset says otherwise than the defaults."""
+    yield from ("| preset | what it sets |", "|---|---|")
+    for name, options in presets.items():
+        changes = {
+            key: value
+            for key, value in options.model_dump(mode="json", exclude_defaults=True).items()
+            if key != "overrides"
+        }
+        shown = ", ".join(f"`{key}: {inline(value)}`" for key, value in changes.items())
+        yield f"| `{name}` | {shown} |"
+    yield ""
+
+
+def key_table(path: str, model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a model: path, type, default, meaning."""
+    properties = model.model_json_schema(mode="validation").get("properties", {})
+    keys = [key for key in properties if key not in ("method", "type")]
+    if not keys:
+        return
+    yield from ("| key | type | default | meaning |", "|---|---|---|---|")
+    for key in keys:
+        meaning = plain(properties[key].get("description", ""))
+        full = f"{path}.{key}" if path else key
+        yield f"| `{full}` | {escaped(form(properties[key]))} | {default(model, key)} | {escaped(sentence(meaning))} |"
+    yield ""
+
+
+def form(properties: dict[str, Any]) -> str:
+    """What a key takes, in words."""
+    if "const" in properties:
+        return f"`{inline(properties['const'])}`"
+    if "enum" in properties:
+        return " or ".join(f"`{inline(value)}`" for value in properties["enum"])
+    if "anyOf" in properties:
+        parts = [part for part in properties["anyOf"] if part.get("type") != "null"]
+        if any("$ref" in part or "oneOf" in part for part in parts):
+            return "name or mapping"
+        return " or ".join(dict.fromkeys(form(part) for part in parts))
+    if "$ref" in properties or "oneOf" in properties:
+        return "mapping"
+    kind = properties["type"]
+    if kind == "array":
+        return f"list of {form(properties['items'])}" if "items" in properties else f"list of {properties['maxItems']}"
+    if kind == "object":
+        return "mapping"
+    limits = [f"{word} {properties[limit]}" for limit, word in LIMITS.items() if limit in properties]
+    return ", ".join([FORMS[kind], *limits])
+
+
+def default(model: type[BaseModel], key: str) -> str:
+    """The default of a key, as YAML would spell it."""
+    field = model.model_fields[key]
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is PydanticUndefined or value is None:
+        return "none"
+    return f"`{inline(value)}`" if not isinstance(value, BaseModel) else "defaults"
+
+
+def inline(value: Any) -> str:
+    """A value in YAML's flow style, which is that of JSON with fewer quotes."""
+    jsonable = to_jsonable_python(value)
+    if isinstance(jsonable, dict):
+        return "{" + ", ".join(f"{key}: {inline(inner)}" for key, inner in jsonable.items()) + "}"
+    if isinstance(jsonable, list):
+        return "[" + ", ".join(map(inline, jsonable)) + "]"
+    return jsonable if isinstance(jsonable, str) and jsonable else json.dumps(jsonable)
+
+
+def plain(text: str) -> str:
+    """Documentation on one line, its literals in Markdown."""
+    return " ".join(text.replace("``", "`").split())
+
+
+def first_sentence(model: type[BaseModel]) -> str:
+    """The first paragraph of a model's documentation."""
+    return plain((model.__doc__ or "").partition("\n\n")[0])
+
+
+def sentence(text: str) -> str:
+    """Text with a capital at the start and a full stop at the end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) or not text else ".")
+
+
+def escaped(text: str) -> str:
+    """Text that may stand in a cell of a Markdown table."""
+    return text.replace("|", "\\|")
+
+
+def schema_text() -> str:
+    """The text of docs/config.schema.json."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    DOCS.mkdir(exist_ok=True)
+    (DOCS / "configuration.md").write_text(reference(), encoding="utf-8")
+    (DOCS / "config.schema.json").write_text(schema_text(), encoding="utf-8")
