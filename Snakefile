@@ -4,7 +4,7 @@ from snakemake.utils import min_version
 min_version("9.14")
 
 
-if not config:
+if not workflow.configfiles:
 
     configfile: "config.yaml"
 

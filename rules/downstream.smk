@@ -45,7 +45,7 @@ rule fetch_tasks:
 
 rule evaluate:
     input:
-        targets.run_corpus_folder,
+        corpus=targets.run_corpus_folder,
         model="<results>/models/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
         tasks=targets.tasks_of,
@@ -74,4 +74,4 @@ rule evaluate:
         "tokbench evaluate {params.inputs}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device}"
-        " -o {output} {input[0]}/evaluation/*.parquet &> {log}"
+        " -o {output} {input.corpus}/evaluation/*.parquet &> {log}"

@@ -20,5 +20,4 @@ rule measure:
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure {input.tokenizer} --counts {input.counts} --corpus {params.corpus}"
-        " -o {output} &> {log}"
+        "tokbench measure {input.tokenizer} --counts {input.counts} --corpus {params.corpus} -o {output} &> {log}"

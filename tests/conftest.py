@@ -52,7 +52,9 @@ def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
     """Runs the command line in this process; ``stdin`` is what '-' reads."""
 
     def run(*arguments: Any, stdin: bytes = b"") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        source = io.BytesIO(stdin)
+        source.name = "<stdin>"  # type: ignore[attr-defined]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
         capfdbinary.readouterr()
         status = 0
         try:
@@ -96,7 +98,9 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 EXPERIMENT = """
 name: trial
 corpora:
-  pydoc: {source: embedded}
+  pydoc:
+    source: embedded
+    splits: {byte_lm: 0.1, tokenizer: 0.4, evaluation: 0.1, pretraining: 0.3}
 byte_lms: {tiny: tiny}
 variants:
   bpe: {pretokenization: gpt2, construction: bpe}

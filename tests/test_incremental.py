@@ -1,6 +1,7 @@
 """A change reruns what it can have changed, and nothing else: Snakemake is asked for its plan after a finished run."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ FINAL = {"tables", "statistics"} | REPORT
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """A finished run of an experiment whose commands do nothing but leave their outputs."""
-    checkout = Checkout.make(tmp_path_factory.mktemp("incremental"), stand_in=True)
+    checkout = Checkout(tmp_path_factory.mktemp("incremental"), stand_in=True)
     (checkout.folder / "books.txt").write_text("It was a dark and stormy night.\n")
     (checkout.folder / "planned.yaml").write_text(EXPERIMENT.read_text())
     checkout.snakemake("--cores", "2", "--configfile", "planned.yaml")
-    return checkout
+    yield checkout
+    checkout.close()
 
 
 def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[str]:
@@ -54,8 +56,11 @@ def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
 def with_models(*variants: str) -> set[str]:
     """Everything that follows from variants which the language models read."""
     models = ("small", "large")
-    return tokenizers(*variants) | packed(*variants) | trained(*models, variants=variants) | evaluated(
-        *models, variants=variants
+    return (
+        tokenizers(*variants)
+        | packed(*variants)
+        | trained(*models, variants=variants)
+        | evaluated(*models, variants=variants)
     )
 
 
@@ -96,7 +101,10 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
     ("key", "value", "expected"),
     [
         pytest.param(
-            "variants.bpe.construction", {"method": "bpe", "max_token_bytes": 8}, with_models("bpe") | FINAL, id="option"
+            "variants.bpe.construction",
+            {"method": "bpe", "max_token_bytes": 8},
+            with_models("bpe") | FINAL,
+            id="option",
         ),
         pytest.param(
             "variants.bpe_greedy.segmentation", "shortest_path", tokenizers("bpe_greedy") | FINAL, id="segmentation"
@@ -109,16 +117,14 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         ),
         pytest.param(
             "variants.another",
-            {"pretokenization": "gpt2", "construction": {"method": "unigram", "shrink": 0.5}},
+            {"pretokenization": "gpt2", "construction": {"method": "unigram", "shrinking_factor": 0.5}},
             tokenizers("another") | FINAL,
             id="new variant",
         ),
         pytest.param(
             "sizes",
             [1024, 1280, 1536],
-            tokenizers(
-                *("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan"), sizes=(1536,)
-            )
+            tokenizers(*("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan"), sizes=(1536,))
             | FINAL,
             id="new size",
         ),
@@ -167,9 +173,7 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
             "intrinsic/renyi.py",
             {
                 output
-                for output in tokenizers(
-                    "bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan"
-                )
+                for output in tokenizers("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
                 if output.startswith("intrinsic/")
             }
             | FINAL,
@@ -186,11 +190,9 @@ def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> No
 
 
 def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> None:
-    everything = set(finished.summary("planned.yaml"))
-    assert plan(finished, changed(tmp_path, "seed", 1)) == everything
+    assert all(finished.summary(changed(tmp_path, "seed", 1)).values())
 
 
 def test_another_text_reruns_everything(finished: Checkout) -> None:
-    everything = set(finished.summary("planned.yaml"))
     with finished.edited("books.txt", "dark", "bright"):
-        assert plan(finished) == everything
+        assert all(finished.summary("planned.yaml").values())

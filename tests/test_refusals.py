@@ -465,7 +465,7 @@ def test_recipes(verb: str, recipe: str, expected: str, tmp_path: Path, tokbench
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["biuld"], "tokbench: No such command 'biuld'."),
+        (["biuld"], "tokbench: 'biuld' is not a verb. Did you mean 'build'? See 'tokbench --help'."),
         (["count"], "tokbench count: Missing argument 'TEXTS...'. See 'tokbench count --help'."),
         (["build", "bpe", "--size", "many", "-o", "x"], "tokbench build: Invalid value for '--size': 'many' is not"),
         (["encode", "--cuont", ".", "x"], "tokbench encode: No such option '--cuont'."),

@@ -143,7 +143,9 @@ class Tokenizer:
         except FileNotFoundError:
             raise TokbenchError(f"{folder}: no tokenizer here ({SETTINGS} is missing); build one") from None
         except (ValueError, KeyError, TypeError) as error:
-            raise TokbenchError(f"{folder / SETTINGS}: damaged ({error!r}); build the tokenizer again") from None
+            raise TokbenchError(
+                f"{folder / SETTINGS}: damaged ({' '.join(repr(error).split())}); build the tokenizer again"
+            ) from None
         if settings.get("format") != FORMAT:
             raise TokbenchError(
                 f"{folder / SETTINGS}: format {settings.get('format')!r} is not {FORMAT}; build it again"

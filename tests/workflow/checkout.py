@@ -1,12 +1,13 @@
 """A copy of the workflow and its sources in a folder of its own: tests edit it, run it and kill it."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,16 +24,16 @@ esac
 """
 
 
-@dataclass(frozen=True)
 class Checkout:
-    """The copy; ``stand_in`` says whether its ``tokbench`` only pretends to work."""
+    """The workflow, its sources and compiled kernels, copied into an empty folder.
 
-    folder: Path
-    stand_in: bool = False
+    Args:
+        folder: where the copy goes.
+        stand_in: whether its ``tokbench`` only pretends to work.
+    """
 
-    @classmethod
-    def make(cls, folder: Path, stand_in: bool = False) -> "Checkout":
-        """Copy the workflow, its sources and compiled kernels into an empty folder."""
+    def __init__(self, folder: Path, stand_in: bool = False) -> None:
+        self.folder = folder
         for part in PARTS:
             if (ROOT / part).is_dir():
                 shutil.copytree(ROOT / part, folder / part, ignore=UNUSED)
@@ -42,7 +43,6 @@ class Checkout:
             (folder / "bin").mkdir()
             (folder / "bin" / "tokbench").write_text(STAND_IN)
             (folder / "bin" / "tokbench").chmod(0o755)
-        return cls(folder, stand_in)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -73,10 +73,36 @@ class Checkout:
         assert process.returncode == status, printed
         return printed
 
+    @cached_property
+    def _server(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("server.py"))],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, *arguments: str) -> str:
+        """What Snakemake prints where it is not to run any job: its plan, its graph."""
+        server, printed = self._server, self.folder / "printed.txt"
+        assert server.stdin is not None
+        assert server.stdout is not None
+        printed.write_text("")
+        print(json.dumps([arguments, str(printed)]), file=server.stdin, flush=True)
+        status = server.stdout.readline()
+        assert status == "0\n", printed.read_text()
+        return printed.read_text()
+
+    def close(self) -> None:
+        """End the process that answers questions."""
+        self._server.communicate()
+
     def summary(self, configuration: Path | str) -> dict[str, bool]:
         """Every output of the workflow below the folder of results, and whether the next run makes it."""
-        printed = self.snakemake("--summary", "--configfile", str(configuration))
-        rows = [line.split("\t") for line in printed.splitlines() if line.count("\t") == 5]
+        lines = self.ask("--summary", "--configfile", str(configuration)).splitlines()
+        rows = [line.split("\t") for line in lines if line.count("\t") == 5]
         return {row[0].split("/", 2)[2]: row[5] != "no update" for row in rows[1:]}
 
     @contextmanager

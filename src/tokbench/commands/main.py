@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tokbench.registry import TokbenchError
+from tokbench.registry import TokbenchError, nearest
 
 VERBS = {
     "count": "count the pre-tokens of texts",
@@ -42,9 +42,9 @@ class Verbs(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
         return list(VERBS)
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+    def get_command(self, context: click.Context, name: str) -> click.Command:
         if name not in VERBS:
-            return None
+            context.fail(f"'{name}' is not a verb.{nearest(name, VERBS)}")
         command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
         command.short_help = VERBS[name]
         return command
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> Any:
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
-        return cli(arguments, standalone_mode=False)
+        return cli(arguments, prog_name="tokbench", standalone_mode=False)
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.Abort:

@@ -11,6 +11,7 @@ PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
 NOT_FOLLOWED = ("tokbench.registry", "tokbench.whole", "tokbench.config")
 """Modules that carry no arithmetic: how methods are found and files are written, not what is in them."""
+DATA = (".css", ".html", ".js", ".yaml")
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+([\w, ]+)", re.MULTILINE)
 """How our Cython sources import modules of ours."""
 
@@ -20,7 +21,8 @@ def fingerprint(*modules: str) -> str:
     """Hash of the modules' code and of all our own modules and kernels that they import, directly or not.
 
     Documentation and layout do not count in Python modules (the syntax tree is hashed, docstrings left out); Cython
-    sources count as they stand. Modules of other distributions are hashed as far as they are named here.
+    sources, data and templates beside a module count as they stand. Modules of other distributions are hashed as far
+    as they are named here.
 
     Returns:
         Sixteen hexadecimal digits.
@@ -56,7 +58,7 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
     else:
         tree = ast.parse(text)
         imports = _imports(tree)
-        text = ast.dump(_without_docstrings(tree))
+        text = ast.dump(_without_docstrings(tree)) + _data(path.parent)
     return hashlib.sha256(text.encode()).hexdigest(), tuple(sorted(imports - {module}))
 
 
@@ -70,6 +72,13 @@ def _locate(module: str) -> Path | None:
     path = ROOT.joinpath(*inner)
     candidates = (path / "__init__.py", path.with_suffix(".py"), path.with_suffix(".pyx"))
     return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+@cache
+def _data(folder: Path) -> str:
+    """Hash of the data and templates that lie beside a package's modules."""
+    files = sorted(file for pattern in ("*", "templates/*") for file in folder.glob(pattern) if file.suffix in DATA)
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def _imports(tree: ast.AST) -> set[str]:

@@ -30,8 +30,11 @@ def canonical(value: Any) -> str:
 
 
 def flags(wildcards: Any, input: Any) -> str:
-    """Every named input of a rule as a flag of the command line, ``--name path``, once a path."""
-    named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items()]
+    """Every named input of a rule as a flag of the command line, ``--name path``, once a path.
+
+    A corpus is left out: a rule names the shards of the split that it reads.
+    """
+    named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
     return " ".join(f"--{name.replace('_', '-')} {shlex.quote(path)}" for name, paths in named for path in paths)
 
 

@@ -4,13 +4,13 @@ import glob
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zstandard
 from pydantic import BeforeValidator, Field
 
 from tokbench.corpus.documents import Document
@@ -98,6 +98,8 @@ AnySource = Annotated[
 ]
 SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet")
 """Types of source that need no key but their type: paths may be given on the command line."""
+TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+"""Parquet's types of text."""
 SUFFIXES = {"text": (".txt", ".text", ".md"), "jsonl": (".jsonl", ".json", ".ndjson"), "parquet": (".parquet",)}
 
 
@@ -163,11 +165,11 @@ def _texts(source: Source, cache: Path | None) -> Iterable[tuple[str, bytes]]:
 
 
 def open_bytes(path: Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes, through gzip or zstd where its name ends so."""
+    """Open a file for reading bytes, through gzip or zstd where its name ends so; a truncated file is an error."""
     if path.suffix == ".gz":
         return gzip.open(path, "rb")
     if path.suffix in (".zst", ".zstd"):
-        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True))
+        return io.BufferedReader(pa.input_stream(path, compression="zstd"))
     return path.open("rb")
 
 
@@ -175,7 +177,7 @@ def _lines(path: Path) -> Iterator[bytes]:
     try:
         with open_bytes(path) as lines:
             yield from lines
-    except (OSError, EOFError, zstandard.ZstdError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise TokbenchError(f"{path}: cannot be read ({error}); fetch or make the file again") from None
 
 
@@ -221,6 +223,9 @@ def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterato
                 raise TokbenchError(
                     f"{path}: no column '{missing[0]}' (there are {', '.join(file.schema_arrow.names)})"
                 )
+            kind = file.schema_arrow.field(text_field).type
+            if kind not in TEXT_TYPES:
+                raise TokbenchError(f"{path}: column '{text_field}' holds {kind}, not text; name another")
             for batch in file.iter_batches(batch_size=256, columns=columns):
                 texts = batch.column(text_field).to_pylist()
                 languages = batch.column(language_field).to_pylist() if language_field else [""] * len(texts)

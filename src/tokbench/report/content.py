@@ -121,6 +121,8 @@ class ReportContent:
         frame: pl.DataFrame | None = getattr(self, name)
         if frame is None or frame.is_empty():
             return None
+        if "corpus" in frame.columns:
+            frame = frame.with_columns(pl.col("corpus").fill_null("").replace("", "an unnamed corpus"))
         if "model" not in frame.columns:
             return frame
         place = {model: index for index, model in enumerate(self.models)}

@@ -43,7 +43,7 @@ def slug(*parts: object) -> str:
 
 def words(name: str) -> str:
     """A metric's name as it is read: ``corpus_token_count`` is "corpus token count"."""
-    return name.replace("_", " ")
+    return name.replace("_", " ").replace("renyi", "Rényi")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -28,9 +28,9 @@ FULL = 6.8
 """Width of a full page, in inches."""
 
 INK, GREY, RULE, PAPER = "#222222", "#6b6b6b", "#dddddd", "#ffffff"
-"""Text, quiet text, thin lines, ground; in a page they follow its theme."""
+"""Text, quiet text, thin lines, ground; in a page they take the page's colours."""
 BLACK = "#111111"
-"""Marks upon colour, dark in every theme."""
+"""Marks upon colour."""
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a")
 """The palette of Okabe and Ito (2008), safe for colour-blind readers; grey for its black, which is the ink here, and
@@ -67,7 +67,6 @@ _RC: dict[Any, Any] = {
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
     "text.hinting": "none",
-    "text.hinting_factor": 1,
     "svg.hashsalt": "tokbench",
     "svg.fonttype": "path",
     "savefig.dpi": 300,

@@ -1,5 +1,6 @@
 """Intrinsic measures: tables of related metrics for each corpus, and dots by variant for the best known of them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
@@ -104,9 +105,11 @@ def _table(
     tokenizers = content.in_order(set(part.select(keys).rows()))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
     columns, notes, reasons = [], [], {}
-    repeated = [metric for metric, _ in measures]
-    for number, (metric, definition) in enumerate(measures, 1):
-        column, header = f"{metric}.{number}", words(metric) + f" ({number})" * (repeated.count(metric) > 1)
+    defined = Counter(metric for metric, _ in measures)
+    seen: Counter[str] = Counter()
+    for metric, definition in measures:
+        seen[metric] += 1
+        column, header = f"{metric}.{seen[metric]}", words(metric) + f" ({seen[metric]})" * (defined[metric] > 1)
         rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
         data[column] = [row["value"] if row else None for row in rows]
         for index, row in enumerate(rows):

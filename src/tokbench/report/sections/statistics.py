@@ -124,7 +124,7 @@ def _correlations(frame: pl.DataFrame) -> Table:
     return _table(
         "correlations",
         "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
-        frame.with_columns(pl.col("metric").str.replace_all("_", " ")),
+        frame.with_columns(pl.Series("metric", [words(metric) for metric in frame["metric"]])),
         [*(Column(name) for name in ("model", "suite", "corpus", "metric", "definition")), *_R_AND_N],
         folded=len(frame) > _ROWS,
     )

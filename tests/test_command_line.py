@@ -1,0 +1,257 @@
+"""The command line from text to ids and back, without the workflow."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import zstandard
+from click.testing import CliRunner
+
+from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
+from tokbench.commands.main import VERBS, cli
+from tokbench.pretokenization import schemes
+from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import BYTES
+from tokbench.vocabulary import constructions
+
+QUICK: dict[str, list[str]] = {"pathpiece": ["--set", "initial_size=2000"]}
+"""Options that make a method quick on a small text."""
+
+
+def done(outcome: Any) -> Any:
+    assert outcome.status == 0, outcome.stderr
+    return outcome
+
+
+def combinations() -> list[tuple[str, str]]:
+    """Every construction with every segmentation that fits what it makes."""
+    found = []
+    for construction in constructions.methods():
+        own = construction.traits["segmentation"]
+        made = segmentations[own].traits["needs"]
+        for cut in segmentations.methods():
+            if cut.name == own or (own != "longest_prefix" and cut.traits["needs"] in (None, made)):
+                found.append((construction.name, cut.name))
+    return found
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help(verb: str) -> None:
+    result = CliRunner().invoke(cli, [verb, "--help"])
+    assert result.exit_code == 0, result.exception
+    assert f"{verb} [OPTIONS]" in result.output
+    assert cli.get_command(None, verb).help  # type: ignore[arg-type, union-attr]
+
+
+def test_help_of_all() -> None:
+    result = CliRunner().invoke(cli, ["--help"])
+    assert all(verb in result.output for verb in VERBS)
+    assert CliRunner().invoke(cli, ["--version"]).exit_code == 0
+
+
+def test_methods(tokbench: Tokbench) -> None:
+    listed = json.loads(done(tokbench("methods", "--json")).stdout)
+    assert set(listed["construction"]) == set(constructions)
+    assert set(listed["segmentation"]) == set(segmentations)
+    assert set(listed["pre-tokenization"]) == set(schemes)
+    for kind in listed.values():
+        for name, method in kind.items():
+            assert method["summary"], name
+            assert all(option["meaning"] for option in method["options"]), name
+    assert "max_token_bytes" in done(tokbench("methods", "bpe")).stdout.decode()
+
+
+# Counting
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same documents in every form that holds any bytes, or any text."""
+    folder = tmp_path_factory.mktemp("sources")
+    rows = "".join(json.dumps({"text": topic.decode()}) + "\n" for topic in TOPICS).encode()
+    paths = {name: folder / name for name in ("a.txt", "rows.jsonl.gz", "rows.jsonl.zst", "rows.parquet")}
+    paths["rows.jsonl.gz"].write_bytes(gzip.compress(rows))
+    paths["rows.jsonl.zst"].write_bytes(zstandard.ZstdCompressor().compress(rows))
+    pl.DataFrame({"text": TOPICS}).write_parquet(paths["rows.parquet"])
+    paths["a.txt"].write_bytes(ODD)
+    return paths
+
+
+def test_counts_do_not_depend_on_the_form(sources: dict[str, Path], tmp_path: Path, tokbench: Tokbench) -> None:
+    found = []
+    for name in ("rows.jsonl.gz", "rows.jsonl.zst", "rows.parquet"):
+        output = tmp_path / f"{name}.counts.parquet"
+        done(tokbench("count", "--scheme", "gpt2", "-o", output, sources[name]))
+        found.append(output.read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+def test_counts_add_up(sources: dict[str, Path], tmp_path: Path, tokbench: Tokbench) -> None:
+    parts = [sources["a.txt"], sources["rows.parquet"]]
+    outputs = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    for part, output in zip(parts, outputs, strict=True):
+        done(tokbench("count", "--scheme", "digit", "-o", output, part))
+    done(tokbench("count", "--scheme", "digit", "-o", tmp_path / "together.parquet", *parts))
+    done(tokbench("merge_counts", "-o", tmp_path / "merged.parquet", *outputs))
+    assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "together.parquet").read_bytes()
+    assert PretokenCounts.read(tmp_path / "merged.parquet").total_bytes == len(ODD) + sum(map(len, TOPICS))
+
+
+def test_counts_from_a_table(counts: PretokenCounts, tmp_path: Path, tokbench: Tokbench) -> None:
+    lines = tmp_path / "counts.tsv"
+    lines.write_text("".join(f"{token.hex()}\t{count}\n" for token, count in reversed(list(counts.items()))))
+    counts.write(tmp_path / "counts.parquet")
+    for source, more in (("counts.tsv", ["--scheme", "gpt2"]), ("counts.parquet", [])):
+        call = ["build", "bpe", "--size", 400, "--counts", tmp_path / source, *more, "-o", tmp_path / f"by_{source}"]
+        done(tokbench(*call, "--name", "same"))
+    one, two = (tmp_path / f"by_counts.{form}" for form in ("tsv", "parquet"))
+    for name in ("tokens.vocab", "merges.tsv", "tokbench.json", "tokenizer.json"):
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+
+
+# Building, encoding, decoding
+
+
+def build(
+    tokbench: Tokbench, method: str, counts: PretokenCounts, scores: Path, folder: Path, *more: Any, size: int = 900
+) -> Path:
+    counted = folder.with_suffix(".parquet")
+    counts.write(counted)
+    reads_scores = constructions[method].traits["source"] == "scores"
+    source = ["--scores", scores, "--scheme", "gpt2"] if reads_scores else ["--counts", counted]
+    done(tokbench("build", method, "--size", size, *source, *QUICK.get(method, []), *more, "-o", folder))
+    return folder
+
+
+@pytest.mark.parametrize(("method", "segmentation"), combinations())
+def test_from_text_to_ids_and_back(
+    method: str,
+    segmentation: str,
+    counts: PretokenCounts,
+    scores: Path,
+    text: bytes,
+    tmp_path: Path,
+    tokbench: Tokbench,
+) -> None:
+    folder = build(tokbench, method, counts, scores, tmp_path / "built", "--segmentation", segmentation)
+    lines = (folder / "tokens.vocab").read_text().splitlines()
+    assert all(line == line.lower() and bytes.fromhex(line).hex() == line for line in lines)
+    loaded = Tokenizer.load(folder)
+    assert [bytes.fromhex(line) for line in lines] == list(loaded.vocabulary.tokens)
+    assert len(lines) == len(loaded) == 900
+    assert loaded.segmentation == segmentation
+    if loaded.vocabulary.continuation is None:
+        assert lines[:256] == [byte.hex() for byte in BYTES]
+
+    sample = text[-8000:] + bytes(range(256))
+    (tmp_path / "sample").write_bytes(sample)
+    shown = done(tokbench("encode", folder, tmp_path / "sample")).stdout
+    ids = [int(number) for number in shown.split()]
+    assert ids == loaded.encode(sample).tolist()
+    assert b"".join(loaded.vocabulary.tokens[index] for index in ids) == sample
+    assert done(tokbench("decode", folder, "-", stdin=shown)).stdout == sample
+
+
+@pytest.mark.parametrize("sample", [b"", ODD, b"\xff", b"\n", b"<|endoftext|>"])
+def test_every_way_in_and_out(
+    sample: bytes, counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    folder = build(tokbench, "bpe", counts, scores, tmp_path / "bpe")
+    (tmp_path / "sample").write_bytes(sample)
+    ids = Tokenizer.load(folder).encode(sample).tolist()
+    shown = done(tokbench("encode", folder, tmp_path / "sample")).stdout
+    assert shown.decode() == " ".join(map(str, ids)) + "\n"
+    assert done(tokbench("encode", folder, "-", stdin=sample)).stdout == shown
+    assert done(tokbench("encode", folder, tmp_path / "sample", "--count")).stdout == f"{len(ids)}\n".encode()
+    for name in ("ids.txt", "ids.npy"):
+        done(tokbench("encode", folder, tmp_path / "sample", "-o", tmp_path / name))
+        done(tokbench("decode", folder, tmp_path / name, "-o", tmp_path / "back"))
+        assert (tmp_path / "back").read_bytes() == sample
+        assert done(tokbench("decode", folder, tmp_path / name)).stdout == sample
+    array = np.load(tmp_path / "ids.npy")
+    assert (array.dtype, array.tolist()) == (np.dtype(np.int32), ids)
+    assert (tmp_path / "ids.txt").read_bytes() == shown
+    raw = io.BytesIO()
+    np.save(raw, array)
+    assert done(tokbench("decode", folder, "-", stdin=raw.getvalue())).stdout == sample
+
+
+def test_options(counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    by_set = build(tokbench, "bpe", counts, scores, tmp_path / "set", "--set", "max_token_bytes=3", "--name", "x")
+    recipe = '{"method":"bpe","max_token_bytes":3,"min_pair_count":0}'
+    by_recipe = build(tokbench, "bpe", counts, scores, tmp_path / "recipe", "--recipe", recipe, "--name", "x")
+    assert (by_set / "tokbench.json").read_bytes() == (by_recipe / "tokbench.json").read_bytes()
+    tokens = Tokenizer.load(by_set).vocabulary.tokens
+    assert max(map(len, tokens)) == 3
+    assert Tokenizer.load(by_set).origin["construction"]["max_token_bytes"] == 3
+
+
+def test_initial_vocabulary(counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    """PathPiece builds its own initial vocabulary, or takes one that stands; the result is the same."""
+    options = ["--set", "initial=bpe", "--set", "initial_size=1500", "--name", "x"]
+    alone = build(tokbench, "pathpiece", counts, scores, tmp_path / "alone", *options)
+    initial = build(tokbench, "bpe", counts, scores, tmp_path / "initial", size=1500)
+    given = build(tokbench, "pathpiece", counts, scores, tmp_path / "given", *options, "--initial", initial)
+    assert (alone / "tokens.vocab").read_bytes() == (given / "tokens.vocab").read_bytes()
+
+
+def test_files_of_a_tokenizer(counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    folder = build(tokbench, "bpe", counts, scores, tmp_path / "bpe")
+    files = {"tokens.vocab", "merges.tsv", "tokbench.json", "tokenizer.json", "tokenizer_config.json", "manifest.json"}
+    assert {file.name for file in folder.iterdir()} == files
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["settings"]["construction"]["method"] == "bpe"
+    assert {"versions", "revision", "hardware", "seconds"} <= set(manifest)
+
+
+def test_a_text_that_yields_too_few_tokens(tmp_path: Path, tokbench: Tokbench) -> None:
+    (tmp_path / "counts.tsv").write_text("6162\t2\n")
+    source = ["--counts", tmp_path / "counts.tsv", "--scheme", "none"]
+    outcome = done(tokbench("build", "bpe", "--size", 1000, *source, "-o", tmp_path / "built"))
+    assert "the text yields 257 tokens, fewer than the 1,000 asked for" in outcome.stderr
+
+
+def test_threads_and_repetition_change_nothing(
+    counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    for method in constructions:
+        one = build(tokbench, method, counts, scores, tmp_path / "one", "--name", "x", "--threads", 1)
+        two = build(tokbench, method, counts, scores, tmp_path / "two", "--name", "x", "--threads", 3)
+        for file in one.iterdir():
+            if file.name != "manifest.json":
+                assert file.read_bytes() == (two / file.name).read_bytes(), (method, file.name)
+
+
+# Measuring
+
+
+def test_measure(counts: PretokenCounts, scores: Path, text: bytes, tmp_path: Path, tokbench: Tokbench) -> None:
+    folder = build(tokbench, "unigram", counts, scores, tmp_path / "unigram")
+    counts.write(tmp_path / "counts.parquet")
+    call = ["measure", folder, "--counts", tmp_path / "counts.parquet", "--corpus", "manual"]
+    shown = json.loads(done(tokbench(*call)).stdout)
+    done(tokbench(*call, "-o", tmp_path / "measured.json", "--variant", "mine"))
+    written = json.loads((tmp_path / "measured.json").read_text())
+    assert (shown["variant"], written["variant"], shown["size"], shown["corpus"]) == ("unigram", "mine", 900, "manual")
+    assert shown["measurements"] == written["measurements"]
+    ids = Tokenizer.load(folder).encode(text)
+    [tokens] = [row for row in shown["measurements"] if row["metric"] == "token_count"]
+    assert tokens["value"] == len(ids)
+
+
+def test_from_a_corpus(tmp_path: Path, tokbench: Tokbench) -> None:
+    """A corpus of JSON Lines through prepare, count and build, as the rules call them."""
+    rows = write_json_lines(tmp_path / "rows.jsonl", [{"text": topic.decode()} for topic in TOPICS * 8])
+    recipe = json.dumps({"source": {"type": "jsonl"}, "splits": {"tokenizer": 0.7, "evaluation": 0.3}, "shards": 2})
+    done(tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "corpus", rows))
+    shards = sorted((tmp_path / "corpus" / "tokenizer").glob("*.parquet"))
+    done(tokbench("count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", *shards))
+    done(tokbench("build", "bpe", "--size", 500, "--counts", tmp_path / "counts.parquet", "-o", tmp_path / "bpe"))
+    assert len(Tokenizer.load(tmp_path / "bpe")) == 500

@@ -1,0 +1,228 @@
+"""The configuration: short forms, paths from the command line, its JSON schema and its documentation."""
+
+import copy
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.conftest import Tokbench
+from tokbench.commands.schema import schema
+from tokbench.config.load import read, validate
+from tokbench.config.targets import Targets, canonical
+from tokbench.corpus.sources import JsonLinesSource
+
+ROOT = Path(__file__).parents[1]
+FILES = [ROOT / "config.yaml", *sorted((ROOT / "experiments").glob("*.yaml"))]
+SCHEMA = jsonschema.Draft202012Validator(schema())
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generator", ROOT / "tools" / "make_configuration_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_documentation_is_up_to_date(generator: ModuleType) -> None:
+    remedy = "run python tools/make_configuration_docs.py"
+    assert (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8") == generator.reference(), remedy
+    assert (ROOT / "docs" / "config.schema.json").read_text(encoding="utf-8") == generator.schema_text(), remedy
+
+
+def test_schema_verb(tokbench: Tokbench) -> None:
+    assert json.loads(tokbench("schema").stdout) == schema()
+
+
+def properties(part: Any) -> list[tuple[str, dict[str, Any]]]:
+    if isinstance(part, list):
+        return [found for inner in part for found in properties(inner)]
+    if not isinstance(part, dict):
+        return []
+    own = part.get("properties", {})
+    return [*own.items(), *(found for inner in part.values() for found in properties(inner))]
+
+
+def test_every_key_says_what_it_means() -> None:
+    silent = {name for name, about in properties(schema()) if "description" not in about and "$ref" not in about}
+    assert silent <= {"method", "type", "preset"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_shipped_files_fit_the_schema(file: Path) -> None:
+    assert [error.message for error in SCHEMA.iter_errors(yaml.safe_load(file.read_text()))] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_shipped_files_are_without_a_mistake(file: Path, tmp_path: Path) -> None:
+    values = yaml.safe_load(file.read_text())
+    text = tmp_path / "text.jsonl"
+    text.touch()
+    open_paths = {
+        name: str(text)
+        for name, corpus in values["corpora"].items()
+        if (source := corpus["source"]) in ("text", "jsonl", "parquet")
+        or (isinstance(source, dict) and source["type"] in ("text", "jsonl", "parquet") and "path" not in source)
+    }
+    assert read(file, open_paths).name == values["name"]
+
+
+@pytest.mark.parametrize(
+    ("key", "form"),
+    [
+        ("variants/bpe/construction", {"method": "bpe", "max_token_bytes": 8}),
+        ("variants/bpe/segmentation", "greedy"),
+        ("variants/bpe/segmentation", {"method": "shortest_path", "ties": "random"}),
+        ("models/tiny", {"preset": "tiny", "batches": 7}),
+        ("models/tiny", {"batches": 7}),
+        ("byte_lms/tiny", {"steps": 9, "warmup_steps": 0, "decay_steps": 0}),
+        ("suites/offline", {"preset": "offline", "limit": 3}),
+        ("corpora/pydoc/source", {"type": "embedded", "max_documents": 3}),
+        ("corpora/pydoc/source", {"type": "text", "path": "config.yaml"}),
+        ("corpora/pydoc/source", {"type": "text", "path": ["config.yaml", "Snakefile"]}),
+        ("corpora/pydoc/source", {"type": "hub", "dataset": "a/b", "revision": "0" * 40}),
+    ],
+)
+def test_short_and_long_forms(key: str, form: Any, experiment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    *parents, last = key.split("/")
+    here = experiment
+    for step in parents:
+        here = here[step]
+    here[last] = form
+    assert SCHEMA.is_valid(experiment)
+    whole = validate(experiment, "mine")
+    assert validate(whole.model_dump(mode="json", exclude_unset=True), "mine") == whole
+
+
+@pytest.mark.parametrize(
+    ("key", "form"),
+    [
+        ("construction", "bpee"),
+        ("construction", {"method": "bpe", "initial": "bpe"}),
+        ("segmentation", "gready"),
+        ("pretokenization", "gtp2"),
+        ("sizes", "1024"),
+        ("sise", [1024]),
+    ],
+)
+def test_schema_refuses(key: str, form: Any, experiment: dict[str, Any]) -> None:
+    assert SCHEMA.is_valid(experiment)
+    experiment["variants"]["bpe"][key] = form
+    assert not SCHEMA.is_valid(experiment)
+
+
+def test_presets_are_changed_key_by_key(experiment: dict[str, Any]) -> None:
+    experiment["models"]["other"] = {"preset": "tiny", "batches": 7}
+    models = validate(experiment, "mine").models
+    assert models["other"] == models["tiny"].model_copy(update={"batches": 7})
+
+
+@pytest.mark.parametrize("source", ["jsonl", {"type": "jsonl"}, {"type": "jsonl", "path": "absent"}])
+def test_path_of_a_corpus_from_the_command_line(source: Any, experiment: dict[str, Any], tmp_path: Path) -> None:
+    text = tmp_path / "text.jsonl"
+    text.touch()
+    experiment["corpora"]["books"] = {"source": source}
+    assert validate({**experiment, "books": str(text)}, "mine").corpora["books"].source == JsonLinesSource(
+        type="jsonl", path=[str(text)]
+    )
+
+
+def test_full_form_is_a_configuration_too(tmp_path: Path, tokbench: Tokbench) -> None:
+    full = tokbench("validate", "--full", ROOT / "config.yaml").stdout
+    again = tmp_path / "full.yaml"
+    again.write_bytes(full)
+    assert tokbench("validate", "--full", again).stdout == full
+    assert yaml.safe_load(full)["models"]["tiny"]["d_model"] == 64
+
+
+def test_keys_set_from_the_command_line(tokbench: Tokbench) -> None:
+    full = tokbench("validate", "--full", "--set", "sizes=[4096]", "--set", "seed=3", ROOT / "config.yaml").stdout
+    values = yaml.safe_load(full)
+    assert (values["sizes"], values["seed"]) == ([4096], 3)
+
+
+# What the rules ask
+
+
+def reordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: reordered(value[key]) for key in reversed(value)}
+    return value
+
+
+def recipes(values: dict[str, Any]) -> list[str]:
+    targets = Targets(validate(values, "mine"))
+    on = SimpleNamespace(
+        variant="pathpiece", model="tiny", suite="offline", byte_lm="tiny", corpus="pydoc", initial="bpe", size="1024"
+    )
+    asked = (
+        targets.recipe_of,
+        targets.segmentation_of,
+        targets.corpus_recipe,
+        targets.byte_lm_recipe,
+        targets.model_recipe,
+        targets.suite_recipe,
+    )
+    return [ask(on) for ask in asked]
+
+
+def test_recipes_do_not_depend_on_the_order_of_keys(experiment: dict[str, Any]) -> None:
+    assert recipes(experiment) == recipes(reordered(experiment))
+
+
+def test_a_default_written_out_changes_no_recipe(experiment: dict[str, Any]) -> None:
+    written = copy.deepcopy(experiment)
+    written["variants"]["pathpiece"]["construction"]["ties"] = "longest"
+    written["corpora"]["pydoc"]["shards"] = 1
+    assert recipes(experiment) == recipes(written)
+
+
+def test_one_variant_does_not_touch_another(experiment: dict[str, Any]) -> None:
+    other = copy.deepcopy(experiment)
+    other["variants"]["bpe"]["construction"] = {"method": "bpe", "max_token_bytes": 5}
+    other["variants"]["new"] = {"pretokenization": "space", "construction": "unigram"}
+    assert recipes(experiment) == recipes(other)
+
+
+def test_canonical_text() -> None:
+    assert canonical({"b": [1, 2.5, None], "a": {"d": "é", "c": True}}) == '{"a":{"c":true,"d":"é"},"b":[1,2.5,null]}'
+
+
+# The workflow
+
+
+def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
+    """A file of the user's inherits nothing from config.yaml, and takes its corpus's path from the command line."""
+    text = tmp_path / "novels.jsonl"
+    text.write_text('{"text": "a"}\n')
+    file = tmp_path / "mine.yaml"
+    values = {
+        "name": "mine",
+        "results": str(tmp_path / "results"),
+        "corpora": {"books": {"source": "jsonl"}},
+        "variants": {"only": {"pretokenization": "space", "construction": "bpe"}},
+        "sizes": [512],
+    }
+    file.write_text(yaml.safe_dump(values))
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--configfile", str(file)]
+    ended = subprocess.run(
+        [*command, "--config", f"books={text}"], capture_output=True, text=True, cwd=ROOT, env={**os.environ}
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert str(text) in ended.stdout
+    jobs = {words[0]: words[1] for line in ended.stdout.splitlines() if len(words := line.split()) == 2}
+    assert (jobs["prepare"], jobs["build"], jobs["measure"]) == ("1", "1", "1")
+    assert "pretrain" not in jobs
+    assert "pydoc" not in ended.stdout

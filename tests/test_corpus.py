@@ -1,0 +1,299 @@
+"""Corpora: every kind of source, splits by document, shards, and what is said of files that cannot be read."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import ODD, Tokbench, write_json_lines
+from tokbench.corpus.documents import Document, read_documents
+from tokbench.corpus.embedded import embedded_texts
+from tokbench.corpus.prepare import prepare, shard_paths
+from tokbench.corpus.sources import (
+    EmbeddedSource,
+    HubSource,
+    JsonLinesSource,
+    ParquetSource,
+    Source,
+    TextSource,
+    read_source,
+)
+from tokbench.corpus.splits import split_documents
+from tokbench.registry import TokbenchError
+
+FRACTIONS = {"byte_lm": 0.2, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.25}
+WRAPPERS: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+def texts(source: Source) -> list[bytes]:
+    documents = list(read_source(source))
+    assert [document.document for document in documents] == list(range(len(documents)))
+    return [document.text for document in documents]
+
+
+# Sources
+
+
+def test_embedded_corpus_is_always_the_same() -> None:
+    found = list(embedded_texts())
+    assert found == list(embedded_texts())
+    assert 1_500_000 < sum(map(len, found)) < 3_500_000
+    assert len(found) > 400
+    assert all(text.decode() for text in found)
+
+
+def test_embedded_corpus_imports_nothing() -> None:
+    code = (
+        "import sys; from tokbench.corpus.embedded import embedded_texts\n"
+        "sum(1 for _ in embedded_texts())\n"
+        "assert {'this', 'antigravity', 'tkinter', 'turtle'}.isdisjoint(sys.modules)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert ended.stdout == b""
+
+
+@pytest.mark.parametrize("ending", WRAPPERS)
+def test_text(ending: str, tmp_path: Path) -> None:
+    raw = b"one\ntwo\n\n\n" + ODD + b"\n\n\nlast line without an end"
+    path = tmp_path / f"text.txt{ending}"
+    path.write_bytes(WRAPPERS[ending](raw))
+    for documents in ("file", "paragraph", "line"):
+        found = texts(TextSource(type="text", path=[str(path)], documents=documents))
+        assert b"".join(found) == raw
+    assert texts(TextSource(type="text", path=[str(path)])) == [raw]
+    lines = texts(TextSource(type="text", path=[str(path)], documents="line"))
+    assert lines == raw.splitlines(keepends=True) or lines == [line + b"\n" for line in raw.split(b"\n")[:-1]] + [
+        raw.rpartition(b"\n")[2]
+    ]
+    assert texts(TextSource(type="text", path=[str(path)], documents="paragraph"))[0] == b"one\ntwo\n\n"
+
+
+@pytest.mark.parametrize("ending", WRAPPERS)
+def test_json_lines(ending: str, tmp_path: Path) -> None:
+    rows = [{"text": "naïve 🦀", "language": "fr"}, {"text": ""}, {"text": "\ud800", "language": None}]
+    raw = "".join(json.dumps(row) + "\n" for row in rows).encode() + b"\n"
+    path = tmp_path / f"rows.jsonl{ending}"
+    path.write_bytes(WRAPPERS[ending](raw))
+    documents = list(read_source(JsonLinesSource(type="jsonl", path=[str(path)], language="en")))
+    assert documents == [
+        Document(0, "fr", "naïve 🦀".encode()),
+        Document(1, "en", b""),
+        Document(2, "en", b"\xed\xa0\x80"),
+    ]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
+def test_parquet(kind: pa.DataType, tmp_path: Path) -> None:
+    values = ["naïve", "", None] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else [ODD, b"", None]
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"content": pa.array(values, kind), "tongue": ["fr", None, "de"]}), path)
+    source = ParquetSource(type="parquet", path=[str(path)], text_field="content", language_field="tongue")
+    documents = list(read_source(source))
+    assert [document.text for document in documents] == ["naïve".encode() if values[0] == "naïve" else ODD, b"", b""]
+    assert [document.language for document in documents] == ["fr", "", "de"]
+
+
+def test_files_folders_and_patterns(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "c.md", "d.rst", "inner/e.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+
+    def read(*path: str) -> list[bytes]:
+        return texts(TextSource(type="text", path=[str(tmp_path / part) for part in path]))
+
+    assert read(".") == [b"a.txt", b"b.txt", b"c.md", b"inner/e.txt"]
+    assert read("*.txt") == [b"a.txt", b"b.txt"]
+    assert read("**/*.txt") == [b"a.txt", b"b.txt", b"inner/e.txt"]
+    assert read("d.rst", "a.txt") == [b"d.rst", b"a.txt"]
+
+
+def test_first_documents_only() -> None:
+    assert texts(EmbeddedSource(type="embedded", max_documents=3)) == list(islice(embedded_texts(), 3))
+
+
+# Files that cannot be read
+
+
+def refused(source: Source) -> str:
+    with pytest.raises(TokbenchError) as caught:
+        list(read_source(source))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_truncated_files(tmp_path: Path) -> None:
+    raw = np.random.default_rng(0).integers(0, 256, 100_000, np.uint8).tobytes()
+    for ending in (".gz", ".zst"):
+        path = tmp_path / f"text.txt{ending}"
+        path.write_bytes(WRAPPERS[ending](raw)[:-5000])
+        message = refused(TextSource(type="text", path=[str(path)]))
+        assert message.startswith(f"{path}: cannot be read (")
+        path.write_bytes(b"not compressed at all")
+        assert refused(TextSource(type="text", path=[str(path)])).startswith(f"{path}: cannot be read (")
+
+
+@pytest.mark.parametrize("line", ['{"text": ', '{"txt": "a"}', '["text"]', '{"text": 3}', "3", '{"text": null}'])
+def test_bad_json_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n\n' + line + "\n")
+    expected = f"{path}:3: not a JSON object with a string under 'text'; mend the line"
+    assert refused(JsonLinesSource(type="jsonl", path=[str(path)])) == expected
+
+
+def test_bad_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"content": ["a"], "id": [1]}), path)
+    source = ParquetSource(type="parquet", path=[str(path)])
+    assert refused(source) == f"{path}: no column 'text' (there are content, id)"
+    assert refused(source.model_copy(update={"text_field": "id"})).startswith(f"{path}: column 'id' holds int64")
+    path.write_bytes(path.read_bytes()[:-20])
+    assert refused(source).startswith(f"{path}: not readable as Parquet (")
+
+
+def test_refusal_through_the_command_line(tmp_path: Path, tokbench: Tokbench) -> None:
+    path = write_json_lines(tmp_path / "rows.jsonl", [{"text": "a"}, {"body": "b"}])
+    recipe = json.dumps({"source": "jsonl", "splits": {"tokenizer": 1.0}})
+    message = tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "corpus", path).message
+    assert message.startswith(f"tokbench: {path}:2: not a JSON object with a string under 'text'")
+    assert not (tmp_path / "corpus").exists()
+
+
+# Splits
+
+
+@given(st.integers(0, 2**32), st.integers(0, 2**63))
+def test_splits_share_bytes_as_asked(draw: int, seed: int) -> None:
+    sizes = np.random.default_rng(draw).integers(0, 400, 300).tolist()
+    splits = split_documents(sizes, FRACTIONS, seed)
+    assert splits == split_documents(sizes, FRACTIONS, seed)
+    total = sum(sizes)
+    for name, fraction in FRACTIONS.items():
+        got = sum(size for size, split in zip(sizes, splits, strict=True) if split == name)
+        assert abs(got - fraction * total) <= 400
+    assert None in splits
+
+
+def test_splits_depend_on_the_seed_and_not_on_the_place() -> None:
+    sizes = [100] * 1000
+    first = split_documents(sizes, FRACTIONS, 0)
+    assert first != split_documents(sizes, FRACTIONS, 1)
+    halves = [sum(split == "tokenizer" for split in half) for half in (first[:500], first[500:])]
+    assert all(150 < tokenizer < 250 for tokenizer in halves)
+
+
+def test_a_split_without_documents_is_refused() -> None:
+    with pytest.raises(
+        TokbenchError, match=r"split 'evaluation' \(10%\) gets none of the 1 documents; raise its fraction"
+    ):
+        split_documents([5], {"tokenizer": 0.9, "evaluation": 0.1}, 0)
+
+
+# Shards
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    random = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("source") / "rows.parquet"
+    column = [random.integers(0, 256, length, np.uint8).tobytes() for length in random.integers(0, 300, 200)]
+    pq.write_table(pa.table({"text": pa.array(column, pa.binary())}), path)
+    return ParquetSource(type="parquet", path=[str(path)], language="xx")
+
+
+def test_splits_and_order_do_not_depend_on_shards(source: Source, tmp_path: Path) -> None:
+    whole = {document.document: document for document in read_source(source)}
+    read: dict[int, dict[str, list[Document]]] = {}
+    for shards in (1, 2, 7):
+        folder = tmp_path / str(shards)
+        totals = prepare(source, FRACTIONS, 5, shards, folder)
+        read[shards] = {split: list(read_documents(shard_paths(folder, split, shards))) for split in FRACTIONS}
+        for split, documents in read[shards].items():
+            assert totals[split] == (len(documents), sum(len(document.text) for document in documents))
+            assert len(list((folder / split).iterdir())) == shards
+    assert read[1] == read[2] == read[7]
+    numbers = [document.document for documents in read[1].values() for document in documents]
+    assert len(set(numbers)) == len(numbers)
+    for documents in read[1].values():
+        assert documents == sorted(documents)
+        assert all(document == whole[document.document] for document in documents)
+
+
+def test_equal_documents_give_equal_files(source: Source, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        prepare(source, FRACTIONS, 5, 3, tmp_path / name)
+    for path in (tmp_path / "one").rglob("*.parquet"):
+        assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_columns_of_a_shard(source: Source, tmp_path: Path) -> None:
+    prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path)
+    frame = pl.read_parquet(tmp_path / "tokenizer" / "0000.parquet")
+    assert dict(frame.schema) == {"document": pl.Int64, "language": pl.String, "text": pl.Binary}
+    assert frame["document"].to_list() == list(range(200))
+
+
+def test_corrupt_shards(source: Source, tmp_path: Path) -> None:
+    prepare(source, {"tokenizer": 1.0}, 0, 2, tmp_path)
+    paths = shard_paths(tmp_path, "tokenizer", 2)
+
+    def message() -> str:
+        with pytest.raises(TokbenchError) as caught:
+            list(read_documents(paths))
+        return str(caught.value)
+
+    paths[1].write_bytes(paths[1].read_bytes()[:-30])
+    assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
+    pl.DataFrame({"document": [1]}).write_parquet(paths[1])
+    assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
+    paths[1].unlink()
+    assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
+    assert "\n" not in message()
+
+
+def test_prepare_verb(source: Source, tmp_path: Path, tokbench: Tokbench) -> None:
+    recipe = {"source": {"type": "parquet", "language": "xx"}, "splits": FRACTIONS, "shards": 2, "seed": 5}
+    corpus = tmp_path / "corpus"
+    outcome = tokbench("prepare", "--recipe", json.dumps(recipe), "-o", corpus, *source.path)  # type: ignore[attr-defined]
+    assert outcome.status == 0, outcome.stderr
+    prepare(source, FRACTIONS, 5, 2, tmp_path / "direct")
+    for split in FRACTIONS:
+        direct = shard_paths(tmp_path / "direct", split, 2)
+        assert list(read_documents(shard_paths(corpus, split, 2))) == list(read_documents(direct))
+
+
+# The hub
+
+
+def test_hub_corpus_needs_no_network_before_it_is_fetched() -> None:
+    source = HubSource(type="hub", dataset="someone/something", revision="0" * 40)
+    assert refused(source) == "a corpus of type 'hub' must be fetched before it is read"
+
+
+def test_fetching_without_a_network(tmp_path: Path) -> None:
+    recipe = json.dumps({"type": "hub", "dataset": "someone/something", "revision": "0" * 40})
+    output = tmp_path / "fetched.parquet"
+    call = f"from tokbench.commands.main import main; main(['fetch', '--recipe', {recipe!r}, '-o', {str(output)!r}])"
+    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    ended = subprocess.run([sys.executable, "-c", call], env=offline, capture_output=True, text=True)
+    assert ended.returncode == 2
+    line = ended.stderr.splitlines()[-1]
+    assert line.startswith("tokbench: someone/something at 00000000: cannot be fetched (")
+    assert "Traceback" not in ended.stderr
+    assert not output.exists()

@@ -1,0 +1,113 @@
+"""The same configuration gives the same bytes, whatever the number of shards and threads, run after run.
+
+Every registered construction is tried. The whole chain is run twice through the command line, as the rules run it: on
+one shard with one thread, and on seven shards with two. That a killed training ends in the same weights is tested
+where training is.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tokbench.byte_lm.options import PRESETS as BYTE_LMS
+from tokbench.commands.main import main
+from tokbench.pretraining.options import PRESETS as MODELS
+from tokbench.vocabulary import constructions
+
+CORPUS = {
+    "source": {"type": "embedded", "max_documents": 60},
+    "splits": {"byte_lm": 0.1, "tokenizer": 0.4, "evaluation": 0.2, "pretraining": 0.3},
+    "seed": 0,
+}
+BYTE_LM = BYTE_LMS["tiny"].model_dump(mode="json") | {"steps": 20, "warmup_steps": 2, "decay_steps": 4}
+MODEL = MODELS["tiny"].model_dump(mode="json") | {"batches": 4, "max_seq_len": 64}
+TASKS = {"questions": 8, "fewshot_pool": 2}
+SIZE = "1024"
+UNTOLD = ("manifest.json", "curve.csv")
+"""Files that tell the time; what else they say is in the others too."""
+
+
+def call(*arguments: Any) -> None:
+    main([argument if isinstance(argument, str) else json.dumps(argument) for argument in arguments])
+
+
+def run(folder: Path, shards: int, threads: int) -> None:
+    """Every stage from the corpus to the tables."""
+
+    def path(*parts: str) -> str:
+        place = folder.joinpath(*parts)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return str(place)
+
+    def split(name: str) -> list[str]:
+        return [path("corpus", name, f"{shard:04}.parquet") for shard in range(shards)]
+
+    call("prepare", "--recipe", {**CORPUS, "shards": shards}, "-o", path("corpus"))
+    for name in ("tokenizer", "evaluation"):
+        counted = [path("counts", name, Path(shard).name) for shard in split(name)]
+        for shard, output in zip(split(name), counted, strict=True):
+            call("count", "--scheme", "gpt2", shard, "-o", output)
+        call("merge_counts", "-o", path("counts", f"{name}.parquet"), *counted)
+    call("train_byte_lm", "--recipe", BYTE_LM, "-o", path("byte_lm"), *split("byte_lm"))
+    scores = [path("scores", Path(shard).name) for shard in split("tokenizer")]
+    for shard, output in zip(split("tokenizer"), scores, strict=True):
+        call("score_bytes", "--recipe", BYTE_LM, "--model", path("byte_lm"), shard, "-o", output)
+
+    made: list[str] = []
+    for method in constructions.methods():
+        tokenizer, measured = path("tokenizers", method.name), path("intrinsic", f"{method.name}.json")
+        source = [f"--scores={file}" for file in scores]
+        if method.traits["source"] == "counts":
+            source = [f"--counts={path('counts', 'tokenizer.parquet')}"]
+        options = ["--set=initial_size=2048"] if method.traits["initial"] else []
+        call("build", method.name, *source, *options, "--size", SIZE, f"--threads={threads}", "-o", tokenizer)
+        call("measure", tokenizer, "--counts", path("counts", "evaluation.parquet"), "-o", measured)
+        made += ["--tokenizer", tokenizer, "--intrinsic", measured]
+
+    tokenizer, model, tested = path("tokenizers", "bpe"), path("models", "bpe"), path("downstream.json")
+    call("pack", tokenizer, "--sequence-length", "64", "-o", path("packed"), *split("pretraining"))
+    call("pretrain", "--recipe", MODEL, "--packed", path("packed"), "--tokenizer", tokenizer, "-o", model)
+    call("make_tasks", "--recipe", TASKS, "-o", path("tasks"), *split("evaluation"))
+    call(
+        *("evaluate", "--model", model, "--tokenizer", tokenizer, "--tasks", path("tasks"), "-o", tested),
+        *("--variant", "bpe", "--size", SIZE, "--model-name", "tiny", *split("evaluation")),
+    )
+    call("tabulate", *made, "--downstream", tested, "-o", path("tables"))
+    call("compare", path("tables"), "-o", path("statistics"))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """The results of both runs."""
+    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "CUDA_VISIBLE_DEVICES"):
+            patch.setenv(name, os.environ.get(name, ""))
+        run(one, shards=1, threads=1)
+        run(other, shards=7, threads=2)
+        yield one, other
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("counts/tokenizer.parquet", "counts/evaluation.parquet", "byte_lm", "tokenizers", "intrinsic"),
+        *("packed", "models", "tasks", "downstream.json", "tables", "statistics"),
+    ],
+)
+def test_same_bytes(runs: tuple[Path, Path], part: str) -> None:
+    one, other = ({file.relative_to(folder): file for file in files(folder / part)} for folder in runs)
+    assert one
+    assert list(one) == list(other)
+    assert [str(name) for name in one if one[name].read_bytes() != other[name].read_bytes()] == []
+
+
+def files(place: Path) -> list[Path]:
+    """A file, or all files below a folder but those that tell the time."""
+    if place.is_file():
+        return [place]
+    return sorted(file for file in place.rglob("*") if file.is_file() and file.name not in UNTOLD)

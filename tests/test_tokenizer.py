@@ -1,0 +1,187 @@
+"""The three phases together: lossless on any bytes for every construction, fitting segmentation and scheme."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ODD, TOPICS
+from tests.test_command_line import combinations
+from tokbench.pretokenization import schemes
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.segmentation import segmentations
+from tokbench.segmentation.shortest_path import ShortestPathOptions
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import bpe, bytespan, ngram, pathpiece, unigram
+from tokbench.vocabulary.scores import ScoredDocuments
+
+SIZE = 900
+COMBINATIONS = combinations()
+SPECIAL = [b"<|endoftext|>", b"<|padding|>", "\u203f".encode(), "Ġ".encode(), b"##", b"[UNK]", b"\x00"]
+"""Strings that mean something to some tokenizer, and must be plain text to ours."""
+
+
+@cache
+def vocabulary(method: str, scheme: str, scores: Path) -> Vocabulary:
+    """A small vocabulary by one method; built once a scheme."""
+    counts = count_pretokens([*TOPICS[:3], ODD], scheme)
+    match method:
+        case "bpe":
+            return bpe.build(counts, SIZE, bpe.BpeOptions())
+        case "ngram":
+            return ngram.build(counts, SIZE, ngram.NgramOptions())
+        case "unigram":
+            return unigram.build(counts, SIZE, unigram.UnigramOptions(seed_size=5000))
+        case "pathpiece":
+            initial = vocabulary("ngram", scheme, scores)
+            return pathpiece.build(counts, 600, pathpiece.PathPieceOptions(), initial=initial)
+        case _:
+            return bytespan.build(ScoredDocuments((scores,), scheme), SIZE, bytespan.ByteSpanOptions())
+
+
+@cache
+def tokenizer(method: str, segmentation: str, scheme: str, scores: Path) -> Tokenizer:
+    return Tokenizer(vocabulary(method, scheme, scores), scheme, segmentation)
+
+
+def test_every_construction_is_tried() -> None:
+    assert {method for method, _ in COMBINATIONS} == {"bpe", "bytespan", "ngram", "pathpiece", "unigram"}
+
+
+PIECES = st.one_of(
+    st.binary(max_size=12),
+    st.text(max_size=8).map(str.encode),
+    st.sampled_from([*SPECIAL, b" ", b"  ", b"\n", b"\r\n", b"\t", b"\xc2\xa0", b"'s", b"'LL", b"007"]),
+    st.tuples(st.sampled_from([b"a", b" ", b"\xff", b"\x80", b"1", b"\n", "é".encode()]), st.integers(1, 40)).map(
+        lambda run: run[0] * run[1]
+    ),
+    st.tuples(st.text(min_size=1, max_size=4).map(str.encode), st.integers(0, 3)).map(lambda cut: cut[0][cut[1] :]),
+    st.tuples(st.integers(0, 4000), st.integers(0, 60)).map(lambda cut: TOPICS[3][cut[0] : cut[0] + cut[1]]),
+)
+TEXTS = st.lists(PIECES, max_size=6).map(b"".join)
+
+
+@pytest.mark.parametrize("scheme", schemes)
+@pytest.mark.parametrize(("method", "segmentation"), COMBINATIONS)
+def test_any_bytes(method: str, segmentation: str, scheme: str, scores: Path) -> None:
+    """Decoding gives the bytes back; encoding is that of the pre-tokens one after another, and of unique ones."""
+    chosen = tokenizer(method, segmentation, scheme, scores)
+    boundaries = schemes[scheme].function
+
+    @settings(max_examples=40)
+    @given(TEXTS)
+    def check(text: bytes) -> None:
+        ids = chosen.encode(text)
+        assert ids.dtype == np.int32
+        assert chosen.decode(ids) == text
+        cuts = boundaries(text).tolist()
+        pretokens = [text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+        assert b"".join(pretokens) == text
+        counts = PretokenCounts.from_pairs([(pretoken, 1) for pretoken in pretokens])
+        alone, bounds = chosen.segment(counts)
+        cut = {
+            pretoken: alone[bounds[place] : bounds[place + 1]].tolist()
+            for place, (pretoken, _) in enumerate(counts.items())
+        }
+        assert ids.tolist() == [index for pretoken in pretokens for index in cut[pretoken]]
+
+    check()
+
+
+def test_empty_text(scores: Path) -> None:
+    for method, segmentation in COMBINATIONS:
+        chosen = tokenizer(method, segmentation, "gpt2", scores)
+        assert chosen.encode(b"").tolist() == []
+        assert chosen.decode([]) == b""
+        assert chosen.encode_batch([]) == []
+        ids, bounds = chosen.segment(PretokenCounts.from_pairs([]))
+        assert (ids.tolist(), bounds.tolist()) == ([], [0])
+
+
+def test_strings_are_their_utf8(scores: Path) -> None:
+    chosen = tokenizer("bpe", "merge", "gpt2", scores)
+    assert chosen.encode("naïve 🦀").tolist() == chosen.encode("naïve 🦀".encode()).tolist()
+    assert chosen.decode(chosen.encode("\ud800")) == b"\xed\xa0\x80"
+
+
+@pytest.mark.parametrize(("method", "segmentation"), COMBINATIONS)
+def test_threads_change_nothing(
+    method: str, segmentation: str, scores: Path, counts: PretokenCounts, text: bytes
+) -> None:
+    chosen = tokenizer(method, segmentation, "gpt2", scores)
+    ids, bounds = chosen.segment(counts)
+    for threads in (2, 5):
+        others, edges = chosen.segment(counts, threads=threads)
+        assert np.array_equal(ids, others)
+        assert np.array_equal(bounds, edges)
+    lengths = np.diff(bounds) @ counts.counts
+    assert len(chosen.encode(text)) == lengths
+    parts = [text[start : start + 500] for start in range(0, 20_000, 500)]
+    batch = chosen.encode_batch(parts, threads=3)
+    assert [ids.tolist() for ids in batch] == [chosen.encode(part).tolist() for part in parts]
+
+
+@pytest.mark.parametrize(("method", "segmentation"), COMBINATIONS)
+def test_saving_and_loading(method: str, segmentation: str, scores: Path, text: bytes, tmp_path: Path) -> None:
+    chosen = tokenizer(method, segmentation, "first_space_digit", scores)
+    chosen.save(tmp_path)
+    loaded = Tokenizer.load(tmp_path)
+    assert loaded.vocabulary.tokens == chosen.vocabulary.tokens
+    for name in ("merges", "scores", "continuation"):
+        mine, theirs = getattr(chosen.vocabulary, name), getattr(loaded.vocabulary, name)
+        assert (mine is None and theirs is None) or (mine.dtype == theirs.dtype and np.array_equal(mine, theirs))
+    assert (loaded.segmentation, loaded.pretokenization, loaded.options) == (
+        chosen.segmentation,
+        chosen.pretokenization,
+        chosen.options,
+    )
+    assert np.array_equal(loaded.encode(text), chosen.encode(text))
+    again = tmp_path / "again"
+    again.mkdir()
+    loaded.save(again)
+    for file in again.iterdir():
+        assert file.read_bytes() == (tmp_path / file.name).read_bytes()
+
+
+def test_name_origin_and_options_are_kept(scores: Path, tmp_path: Path) -> None:
+    options = ShortestPathOptions(ties="random", seed=2**60, max_token_bytes=5)
+    origin = {"made": ["by hand", 3, None]}
+    made = vocabulary("ngram", "none", scores)
+    Tokenizer(made, "none", "shortest_path", options, name="mine", origin=origin).save(tmp_path)
+    loaded = Tokenizer.load(tmp_path)
+    assert (loaded.name, loaded.origin, loaded.options) == ("mine", origin, options)
+    assert "mine" in repr(loaded)
+
+
+def test_ids_follow_the_lines(scores: Path, tmp_path: Path) -> None:
+    tokenizer("unigram", "likelihood", "space", scores).save(tmp_path)
+    lines = (tmp_path / "tokens.vocab").read_text().splitlines()
+    loaded = Tokenizer.load(tmp_path)
+    assert [loaded.decode([index]).hex() for index in range(len(loaded))] == lines
+
+
+def test_ids_outside_the_vocabulary(scores: Path) -> None:
+    chosen = tokenizer("bpe", "merge", "gpt2", scores)
+    for wrong in (-1, len(chosen), 2**40):
+        with pytest.raises(TokbenchError, match=rf"id {wrong} is not in the vocabulary \(0 to {len(chosen) - 1}\)"):
+            chosen.decode([3, wrong])
+
+
+def test_names_that_do_not_exist() -> None:
+    plain = Vocabulary(BYTES)
+    with pytest.raises(TokbenchError, match="'gready' is not a segmentation"):
+        Tokenizer(plain, "none", "gready")
+    with pytest.raises(TokbenchError, match="'gtp2' is not a pre-tokenization"):
+        Tokenizer(plain, "gtp2", "greedy")
+
+
+def test_bytes_alone_are_a_tokenizer() -> None:
+    for cut in segmentations.methods():
+        if cut.traits["needs"] is None:
+            assert Tokenizer(Vocabulary(BYTES), "gpt2", cut.name).encode(ODD).tolist() == list(ODD)

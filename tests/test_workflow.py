@@ -1,0 +1,93 @@
+"""The rules keep the house's order: one shape for all, one name for rule, verb, log and benchmark."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.checkout import ROOT, Checkout
+from tokbench.commands.main import VERBS
+
+ORDER = ["input", "output", "log", "benchmark", "conda", "params", "threads", "resources", "message", "shell"]
+REQUIRED = set(ORDER) - {"input", "params"}
+VERB = {"build_initial": "build"}
+"""Rules whose verb bears another name: an initial vocabulary is built as any other, under a place of its own."""
+RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
+DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
+
+
+def rules() -> dict[str, tuple[Path, dict[str, str]]]:
+    """The directives of every rule in their order, and the file that it stands in."""
+    return {
+        name: (path.parent, dict(DIRECTIVE.findall(body)))
+        for path in sorted((ROOT / "rules").glob("*.smk"))
+        for name, body in RULE.findall(path.read_text() + "\n")
+    }
+
+
+RULES = rules()
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    checkout = Checkout(tmp_path_factory.mktemp("workflow"), stand_in=True)
+    yield checkout
+    checkout.close()
+
+
+def test_every_rule_is_seen() -> None:
+    written = [line for path in (ROOT / "rules").glob("*.smk") for line in path.read_text().splitlines()]
+    assert len(RULES) == sum(line.startswith("rule ") for line in written)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name: str) -> None:
+    folder, directives = RULES[name]
+    assert list(directives) == [key for key in ORDER if key in directives]
+    assert set(directives) >= REQUIRED
+    assert {"mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", directives["resources"]))
+    assert re.search(rf'"<logs>/{name}[./]', directives["log"])
+    assert re.search(rf'"<benchmarks>/{name}[./]', directives["benchmark"])
+    environment = re.search(r'"(.+)"', directives["conda"])
+    assert environment is not None
+    assert (folder / environment[1]).is_file()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_verb(name: str) -> None:
+    verb = VERB.get(name, name)
+    shell = RULES[name][1]["shell"]
+    assert re.findall(r"tokbench (\w+)", shell) == [verb]
+    assert "&> {log}" in shell
+    assert verb in VERBS
+    assert importlib.util.find_spec(f"tokbench.commands.{verb}") is not None
+
+
+def test_rules_are_formatted() -> None:
+    command = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "rules"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_lint_finds_nothing(checkout: Checkout) -> None:
+    (checkout.folder / "config.yaml").write_text((ROOT / "config.yaml").read_text())
+    assert "Congratulations, your workflow is in a good condition!" in checkout.ask("--lint")
+
+
+@pytest.mark.parametrize("graph", ["--rulegraph", "--dag"])
+def test_graph(checkout: Checkout, graph: str) -> None:
+    (checkout.folder / "config.yaml").write_text((ROOT / "config.yaml").read_text())
+    printed = checkout.ask(graph)
+    dot = printed[printed.index("digraph") :].strip()
+    assert dot.endswith("}")
+    nodes = set(re.findall(r"^\s*(\d+)\[", dot, re.MULTILINE))
+    edges = re.findall(r"^\s*(\d+) -> (\d+)", dot, re.MULTILINE)
+    assert edges
+    assert {node for edge in edges for node in edge} <= nodes
+    if graph == "--rulegraph":
+        fetched = {"fetch", "fetch_tasks"}
+        assert {"all", *RULES} - fetched == set(re.findall(r'label = "(\w+)', dot))
