@@ -242,7 +242,7 @@ def test_measure(counts: PretokenCounts, scores: Path, text: bytes, tmp_path: Pa
     assert (shown["variant"], written["variant"], shown["size"], shown["corpus"]) == ("unigram", "mine", 900, "manual")
     assert shown["measurements"] == written["measurements"]
     ids = Tokenizer.load(folder).encode(text)
-    [tokens] = [row for row in shown["measurements"] if row["metric"] == "token_count"]
+    [tokens] = [row for row in shown["measurements"] if row["metric"] == "corpus_token_count"]
     assert tokens["value"] == len(ids)
 
 

@@ -196,3 +196,9 @@ def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> N
 def test_another_text_reruns_everything(finished: Checkout) -> None:
     with finished.edited("books.txt", "dark", "bright"):
         assert all(finished.summary("planned.yaml").values())
+
+
+def test_report_of_snakemake(finished: Checkout) -> None:
+    """Snakemake's own report gathers figures, tables and how each was made."""
+    finished.ask("--report", "provenance.html", "--configfile", "planned.yaml")
+    assert "</html>" in (finished.folder / "provenance.html").read_text()

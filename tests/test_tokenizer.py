@@ -1,6 +1,7 @@
 """The three phases together: lossless on any bytes for every construction, fitting segmentation and scheme."""
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ PIECES = st.one_of(
 TEXTS = st.lists(PIECES, max_size=6).map(b"".join)
 
 
-@pytest.mark.parametrize("scheme", schemes)
+@pytest.mark.parametrize("scheme", list(schemes))
 @pytest.mark.parametrize(("method", "segmentation"), COMBINATIONS)
 def test_any_bytes(method: str, segmentation: str, scheme: str, scores: Path) -> None:
     """Decoding gives the bytes back; encoding is that of the pre-tokens one after another, and of unique ones."""
@@ -81,7 +82,7 @@ def test_any_bytes(method: str, segmentation: str, scheme: str, scores: Path) ->
         assert ids.dtype == np.int32
         assert chosen.decode(ids) == text
         cuts = boundaries(text).tolist()
-        pretokens = [text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+        pretokens = [text[start:end] for start, end in pairwise(cuts)]
         assert b"".join(pretokens) == text
         counts = PretokenCounts.from_pairs([(pretoken, 1) for pretoken in pretokens])
         alone, bounds = chosen.segment(counts)

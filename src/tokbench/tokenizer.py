@@ -18,7 +18,7 @@ from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options, TokbenchError
 from tokbench.segmentation import Segmenter, segmentations
-from tokbench.tokens import Vocabulary
+from tokbench.tokens import VOCABULARY_FILES, Vocabulary
 
 SETTINGS = "tokbench.json"
 FORMAT = 1
@@ -152,7 +152,7 @@ class Tokenizer:
             )
         vocabulary = Vocabulary.read(folder)
         if _digest(folder) != settings["sha256"]:
-            raise TokbenchError(f"{folder}: tokens.vocab is not the one that was saved; build the tokenizer again")
+            raise TokbenchError(f"{folder}: the vocabulary is not the one that was saved; build the tokenizer again")
         return cls(
             vocabulary,
             settings["pretokenization"],
@@ -164,4 +164,6 @@ class Tokenizer:
 
 
 def _digest(folder: Path) -> str:
-    return hashlib.sha256((folder / "tokens.vocab").read_bytes()).hexdigest()
+    """Checksum of every file of the vocabulary."""
+    files = [folder / name for name in VOCABULARY_FILES if (folder / name).is_file()]
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()

@@ -14,6 +14,10 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
 
 
+VOCABULARY_FILES = ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt")
+"""What a vocabulary is written to; all but the first only where it has them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
     """Tokens in id order; ids 0 to 255 are the 256 bytes.

@@ -232,4 +232,5 @@ def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterato
                 for text, language in zip(texts, languages, strict=True):
                     yield language or "", text.encode() if isinstance(text, str) else text or b""
     except (OSError, pa.ArrowException) as error:
-        raise TokbenchError(f"{path}: not readable as Parquet ({str(error).partition(chr(10))[0]})") from None
+        reason = str(error).partition("\n")[0]
+        raise TokbenchError(f"{path}: not readable as Parquet ({reason}); fetch or make the file again") from None

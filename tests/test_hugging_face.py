@@ -1,0 +1,167 @@
+"""The Hugging Face face: the same ids through transformers, and through an exported tokenizer.json."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import pytest
+
+from tests.conftest import TOPICS
+from tokbench.export import END_OF_TEXT, PADDING, export, to_hugging_face, write_hugging_face_configuration
+from tokbench.pretokenization import schemes
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import bpe, bytespan, ngram, unigram
+from tokbench.vocabulary.scores import ScoredDocuments
+
+tokenizers = pytest.importorskip("tokenizers")
+transformers = pytest.importorskip("transformers")
+
+PAGES = [topics[name] for name in sorted(topics)]
+STRANGE = [
+    "",
+    " ",
+    "  two  spaces\n\n\tand a tab ",
+    "naïve Straße 東京 🦀\u200d",
+    "\u203fa ##b Ġc [UNK]",
+    "don't we'LL 007 3.14",
+    "\x00\x7f\x85\u2028",
+]
+SIZE = 900
+
+
+@pytest.fixture(scope="module")
+def vocabularies(counts: PretokenCounts, scores: Path) -> dict[str, Vocabulary]:
+    """One vocabulary for each kind of model that Hugging Face has."""
+    return {
+        "merge": bpe.build(counts, SIZE, bpe.BpeOptions()),
+        "likelihood": unigram.build(counts, SIZE, unigram.UnigramOptions(seed_size=5000)),
+        "greedy": ngram.build(counts, SIZE, ngram.NgramOptions()),
+        "longest_prefix": bytespan.build(ScoredDocuments((scores,), "gpt2"), SIZE, bytespan.ByteSpanOptions()),
+    }
+
+
+@pytest.fixture(scope="module")
+def folders(vocabularies: dict[str, Vocabulary], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {}
+    for segmentation, vocabulary in vocabularies.items():
+        folder = tmp_path_factory.mktemp(segmentation)
+        Tokenizer(vocabulary, "gpt2", segmentation).save(folder)
+        write_hugging_face_configuration(folder)
+        made[segmentation] = folder
+    return made
+
+
+# AutoTokenizer
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import tokbench; from transformers import AutoTokenizer",
+        "from transformers import AutoTokenizer; import tokbench",
+    ],
+)
+def test_auto_tokenizer_in_either_order_of_imports(imports: str, folders: dict[str, Path]) -> None:
+    code = (
+        f"{imports}\n"
+        f"face = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
+        "print(type(face).__name__, face('don\\'t stop')['input_ids'])\n"
+    )
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    ids = Tokenizer.load(folders["merge"]).encode("don't stop").tolist()
+    assert ended.stdout == f"TokbenchTokenizer {ids}\n"
+
+
+@pytest.mark.parametrize("segmentation", ["merge", "likelihood", "greedy", "longest_prefix"])
+def test_face(segmentation: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    ours = Tokenizer.load(folders[segmentation])
+    face = transformers.AutoTokenizer.from_pretrained(folders[segmentation])
+    assert (face.vocab_size, len(face)) == (SIZE, SIZE + 2)
+    assert (face.eos_token_id, face.bos_token_id, face.pad_token_id) == (SIZE, SIZE, SIZE + 1)
+    assert face.convert_ids_to_tokens([SIZE, SIZE + 1]) == [END_OF_TEXT, PADDING]
+    assert sorted(face.get_vocab().values()) == list(range(SIZE + 2))
+    for text in [*PAGES[:6], *STRANGE]:
+        ids = face(text)["input_ids"]
+        assert ids == ours.encode(text).tolist()
+        assert face.decode(ids) == text
+        assert face.convert_tokens_to_string(face.tokenize(text)) == text
+    padded = face(["a", "a longer text"], padding=True)
+    assert padded["input_ids"][0][-1] == face.pad_token_id
+    assert padded["attention_mask"][0][-1] == 0
+
+    face.save_pretrained(tmp_path)
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert type(again) is type(face)
+    assert again.get_vocab() == face.get_vocab()
+    assert [again(text)["input_ids"] for text in STRANGE] == [face(text)["input_ids"] for text in STRANGE]
+    assert Tokenizer.load(tmp_path).vocabulary.tokens == ours.vocabulary.tokens
+
+
+def test_special_tokens_by_their_spelling(folders: dict[str, Path]) -> None:
+    face = transformers.AutoTokenizer.from_pretrained(folders["merge"])
+    assert face(f"a{END_OF_TEXT}b")["input_ids"][1] == face.eos_token_id
+    ids = [*face("a")["input_ids"], face.eos_token_id, *face("b")["input_ids"], face.pad_token_id]
+    assert face.decode(ids) == f"a{END_OF_TEXT}b{PADDING}"
+    assert face.decode(ids, skip_special_tokens=True) == "ab"
+
+
+# tokenizer.json
+
+
+@pytest.mark.parametrize("segmentation", ["merge", "likelihood", "greedy", "longest_prefix"])
+def test_exported_file_gives_the_same_ids(
+    segmentation: str, vocabularies: dict[str, Vocabulary], counts: PretokenCounts, tmp_path: Path
+) -> None:
+    ours = Tokenizer(vocabularies[segmentation], "gpt2", segmentation)
+    said = export(ours, counts, tmp_path)
+    assert said.startswith("tokenizer.json gives the same ids on ")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert theirs.token_to_id(END_OF_TEXT) == SIZE
+    assert theirs.token_to_id(PADDING) == SIZE + 1
+    assert theirs.get_vocab_size() == SIZE + 2
+    for text, encoding in zip([*PAGES, *STRANGE], theirs.encode_batch([*PAGES, *STRANGE]), strict=True):
+        assert encoding.ids == ours.encode(text).tolist()
+        assert theirs.decode(encoding.ids) == text
+
+
+@pytest.mark.parametrize("scheme", list(schemes))
+def test_exported_file_cuts_like_every_scheme(scheme: str, tmp_path: Path) -> None:
+    counts = count_pretokens(TOPICS, scheme)
+    ours = Tokenizer(bpe.build(counts, 600, bpe.BpeOptions()), scheme, "merge")
+    theirs = to_hugging_face(ours)
+    assert theirs is not None
+    for text in [*PAGES[:8], *STRANGE]:
+        assert theirs.encode(text).ids == ours.encode(text).tolist()
+
+
+def test_segmentation_without_a_model_is_not_exported(vocabularies: dict[str, Vocabulary], tmp_path: Path) -> None:
+    ours = Tokenizer(vocabularies["greedy"], "gpt2", "shortest_path")
+    assert export(ours, None, tmp_path) == "not exported: Hugging Face has no model for segmentation 'shortest_path'"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_configuration_file(folders: dict[str, Path]) -> None:
+    written = json.loads((folders["merge"] / "tokenizer_config.json").read_text())
+    assert written["tokenizer_class"] == "TokbenchTokenizer"
+
+
+# Imports
+
+
+@pytest.mark.parametrize(
+    "module", ["tokbench", "tokbench.tokenizer", "tokbench.commands.build", "tokbench.config.load"]
+)
+def test_building_tokenizers_imports_nothing_heavy(module: str) -> None:
+    code = (
+        f"import sys, {module}\n"
+        "from tokbench.vocabulary import constructions; constructions.load()\n"
+        "heavy = {'torch', 'transformers', 'tokenizers', 'llmfoundry', 'datasets', 'lm_eval', 'matplotlib'}\n"
+        "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
