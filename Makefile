@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONNOUSERSITE := 1
+export PYTHONWARNINGS := ignore::FutureWarning
 KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
 .PHONY: help demo test install lint format lock clean

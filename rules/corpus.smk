@@ -32,7 +32,7 @@ rule prepare:
         "../envs/tokenizers.yaml"
     params:
         recipe=targets.corpus_recipe,
-        source=fingerprint("tokbench.corpus.prepare"),
+        source=fingerprint("tokbench.commands.prepare", "tokbench.corpus.prepare"),
     threads: 1
     resources:
         mem_mb=2000,

@@ -11,7 +11,7 @@ rule make_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=canonical(experiment.tasks),
-        source=fingerprint("tokbench.downstream.tasks"),
+        source=fingerprint("tokbench.commands.make_tasks", "tokbench.downstream.tasks"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -62,7 +62,7 @@ rule evaluate:
         recipe=targets.suite_recipe,
         inputs=flags,
         device=targets.device_of,
-        source=fingerprint("tokbench.downstream.evaluate"),
+        source=fingerprint("tokbench.commands.evaluate", "tokbench.downstream.evaluate"),
     threads: 1
     resources:
         mem_mb=4000,

@@ -19,7 +19,7 @@ rule draw:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint("tokbench.report.files"),
+        source=fingerprint("tokbench.commands.draw", "tokbench.report.files"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -51,7 +51,7 @@ rule typeset:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint("tokbench.report.files"),
+        source=fingerprint("tokbench.commands.typeset", "tokbench.report.files"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -77,7 +77,7 @@ rule report:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint("tokbench.report.load", "tokbench.report.html"),
+        source=fingerprint("tokbench.commands.report", "tokbench.report.load", "tokbench.report.html"),
     threads: 1
     resources:
         mem_mb=2000,

@@ -15,7 +15,7 @@ rule tabulate:
     params:
         inputs=flags,
         venn=targets.venn_flags(),
-        source=fingerprint("tokbench.statistics.tables", "tokbench.intrinsic.overlap"),
+        source=fingerprint("tokbench.commands.tabulate", "tokbench.statistics.tables", "tokbench.intrinsic.overlap"),
     threads: 1
     resources:
         mem_mb=4000,
@@ -38,7 +38,13 @@ rule compare:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=fingerprint("tokbench.commands.compare"),
+        source=fingerprint(
+            "tokbench.commands.compare",
+            "tokbench.statistics.correlation",
+            "tokbench.statistics.pairs",
+            "tokbench.statistics.ranks",
+            "tokbench.statistics.tables",
+        ),
     threads: 1
     resources:
         mem_mb=2000,

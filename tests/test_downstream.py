@@ -255,7 +255,7 @@ def test_a_straddling_token_moves_the_cut_of_every_choice() -> None:
 def torch() -> Iterator[ModuleType]:
     """torch, where the language-model stack, an extra of the package, is installed; the hub switched off."""
     pytest.importorskip("lm_eval")
-    from tokbench.downstream.evaluate import OFFLINE as VARIABLES
+    from tokbench.downstream.evaluate import ENVIRONMENT as VARIABLES
 
     with pytest.MonkeyPatch.context() as patch:
         for key, value in VARIABLES.items():

@@ -334,7 +334,7 @@ def test_damaged_vocabulary(
 def test_tampered_vocabulary(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
     (tokenizer / "tokens.vocab").open("a").write("6162636465\n")
     assert tokbench("encode", tokenizer, plain).message == (
-        f"tokbench: {tokenizer}: tokens.vocab is not the one that was saved; build the tokenizer again"
+        f"tokbench: {tokenizer}: the vocabulary is not the one that was saved; build the tokenizer again"
     )
 
 

@@ -1,4 +1,7 @@
-"""Outputs that appear whole or not at all: written beside their place, then renamed into it."""
+"""Outputs that appear whole or not at all: written beside their place, then renamed into it.
+
+What a killed process leaves behind, ``.NAME.partial``, the next attempt at the same output replaces.
+"""
 
 import os
 import shutil
@@ -12,7 +15,7 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     """Give a path to write to; rename it to ``path`` when the block ends well, remove it when it does not."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.partial")
     try:
         yield partial
         os.replace(partial, path)
@@ -28,7 +31,7 @@ def whole_folder(path: Path | str) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     try:

@@ -22,6 +22,8 @@ from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
+COUNTING = ("tokbench.commands.count", "tokbench.commands.merge_counts", "tokbench.pretokenization.count")
+
 
 def canonical(value: Any) -> str:
     """A value as canonical JSON."""
@@ -87,7 +89,7 @@ class Targets:
 
     def scheme_source(self, wildcards: Any) -> str:
         """Fingerprint of counting and of the scheme."""
-        return fingerprint("tokbench.pretokenization.count", schemes[wildcards.scheme].module)
+        return fingerprint(*COUNTING, schemes[wildcards.scheme].module)
 
     # Byte language model
 
@@ -149,17 +151,19 @@ class Targets:
         construction = constructions[variant.construction.method]
         cut = variant.segmentation.method if variant.segmentation else construction.traits["segmentation"]
         phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
-        return fingerprint(*phases, "tokbench.tokenizer", "tokbench.export")
+        return fingerprint("tokbench.commands.build", *phases, "tokbench.tokenizer", "tokbench.export")
 
     def initial_source(self, wildcards: Any) -> str:
         """Fingerprint of an initial vocabulary's construction."""
-        return fingerprint(constructions[wildcards.initial].module)
+        return fingerprint("tokbench.commands.build", constructions[wildcards.initial].module)
 
     # Intrinsic
 
     def measure_source(self) -> str:
         """Fingerprint of every metric."""
-        return fingerprint("tokbench.tokenizer", *(method.module for method in metrics.methods()))
+        return fingerprint(
+            "tokbench.commands.measure", "tokbench.tokenizer", *(method.module for method in metrics.methods())
+        )
 
     def corpus_of(self, wildcards: Any) -> str:
         """Corpus of a variant."""

@@ -75,7 +75,9 @@ def read_shard(path: Path | str) -> Iterator[Document]:
                 yield from map(Document, *columns)
     except (OSError, pa.ArrowException, KeyError) as error:
         reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: not a readable corpus shard ({reason}); delete its corpus and prepare it again") from None
+        raise TokbenchError(
+            f"{path}: not a readable corpus shard ({reason}); delete its corpus and prepare it again"
+        ) from None
 
 
 def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from lm_eval.api.model import LM
     from lm_eval.api.task import Task
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
+"""No network, and no progress bars in logs."""
 WINDOW = 2048
 """Tokens read at a time by a model whose configuration names no limit."""
 PACKAGES = ("tokbench", "lm-eval", "torch", "transformers", "datasets")
@@ -72,7 +73,7 @@ def evaluate(
     model_folder = Path(model_folder)
     if not (model_folder / "config.json").is_file():
         raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
-    os.environ.update(OFFLINE)
+    os.environ.update(ENVIRONMENT)
     if hub_cache is not None:
         os.environ["HF_HOME"] = str(Path(hub_cache).resolve())
     import torch

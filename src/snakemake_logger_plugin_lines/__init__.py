@@ -1,0 +1,54 @@
+"""Snakemake's terminal output in lines: one when a job starts, one when it ends, with the count of steps.
+
+Errors, failed logs, warnings and dry runs keep Snakemake's own form; its talk of scheduling is left out. Chosen by
+``logger: lines`` in the workflow's profile.
+"""
+
+import sys
+import time
+from logging import ERROR, LogRecord
+from typing import Any
+
+from snakemake.logging import DefaultFormatter
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
+
+
+class LogHandler(LogHandlerBase):
+    """What Snakemake calls with every record of its log."""
+
+    writes_to_stream = True
+    writes_to_file = False
+    has_filter = False
+    has_formatter = False
+    needs_rulegraph = False
+
+    def __post_init__(self) -> None:
+        self.running: dict[int, tuple[str, float]] = {}
+        self.finished: list[tuple[str, float]] = []
+        self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
+
+    def emit(self, record: LogRecord) -> None:
+        for line in self.lines(record):
+            print(line, file=sys.stderr, flush=True)
+
+    def lines(self, record: Any) -> list[str]:
+        """What to print for a record; Snakemake tells of a finished job first and of the count of steps after it."""
+        event = getattr(record, "event", None)
+        dry = self.common_settings.dryrun
+        now, clock = time.monotonic(), time.strftime("%H:%M:%S")
+        if event in IN_FULL or dry or record.levelno >= ERROR:
+            text = self.own.format(record)
+            return [text] if text else []
+        if event is LogEvent.JOB_INFO and getattr(record, "rule_msg", None):
+            self.running[record.jobid] = (record.rule_msg, now)
+            return [f"{clock}  start  {record.rule_msg}"]
+        if event is LogEvent.JOB_FINISHED and record.job_id in self.running:
+            self.finished.append(self.running.pop(record.job_id))
+        elif event is LogEvent.PROGRESS:
+            ended, self.finished = self.finished, []
+            count = f"{record.done} of {record.total}"
+            return [f"{clock}  done   {message} ({now - start:.0f} s; {count})" for message, start in ended]
+        return []
