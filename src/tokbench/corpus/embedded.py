@@ -8,6 +8,7 @@ depends on nothing but the version of CPython.
 import ast
 import sysconfig
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 LEFT_OUT = frozenset({"site-packages", "test", "tests", "idle_test", "idlelib", "lib2to3", "pydoc_data", "__pycache__"})
@@ -16,8 +17,13 @@ SHORTEST = 200
 """Bytes; a module with less documentation than that makes no document."""
 
 
-def embedded_texts() -> Iterator[bytes]:
+@cache
+def embedded_texts() -> tuple[bytes, ...]:
     """Topics by name, then modules by path: the documents of the embedded corpus."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[bytes]:
     from pydoc_data.topics import topics
 
     for name in sorted(topics):
