@@ -6,13 +6,15 @@ Errors, failed logs, warnings and dry runs keep Snakemake's own form; its talk o
 
 import sys
 import time
-from logging import ERROR, LogRecord
+from logging import WARNING, LogRecord
 from typing import Any
 
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because")
+"""Beginnings of the messages that a person waits for."""
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
 
 
@@ -39,7 +41,8 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         dry = self.common_settings.dryrun
         now, clock = time.monotonic(), time.strftime("%H:%M:%S")
-        if event in IN_FULL or dry or record.levelno >= ERROR:
+        said = str(record.msg).startswith(SAID)
+        if event in IN_FULL or dry or said or record.levelno >= WARNING:
             text = self.own.format(record)
             return [text] if text else []
         if event is LogEvent.JOB_INFO and getattr(record, "rule_msg", None):
