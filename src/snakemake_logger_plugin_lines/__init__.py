@@ -33,8 +33,9 @@ class LogHandler(LogHandlerBase):
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
 
     def emit(self, record: LogRecord) -> None:
+        stream = sys.stdout if self.common_settings.dryrun or self.common_settings.stdout else sys.stderr
         for line in self.lines(record):
-            print(line, file=sys.stderr, flush=True)
+            print(line, file=stream, flush=True)
 
     def lines(self, record: Any) -> list[str]:
         """What to print for a record; Snakemake tells of a finished job first and of the count of steps after it."""
