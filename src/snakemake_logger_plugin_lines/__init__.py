@@ -13,7 +13,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because")
+SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because", "Congratulations", "Lints for")
 """Beginnings of the messages that a person waits for."""
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
 
