@@ -11,7 +11,7 @@ rule build_initial:
         "../envs/tokenizers.yaml"
     params:
         source=targets.initial_source,
-    threads: 2
+    threads: 1
     resources:
         mem_mb=8000,
         runtime=240,
@@ -43,7 +43,7 @@ rule build:
         inputs=flags,
         seed=experiment.seed,
         source=targets.source_of,
-    threads: 2
+    threads: 1
     resources:
         mem_mb=8000,
         runtime=480,
