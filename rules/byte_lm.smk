@@ -11,7 +11,7 @@ rule train_byte_lm:
         "../envs/language_models.yaml"
     params:
         recipe=targets.byte_lm_training_recipe,
-        source=fingerprint("tokbench.commands.train_byte_lm", "tokbench.byte_lm.train"),
+        source=targets.train_byte_lm_source,
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
     threads: 1
     resources:
@@ -38,7 +38,7 @@ rule score_bytes:
         "../envs/language_models.yaml"
     params:
         recipe=targets.byte_lm_recipe,
-        source=fingerprint("tokbench.commands.score_bytes", "tokbench.byte_lm.score"),
+        source=targets.score_bytes_source,
     threads: 1
     resources:
         mem_mb=4000,

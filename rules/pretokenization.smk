@@ -27,6 +27,8 @@ rule merge_counts:
         targets.counted_shards,
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
+    wildcard_constraints:
+        corpus=targets.corpora_of_text,
     log:
         "<logs>/merge_counts/{corpus}/{split}/{scheme}.log",
     benchmark:
@@ -43,3 +45,28 @@ rule merge_counts:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
     shell:
         "tokbench merge_counts -o {output} {input} &> {log}"
+
+
+rule import_counts:
+    input:
+        targets.source_files,
+    output:
+        "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
+    wildcard_constraints:
+        corpus=targets.corpora_of_counts,
+    log:
+        "<logs>/import_counts/{corpus}/{split}/{scheme}.log",
+    benchmark:
+        "<benchmarks>/import_counts/{corpus}/{split}/{scheme}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=targets.import_source(),
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    message:
+        "take the counts of {wildcards.corpus} as {wildcards.scheme}"
+    shell:
+        "tokbench import_counts --scheme {wildcards.scheme} -o {output} {input:q} &> {log}"

@@ -24,8 +24,10 @@ rule build_initial:
 
 rule build:
     input:
+        targets.option_files_of,
         counts=targets.counts_of,
         scores=targets.scores_of,
+        documents=targets.documents_of,
         initial=targets.initial_of,
     output:
         directory("<results>/tokenizers/{variant}/{size}"),

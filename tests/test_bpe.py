@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.twins.bpe import train as twin
 from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import BYTES
 from tokbench.vocabulary import bpe
 from tokbench.vocabulary.bpe import PRINTABLE, BpeOptions, build, byte_ranks
@@ -135,3 +136,51 @@ def test_too_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bpe, "MAX_BYTES", 3)
     with pytest.raises(bpe.TokbenchError, match="unique pre-tokens come to 4 bytes"):
         build(PretokenCounts.from_pairs([(b"abcd", 1)]), 300, BpeOptions())
+
+
+# The character alphabet
+
+MIXED = PretokenCounts.from_pairs(
+    [("東京".encode(), 3), ("東".encode() + b"\xff", 2), ("né".encode(), 4), ("ß".encode(), 1)]
+)
+
+
+def test_characters_come_before_what_is_learnt() -> None:
+    """A character of three bytes brings its first two; the rarest character is left in bytes."""
+    vocabulary = build(MIXED, 300, BpeOptions(alphabet="character", character_coverage=0.9))
+    east, capital = "東".encode(), "京".encode()
+    assert vocabulary.tokens[256:262] == (east[:2], east, "é".encode(), capital[:2], capital, "né".encode())
+    assert "ß".encode() not in vocabulary.tokens[:261]
+
+
+def test_characters_are_merges_like_any_other() -> None:
+    """Merging in order of creation breaks no character of the alphabet, and bytes come back whatever they are."""
+    vocabulary = build(MIXED, 262, BpeOptions(alphabet="character", character_coverage=1.0))
+    tokenizer = Tokenizer(vocabulary, "none", "merge")
+    for text in ("東京né".encode(), "京ß".encode(), b"\xe6\x9d", "東".encode()[1:], b"\xe6\xe6\x9d\xb1"):
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert [vocabulary.tokens[id] for id in tokenizer.encode("京東é")] == [part.encode() for part in "京東é"]
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.text("aé東京🦀", min_size=1, max_size=8).map(str.encode), st.integers(1, 5), max_size=6))
+def test_characters_against_twin(counted: dict[bytes, int]) -> None:
+    """Byte-pair merging of words spelt in characters, each written as one private byte."""
+    counts = PretokenCounts.from_pairs(counted.items())
+    options = BpeOptions(alphabet="character", character_coverage=1.0)
+    alphabet = build(counts, 256 + 9, options).tokens
+    characters = "aé東京🦀"
+    by_byte = {character: bytes([place]) for place, character in enumerate(characters)}
+    spelt = [(b"".join(by_byte[c] for c in word.decode()), count) for word, count in counts.items()]
+    order = [alphabet.index(c.encode()) if c.encode() in alphabet else 999 for c in characters]
+    ranks = [sorted(order).index(place) for place in order] + list(range(5, 256))
+    _, tokens = twin(spelt, ranks, 280, 0, 10**6)
+    expected = ["".join(characters[byte] for byte in token) for token in tokens[256:]]
+    vocabulary = build(counts, 256 + 9 + len(expected), options)
+    learnt = [token.decode() for token in vocabulary.tokens[256:] if len(token.decode(errors="ignore")) > 1]
+    assert learnt[: len(expected)] == expected[: len(learnt)]
+
+
+def test_alphabet_larger_than_the_vocabulary() -> None:
+    with pytest.raises(bpe.TokbenchError, match="alphabet of 262 bytes and characters exceeds the vocabulary size 260"):
+        build(MIXED, 260, BpeOptions(alphabet="character", character_coverage=1.0))

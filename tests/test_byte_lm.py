@@ -189,6 +189,7 @@ def test_score_files(trained: Path, tmp_path: Path) -> None:
     frame = pl.read_parquet(tmp_path / "all.parquet")
     assert frame.schema == {
         "document": pl.Int64,
+        "language": pl.String,
         "text": pl.Binary,
         "surprisal": pl.List(pl.Float32),
         "entropy": pl.List(pl.Float32),

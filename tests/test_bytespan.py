@@ -11,12 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from tests.twins import bytespan as twin
 from tokbench.kernels import bytespan as kernel
 from tokbench.pretokenization import schemes
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Method, Options, TokbenchError
-from tokbench.vocabulary import bytespan, scores
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import bpe_wp, bytespan, scores
 
 Boundaries = Callable[[bytes], NDArray[np.int64]]
 Documents = list[tuple[bytes, list[float]]]
@@ -37,6 +41,11 @@ def only_this_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TEXTS = st.text("ab 1", max_size=24).map(str.encode)
+BPE_WP = Tokenizer(
+    bpe_wp.build(PretokenCounts.from_pairs([(b" abba", 3), (b"ab", 2)]), 800, bpe_wp.BpeWpOptions(min_pair_count=1)),
+    "none",
+    "longest_prefix",
+)
 LEVELS = st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
 
 
@@ -46,16 +55,19 @@ def scored(draw: st.DrawFn) -> tuple[bytes, list[float]]:
     return text, draw(st.lists(LEVELS, min_size=len(text), max_size=len(text)))
 
 
-def spans(text: bytes, signal: list[float], threshold: float, fall: float = 0.0) -> list[tuple[int, int, bool]]:
-    found = kernel.find_spans(text, np.array(signal, np.float32), spaces(text), threshold, fall)
+def spans(
+    text: bytes, signal: list[float], threshold: float, fall: float = 0.0, peaks: bool = True
+) -> list[tuple[int, int, bool]]:
+    found = kernel.find_spans(text, np.array(signal, np.float32), spaces(text), threshold, fall, peaks)
     return [(start, end, bool(inside)) for start, end, inside in found.tolist()]
 
 
 @settings(deadline=None)
-@given(scored(), st.sampled_from([-np.inf, 0.0, 0.5, 1.25, 9.0]), st.sampled_from([0.0, 0.5, -1.0]))
-def test_spans_equal_twin(document: tuple[bytes, list[float]], threshold: float, fall: float) -> None:
+@given(scored(), st.sampled_from([-np.inf, 0.0, 0.5, 1.25, 9.0]), st.sampled_from([0.0, 0.5, -1.0]), st.booleans())
+def test_spans_equal_twin(document: tuple[bytes, list[float]], threshold: float, fall: float, peaks: bool) -> None:
     text, signal = document
-    assert spans(text, signal, threshold, fall) == twin.find_spans(text, signal, spaces(text), threshold, fall)
+    expected = twin.find_spans(text, signal, spaces(text), threshold, fall, peaks)
+    assert spans(text, signal, threshold, fall, peaks) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,25 +123,97 @@ def test_percentile_of_many_values() -> None:
     )
 
 
-def write(path: Path, documents: Documents, first: int = 0, step: int = 1) -> Path:
+def write(path: Path, documents: Documents, first: int = 0, step: int = 1, languages: list[str] | None = None) -> Path:
     numbers = [first + step * row for row in range(len(documents))]
     signals = pl.Series([signal for _, signal in documents], dtype=pl.List(pl.Float32))
     frame = {"document": numbers, "text": [text for text, _ in documents], "surprisal": signals, "entropy": signals}
-    pl.DataFrame(frame, schema_overrides={"document": pl.Int64, "text": pl.Binary}).write_parquet(path)
+    written = pl.DataFrame(frame, schema_overrides={"document": pl.Int64, "text": pl.Binary})
+    if languages is not None:
+        written = written.with_columns(pl.Series("language", languages, pl.String))
+    written.write_parquet(path)
     return path
 
 
+def made(path: Path, size: int, **options: object) -> list[twin.Form]:
+    built = bytespan.build(scores.read_scores([path], "spaces"), size, bytespan.ByteSpanOptions(**options))
+    assert built.continuation is not None
+    return list(zip(built.tokens, built.continuation.tolist(), strict=True))
+
+
 @settings(deadline=None)
-@given(st.lists(scored(), max_size=6), st.sampled_from(["combined", "monotonic"]))
+@given(st.lists(scored(), max_size=6), st.sampled_from(["combined", "monotonic", "global"]))
 def test_build_equals_twin(tmp_path_factory: pytest.TempPathFactory, documents: Documents, constraint: str) -> None:
     path = write(tmp_path_factory.mktemp("scores") / "0.parquet", documents)
-    options = bytespan.ByteSpanOptions(constraint=constraint)
-    built = bytespan.build(scores.read_scores([path], "spaces"), 775, options)
     values = [np.array(signal, np.float32) for _, signal in documents]
-    threshold = bytespan.percentile(lambda: values, 30) if constraint == "combined" else -np.inf
-    assert built.continuation is not None
-    forms = list(zip(built.tokens, built.continuation.tolist(), strict=True))
-    assert forms == twin.build(documents, lambda text: spaces(text).tolist(), 775, threshold)
+    threshold = -np.inf if constraint == "monotonic" else bytespan.percentile(lambda: values, 30)
+    expected = twin.build(documents, lambda text: spaces(text).tolist(), 775, threshold, peaks=constraint != "global")
+    assert made(path, 775, constraint=constraint) == expected
+
+
+@settings(deadline=None)
+@given(st.lists(scored(), max_size=6), st.integers(768, 776), st.integers(1, 3), st.integers(1, 7))
+def test_incremental_equals_twin(
+    tmp_path_factory: pytest.TempPathFactory, documents: Documents, size: int, least: int, step: int
+) -> None:
+    path = write(tmp_path_factory.mktemp("scores") / "0.parquet", documents)
+    options = {"constraint": "global", "method": "incremental", "min_span_count": least, "activations": step}
+    expected = twin.incremental(documents, lambda text: spaces(text).tolist(), size, least, step)
+    assert made(path, size, **options) == expected
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(scored(), max_size=6), st.sampled_from([0.0, 0.99, 0.995, 1.0]), st.integers(0, 2))
+def test_seeding_equals_twin(
+    tmp_path_factory: pytest.TempPathFactory, documents: Documents, share: float, least: int
+) -> None:
+    path = write(tmp_path_factory.mktemp("scores") / "0.parquet", documents)
+    options = {"constraint": "monotonic", "method": "seeding", "seeding_share": share, "min_pair_count": least}
+    counts = count_pretokens([text for text, _ in documents], "spaces")
+    seeds = twin.build(documents, lambda text: spaces(text).tolist(), max(768, int(share * 780)), -np.inf)
+    found = made(path, 780, **options)
+    assert found == twin.bpe(list(counts.items()), seeds, 780, least)
+    assert len(set(found)) == len(found)
+    if share == 0:
+        vocabulary = bpe_wp.build(counts, 780, bpe_wp.BpeWpOptions(min_pair_count=least))
+        assert found == list(zip(vocabulary.tokens, vocabulary.continuation.tolist(), strict=True))
+    if share == 1:
+        assert found[: len(seeds)] == made(path, 780, constraint="monotonic")
+
+
+def test_global_constraint_leaves_the_unpredictable_byte_out() -> None:
+    found = kernel.find_spans(VECTOR, np.array(SIGNAL, np.float32), spaces(VECTOR), 4.5, 0.0, False)
+    assert [VECTOR[start:end] for start, end, _ in found.tolist()] == [b"table", b"nd", b"ap."]
+
+
+def test_incremental_absorbs_the_space_of_a_word(tmp_path: Path) -> None:
+    """The words' letters become active from the last to the first; the space never needs to be."""
+    path = write(tmp_path / "0.parquet", [(b" the", [9, 3, 2, 1])] * 3)
+    options = {"constraint": "global", "method": "incremental", "min_span_count": 3, "activations": 3}
+    assert made(path, 769, **options)[768:] == [(b"he", True)]
+    assert made(path, 770, **options)[768:] == [(b" the", False)]
+
+
+def test_languages_in_turn(tmp_path: Path) -> None:
+    """The second language's spans are rarer; one that both have is counted once and its turn goes to the next."""
+    documents = [(b" aa bb", [9, 2, 1, 9, 2, 1])] * 4 + [(b" aa cc dd", [9, 2, 1, 9, 2, 1, 9, 2, 1])]
+    path = write(tmp_path / "0.parquet", documents, languages=["x"] * 4 + ["y"])
+    together = made(path, 770, constraint="monotonic")
+    assert [text for text, _ in together[768:]] == [b" aa", b" bb"]
+    balanced = made(path, 771, constraint="monotonic", balance_languages=True)
+    assert [text for text, _ in balanced[768:]] == [b" aa", b" cc", b" bb"]
+    assert [item.language for item in scores.read_scores([path], "spaces").documents("entropy")] == [*"xxxxy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"method": "incremental"}, "set constraint to global"),
+        ({"method": "incremental", "constraint": "global", "balance_languages": True}, "cannot balance languages"),
+    ],
+)
+def test_options_that_do_not_fit(options: dict[str, object], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        bytespan.ByteSpanOptions(**options)
 
 
 def test_base_vocabulary_has_each_byte_three_times() -> None:
@@ -191,3 +275,8 @@ def test_bad_scores_are_named(tmp_path: Path) -> None:
     pl.read_parquet(good).cast({"surprisal": pl.List(pl.Float64)}).write_parquet(tmp_path / "double.parquet")
     with pytest.raises(TokbenchError, match="not lists of float32"):
         read_all(tmp_path / "double.parquet")
+
+
+@given(st.one_of(st.binary(max_size=20), TEXTS))
+def test_bpe_wp_gives_any_bytes_back(text: bytes) -> None:
+    assert BPE_WP.decode(BPE_WP.encode(text)) == text

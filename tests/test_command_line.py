@@ -21,8 +21,14 @@ from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import BYTES
 from tokbench.vocabulary import constructions
 
-QUICK: dict[str, list[str]] = {"pathpiece": ["--set", "initial_size=2000"]}
+QUICK: dict[str, list[str]] = {
+    "pathpiece": ["--set", "initial_size=2000"],
+    "randtrain": ["--set", "initial_size=2000"],
+    "sage": ["--set", "initial_size=2000", "--set", "dimensions=8", "--set", "epochs=1"],
+}
 """Options that make a method quick on a small text."""
+SHORT = {"greedwmc"}
+"""Methods that stop where nothing is left to gain, before a small text gives the size asked for."""
 
 
 def done(outcome: Any) -> Any:
@@ -124,8 +130,12 @@ def build(
 ) -> Path:
     counted = folder.with_suffix(".parquet")
     counts.write(counted)
-    reads_scores = constructions[method].traits["source"] == "scores"
-    source = ["--scores", scores, "--scheme", "gpt2"] if reads_scores else ["--counts", counted]
+    source = ["--counts", counted]
+    match constructions[method].traits["source"]:
+        case "scores":
+            source = ["--scores", scores, "--scheme", "gpt2"]
+        case "documents":
+            source += ["--documents", scores]
     done(tokbench("build", method, "--size", size, *source, *QUICK.get(method, []), *more, "-o", folder))
     return folder
 
@@ -145,7 +155,8 @@ def test_from_text_to_ids_and_back(
     assert all(line == line.lower() and bytes.fromhex(line).hex() == line for line in lines)
     loaded = Tokenizer.load(folder)
     assert [bytes.fromhex(line) for line in lines] == list(loaded.vocabulary.tokens)
-    assert len(lines) == len(loaded) == 900
+    assert len(lines) == len(loaded) <= 900
+    assert len(loaded) == 900 or method in SHORT
     assert loaded.segmentation == segmentation
     if loaded.vocabulary.continuation is None:
         assert lines[:256] == [byte.hex() for byte in BYTES]

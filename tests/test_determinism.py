@@ -74,6 +74,8 @@ def run(folder: Path, shards: int, threads: int) -> None:
         source = [f"--scores={file}" for file in scores]
         if method.traits["source"] == "counts":
             source = [f"--counts={path('counts', 'tokenizer.parquet')}"]
+        if method.traits["source"] == "documents":
+            source = [f"--counts={path('counts', 'tokenizer.parquet')}", f"--documents={path('corpus')}"]
         options = ["--set=initial_size=2048"] if method.traits["initial"] else []
         call("build", method.name, *source, *options, "--size", SIZE, f"--threads={threads}", "-o", tokenizer)
         call("measure", tokenizer, "--counts", path("counts", "evaluation.parquet"), "-o", measured)

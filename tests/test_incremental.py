@@ -91,7 +91,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         finished.edited("src/tokbench/vocabulary/bpe.py", '"""', '"""Again: '),
         finished.edited("src/tokbench/segmentation/merge.py", "\n\n\n", "\n\n\n# As in the paper.\n"),
         finished.edited("rules/vocabulary.smk", "mem_mb=8000", "mem_mb=9000"),
-        finished.edited("rules/vocabulary.smk", "threads: 2", "threads: 1"),
+        finished.edited("rules/vocabulary.smk", "threads: 1", "threads: 2"),
         finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
     ):
         assert plan(finished) == set()
@@ -163,7 +163,7 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
             "kernels/bpe.pyx",
             {"initial/books/first_space/bpe/2048"}
             | with_models("bpe")
-            | tokenizers("bpe_greedy", "pathpiece_bpe")
+            | tokenizers("bpe_greedy", "pathpiece_bpe", "bytespan")
             | FINAL,
             id="kernel, of an initial vocabulary too",
         ),

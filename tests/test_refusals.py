@@ -15,7 +15,9 @@ import yaml
 from tests.conftest import Tokbench
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
+from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import constructions
 from tokbench.vocabulary.bpe import BpeOptions, build
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +37,13 @@ def changed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return values
 
 
+def fitting(made: str) -> list[str]:
+    """Segmentations that suit a construction that makes this."""
+    return [method.name for method in segmentations.methods() if method.traits["needs"] in (None, made)]
+
+
+CONSTRUCTIONS = ", ".join(constructions)
+SEGMENTATIONS = ", ".join(segmentations)
 SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit"
 SPLITS = {"tokenizer": 0.4, "evaluation": 0.1, "byte_lm": 0.1, "pretraining": 0.1}
 MISTAKES: list[tuple[str, Any, str]] = [
@@ -71,7 +80,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "corpora/pydoc/source",
         {"path": "x"},
-        "corpora.pydoc.source: the key 'type' is missing; add it with one of embedded, hub, jsonl, parquet, text",
+        "corpora.pydoc.source: the key 'type' is missing; add it with one of counts, embedded, hub, jsonl, "
+        "parquet, text",
     ),
     # Values of the wrong type
     ("seed", "one", "seed: must be a whole number (found 'one')"),
@@ -97,8 +107,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "bpee",
         "variants.pathpiece.construction.initial: 'bpee' is not one of ngram, bpe, unigram. Did you mean 'bpe'?",
     ),
-    ("variants/bpe/construction", "bpee", "variants.bpe.construction: 'bpee' is not one of bpe, bytespan, "),
-    ("variants/bpe/segmentation", "greeedy", "variants.bpe.segmentation: 'greeedy' is not one of greedy, likelihood, "),
+    ("variants/bpe/construction", "bpee", f"variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}."),
+    ("variants/bpe/segmentation", "greeedy", f"variants.bpe.segmentation: 'greeedy' is not one of {SEGMENTATIONS}."),
     (
         "variants/bpe/pretokenization",
         "gtp2",
@@ -108,7 +118,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "byte_lms/tiny",
         "tinny",
-        "byte_lms.tiny: 'tinny' is not a byte_lm preset (paper_57m, tiny). Did you mean 'tiny'?",
+        "byte_lms.tiny: 'tinny' is not a byte_lm preset (ngram, paper_57m, tiny). Did you mean 'tiny'?",
     ),
     (
         "models/tiny",
@@ -129,13 +139,14 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "variants/bpe/segmentation",
         "likelihood",
-        "variants.bpe.segmentation: 'likelihood' needs scores, which 'bpe' does not make; use one of greedy, "
-        "longest_prefix, merge, shortest_path",
+        "variants.bpe.segmentation: 'likelihood' needs scores, which 'bpe' does not make; "
+        f"use one of {', '.join(fitting('merges'))}",
     ),
     (
         "variants/bpe",
         {"pretokenization": "gpt2", "construction": "unigram", "segmentation": "merge"},
-        "variants.bpe.segmentation: 'merge' needs merges, which 'unigram' does not make; use one of greedy, likelihood",
+        "variants.bpe.segmentation: 'merge' needs merges, which 'unigram' does not make; "
+        f"use one of {', '.join(fitting('scores'))}",
     ),
     (
         "variants/span/segmentation",
@@ -252,7 +263,7 @@ def test_workflow_refuses_before_any_work(experiment: dict[str, Any], tmp_path: 
     assert ended.returncode
     assert "Traceback" not in ended.stderr
     [line] = [line for line in ended.stderr.splitlines() if line.startswith("tokbench:")]
-    assert line.startswith(f"tokbench: {file}: variants.bpe.construction: 'bpee' is not one of bpe, bytespan")
+    assert line.startswith(f"tokbench: {file}: variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}.")
 
 
 # Files that are not what they should be

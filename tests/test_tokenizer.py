@@ -3,6 +3,7 @@
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +20,13 @@ from tokbench.segmentation import segmentations
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import bpe, bytespan, ngram, pathpiece, unigram
+from tokbench.vocabulary import constructions
+from tokbench.vocabulary.documents import Documents
 from tokbench.vocabulary.scores import ScoredDocuments
 
 SIZE = 900
+QUICK: dict[str, dict[str, Any]] = {"unigram": {"seed_size": 5000}, "sage": {"dimensions": 8, "epochs": 1}}
+"""Options that make a method quick on a small text."""
 COMBINATIONS = combinations()
 SPECIAL = [b"<|endoftext|>", b"<|padding|>", "\u203f".encode(), "Ġ".encode(), b"##", b"[UNK]", b"\x00"]
 """Strings that mean something to some tokenizer, and must be plain text to ours."""
@@ -30,20 +34,22 @@ SPECIAL = [b"<|endoftext|>", b"<|padding|>", "\u203f".encode(), "Ġ".encode(), b
 
 @cache
 def vocabulary(method: str, scheme: str, scores: Path) -> Vocabulary:
-    """A small vocabulary by one method; built once a scheme."""
-    counts = count_pretokens([*TOPICS[:3], ODD], scheme)
-    match method:
-        case "bpe":
-            return bpe.build(counts, SIZE, bpe.BpeOptions())
-        case "ngram":
-            return ngram.build(counts, SIZE, ngram.NgramOptions())
-        case "unigram":
-            return unigram.build(counts, SIZE, unigram.UnigramOptions(seed_size=5000))
-        case "pathpiece":
-            initial = vocabulary("ngram", scheme, scores)
-            return pathpiece.build(counts, 600, pathpiece.PathPieceOptions(), initial=initial)
-        case _:
-            return bytespan.build(ScoredDocuments((scores,), scheme), SIZE, bytespan.ByteSpanOptions())
+    """A small vocabulary by one method; built once a scheme. The file of scores has the documents, too."""
+    construction = constructions[method]
+    source: Any
+    match construction.traits["source"]:
+        case "counts":
+            source = count_pretokens([*TOPICS[:3], ODD], scheme)
+        case "scores":
+            source = ScoredDocuments((scores,), scheme)
+        case "documents":
+            source = Documents((scores,), scheme)
+    options = construction.options(**QUICK.get(method, {}))
+    size, extra = SIZE, {}
+    if construction.traits["initial"]:
+        size, extra = 600, {"initial": vocabulary("ngram", scheme, scores)}
+    built: Vocabulary = construction.function(source, size, options, seed=0, threads=1, **extra)
+    return built
 
 
 @cache
@@ -52,7 +58,7 @@ def tokenizer(method: str, segmentation: str, scheme: str, scores: Path) -> Toke
 
 
 def test_every_construction_is_tried() -> None:
-    assert {method for method, _ in COMBINATIONS} == {"bpe", "bytespan", "ngram", "pathpiece", "unigram"}
+    assert {method for method, _ in COMBINATIONS} == set(constructions)
 
 
 PIECES = st.one_of(

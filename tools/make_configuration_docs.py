@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-from tokbench.byte_lm.options import ByteLmOptions
+from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.schema import schema
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, ReportOptions, Run, Variant
@@ -60,6 +60,7 @@ def reference() -> str:
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),
             *method_sections("### Segmentations", "variants.NAME.segmentation", segmentations.methods()),
             *section("## Byte language models", "byte_lms.NAME", ByteLmOptions),
+            *section("### Byte n-gram models", "byte_lms.NAME", ByteNgramOptions),
             *preset_section(BYTE_LM_PRESETS),
             *section("## Language models", "models.NAME", ModelOptions),
             *preset_section(MODEL_PRESETS),
@@ -86,6 +87,7 @@ def source_sections() -> Iterator[str]:
         sources.JsonLinesSource,
         sources.ParquetSource,
         sources.HubSource,
+        sources.CountsSource,
     ):
         name = model.model_json_schema()["properties"]["type"]["const"]
         yield from section(f"### Source `{name}`", "corpora.NAME.source", model)
@@ -122,6 +124,8 @@ def traits(method: Method) -> Iterator[str]:
         yield f"The smallest size is {method.traits['alphabet']}."
         if method.traits["source"] == "scores":
             yield "Reads the scores of the variant's `byte_lm`."
+        if method.traits["source"] == "documents":
+            yield "Reads the documents of the variant's corpus, not only their counts."
     elif method.traits.get("needs"):
         yield f"The construction must make {method.traits['needs']}."
 
@@ -135,7 +139,7 @@ def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
             for key, value in options.model_dump(mode="json", exclude_defaults=True).items()
             if key != "overrides"
         }
-        shown = ", ".join(f"`{key}: {inline(value)}`" for key, value in changes.items())
+        shown = ", ".join(f"`{key}: {inline(value)}`" for key, value in changes.items()) or "the defaults"
         yield f"| `{name}` | {shown} |"
     yield ""
 

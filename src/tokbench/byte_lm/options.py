@@ -1,10 +1,13 @@
-"""Options of the byte-level language model, and named recipes."""
+"""Options of byte-level language models, and named recipes."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tokbench.registry import Options
+
+MAX_ORDER = 6
+"""Bytes of the longest n-gram that the kernel counts."""
 
 
 class ByteLmOptions(Options):
@@ -13,6 +16,8 @@ class ByteLmOptions(Options):
     The paper prints a weight decay of 0.1, which is taken here; its released configuration says 0.01.
     """
 
+    kind: Literal["neural"] = "neural"
+    """a Llama over bytes"""
     layers: int = Field(6, ge=1)
     """transformer layers"""
     hidden: int = Field(768, ge=1)
@@ -73,6 +78,15 @@ class ByteLmOptions(Options):
         return self
 
 
+class ByteNgramOptions(Options):
+    """A byte n-gram model, interpolated over all orders."""
+
+    kind: Literal["ngram"] = "ngram"
+    """n-grams of bytes, counted"""
+    order: int = Field(5, ge=1, le=MAX_ORDER)
+    """bytes of an n-gram, the predicted one included"""
+
+
 _PRESETS: dict[str, dict[str, object]] = {
     "paper_57m": {"microbatch": 32},
     "tiny": {
@@ -94,5 +108,11 @@ _PRESETS: dict[str, dict[str, object]] = {
     },
 }
 
-PRESETS: dict[str, ByteLmOptions] = {name: ByteLmOptions.model_validate(values) for name, values in _PRESETS.items()}
-"""Named recipes: the paper's, and one of 123 thousand parameters that a single CPU core trains in half a minute."""
+AnyByteLm = Annotated[ByteLmOptions | ByteNgramOptions, Field(discriminator="kind")]
+
+PRESETS: dict[str, ByteLmOptions | ByteNgramOptions] = {
+    **{name: ByteLmOptions.model_validate(values) for name, values in _PRESETS.items()},
+    "ngram": ByteNgramOptions(),
+}
+"""Named recipes: the paper's neural model, one of 123 thousand parameters that a single CPU core trains in half a
+minute, and a 5-gram model."""

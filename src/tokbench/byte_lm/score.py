@@ -1,38 +1,21 @@
 """Surprisal and entropy of every byte (ByteSpan, appendix B): strided windows, each document on its own."""
 
-import logging
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 from transformers.models.llama.modeling_llama import LlamaForCausalLM
 
 from tokbench.byte_lm.model import START, arithmetic, load, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
-from tokbench.whole import whole_file
-
-log = logging.getLogger(__name__)
-
-SCHEMA = pa.schema(
-    {
-        "document": pa.int64(),
-        "text": pa.binary(),
-        "surprisal": pa.list_(pa.float32()),
-        "entropy": pa.list_(pa.float32()),
-    }
-)
-
-ROW_GROUP_BYTES = 4 << 20
-"""Text in a row group: what is held in memory between writes."""
+from tokbench.byte_lm.scores import Documents, write_scores
 
 
-def score(documents: Iterable[tuple[int, bytes]], model_folder: Path, output: Path, options: ByteLmOptions) -> None:
+def score(documents: Documents, model_folder: Path, output: Path, options: ByteLmOptions) -> None:
     """Score documents and write them, whole or not at all.
 
     Surprisal is ``-ln p(byte | bytes before it)`` and entropy that of the distribution the byte was drawn from, both
@@ -41,9 +24,9 @@ def score(documents: Iterable[tuple[int, bytes]], model_folder: Path, output: Pa
     lists.
 
     Args:
-        documents: (document, text) pairs, in document order.
+        documents: (document, text) or (document, language, text) tuples, in document order.
         model_folder: what :func:`tokbench.byte_lm.train.train` wrote.
-        output: Parquet with columns document (int64), text (binary), surprisal and entropy (lists of float32).
+        output: the file of scores, as :func:`tokbench.byte_lm.scores.write_scores` writes it.
         options: ``context``, ``stride``, ``score_batch``, ``precision``, ``device`` and ``cpu_threads`` matter here.
 
     Raises:
@@ -52,24 +35,8 @@ def score(documents: Iterable[tuple[int, bytes]], model_folder: Path, output: Pa
     device = pick_device(options.device)
     model = load(model_folder)
     model.to(device).eval()  # type: ignore[arg-type]
-    rows: list[tuple[int, bytes, NDArray[np.float32], NDArray[np.float32]]] = []
-    held = done = 0
-    with (
-        arithmetic(options, device),
-        torch.inference_mode(),
-        whole_file(output) as partial,
-        pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer,
-    ):
-        for document, text in documents:
-            rows.append((document, text, *score_text(model, text, options)))
-            held += len(text)
-            if held >= ROW_GROUP_BYTES:
-                writer.write_table(_table(rows))
-                done += held
-                log.info("scored %.1f MB, up to document %d", done / 1e6, document)
-                rows, held = [], 0
-        writer.write_table(_table(rows))
-    log.info("scored %.1f MB in all", (done + held) / 1e6)
+    with arithmetic(options, device), torch.inference_mode():
+        write_scores(documents, lambda text: score_text(model, text, options), output)
 
 
 def score_text(
@@ -108,11 +75,6 @@ def _passes(length: int, options: ByteLmOptions) -> Iterator[tuple[list[int], in
     if scored < length:
         start = (len(full) + 1) * options.stride
         yield [start], skip, length - start
-
-
-def _table(rows: list[tuple[int, bytes, NDArray[np.float32], NDArray[np.float32]]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
-    return pa.table([pa.array(list(column), kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], SCHEMA)
 
 
 def bits_per_byte(paths: Iterable[Path]) -> float:

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import explain
 from tokbench.corpus.documents import Document
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource, read_source
@@ -77,6 +79,18 @@ def validated(value: Any, options: type[Chosen], flag: str) -> Chosen:
         return options.model_validate(value)
     except ValidationError as error:
         raise TokbenchError(explain(error, options, flag)) from None
+
+
+def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:
+    """Options of a byte language model from a preset's name or a JSON object; its ``kind`` is neural if left out.
+
+    Raises:
+        TokbenchError: neither; the message names the key.
+    """
+    value = _yaml(text, "--recipe")
+    ngram = isinstance(value, dict) and value.get("kind") == "ngram"
+    kind: type[ByteLmOptions | ByteNgramOptions] = ByteNgramOptions if ngram else ByteLmOptions
+    return recipe_options(text, kind, BYTE_LM_PRESETS)
 
 
 def recipe(text: str) -> tuple[str, dict[str, Any]]:

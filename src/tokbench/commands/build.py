@@ -15,7 +15,8 @@ from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import Vocabulary
 from tokbench.vocabulary import constructions
-from tokbench.vocabulary.scores import read_scores
+from tokbench.vocabulary.documents import Documents, read_documents
+from tokbench.vocabulary.scores import ScoredDocuments, read_scores
 from tokbench.whole import whole_folder
 
 
@@ -23,6 +24,7 @@ from tokbench.whole import whole_folder
 @click.argument("method")
 @click.option("--counts", type=click.Path(dir_okay=False), help="Pre-token counts, Parquet or TSV hex<TAB>count.")
 @click.option("--scores", multiple=True, help="Byte scores, for methods that read them; may be repeated.")
+@click.option("--documents", multiple=True, help="Prepared corpus or shards of one, for methods that read its text.")
 @click.option(
     "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; built if left out."
 )
@@ -39,6 +41,7 @@ def command(
     method: str,
     counts: str | None,
     scores: tuple[str, ...],
+    documents: tuple[str, ...],
     initial: str | None,
     size: int,
     settings: tuple[str, ...],
@@ -61,10 +64,10 @@ def command(
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
 
     pretokens = _counts(counts, scheme) if counts else None
-    source = _source(construction, pretokens, scores, scheme)
+    source = _source(construction, pretokens, scores, documents, scheme)
     extra: dict[str, Any] = {}
     if construction.traits["initial"]:
-        extra["initial"] = Vocabulary.read(Path(initial)) if initial else _initial(source, chosen, seed, threads)
+        extra["initial"] = Vocabulary.read(Path(initial)) if initial else _initial(pretokens, chosen, seed, threads)
     vocabulary = construction.function(source, size, chosen, seed=seed, threads=threads, **extra)
     if len(vocabulary) < size:
         click.echo(f"the text yields {len(vocabulary):,} tokens, fewer than the {size:,} asked for", err=True)
@@ -88,8 +91,12 @@ def command(
     )
 
 
-def _initial(counts: PretokenCounts, options: Any, seed: int, threads: int) -> Vocabulary:
+def _initial(counts: PretokenCounts | None, options: Any, seed: int, threads: int) -> Vocabulary:
     """The vocabulary that a top-down method starts from, by the named construction with its defaults."""
+    if counts is None:
+        raise TokbenchError(
+            "the method starts from a vocabulary; name its folder with --initial, or build it by --counts"
+        )
     method = constructions[options.initial]
     vocabulary: Vocabulary = method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
     return vocabulary
@@ -113,13 +120,31 @@ def _counts(path: str, scheme: str | None) -> PretokenCounts:
     return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none")
 
 
-def _source(construction: Method, counts: PretokenCounts | None, scores: tuple[str, ...], scheme: str | None) -> Any:
-    if construction.traits["source"] == "scores":
-        if not scores:
-            raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")
-        return read_scores(scores, scheme or (counts.scheme if counts else None) or "gpt2")
+def _source(
+    construction: Method,
+    counts: PretokenCounts | None,
+    scores: tuple[str, ...],
+    documents: tuple[str, ...],
+    scheme: str | None,
+) -> PretokenCounts | ScoredDocuments | Documents:
+    """What the construction reads."""
+    known = scheme or (counts.scheme if counts else None) or "gpt2"
+    match construction.traits["source"]:
+        case "scores":
+            if not scores:
+                raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")
+            return read_scores(scores, known)
+        case "documents":
+            if not documents:
+                raise TokbenchError(f"'{construction.name}' reads documents; name a corpus with --documents")
+            return read_documents([shard for path in documents for shard in _shards(Path(path))], known)
     if counts is None:
         raise TokbenchError(f"'{construction.name}' reads pre-token counts; name them with --counts")
     if not len(counts):
         raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
     return counts
+
+
+def _shards(path: Path) -> list[Path]:
+    """A shard, or the shards of a prepared corpus's tokenizer split."""
+    return sorted((path / "tokenizer").glob("*.parquet")) if path.is_dir() else [path]

@@ -21,6 +21,7 @@ VERBS = {
     "fetch": "fetch a corpus from the Hugging Face hub",
     "prepare": "split a corpus and write it in shards",
     "merge_counts": "merge the counts of shards",
+    "import_counts": "take pre-token counts that come as files",
     "train_byte_lm": "train a byte-level language model",
     "score_bytes": "score every byte of a corpus shard",
     "pack": "encode a corpus into packed sequences for pretraining",

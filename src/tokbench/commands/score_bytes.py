@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from tokbench.byte_lm.options import PRESETS, ByteLmOptions
-from tokbench.commands.arguments import recipe_options
+from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
+from tokbench.commands.arguments import byte_lm_recipe
 from tokbench.corpus.documents import read_documents
 
 
@@ -16,8 +16,13 @@ from tokbench.corpus.documents import read_documents
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, model: str, output: str, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS."""
-    from tokbench.byte_lm.score import score
+    options = byte_lm_recipe(recipe)
+    documents = read_documents(shards)
+    if isinstance(options, ByteNgramOptions):
+        from tokbench.byte_lm import ngram
 
-    options = recipe_options(recipe, ByteLmOptions, PRESETS)
-    documents = ((document.document, document.text) for document in read_documents(shards))
-    score(documents, Path(model), Path(output), options)
+        ngram.score(documents, Path(model), Path(output))
+    else:
+        from tokbench.byte_lm import score
+
+        score.score(documents, Path(model), Path(output), options)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from tokbench.byte_lm.options import PRESETS, ByteLmOptions
-from tokbench.commands.arguments import recipe_options
+from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
+from tokbench.commands.arguments import byte_lm_recipe
 from tokbench.corpus.documents import read_documents
 
 
@@ -18,8 +18,13 @@ from tokbench.corpus.documents import read_documents
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, checkpoints: str | None, output: str, shards: tuple[str, ...]) -> None:
     """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint."""
-    from tokbench.byte_lm.train import train
-
-    options = recipe_options(recipe, ByteLmOptions, PRESETS)
+    options = byte_lm_recipe(recipe)
     texts = (document.text for document in read_documents(shards))
-    train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))
+    if isinstance(options, ByteNgramOptions):
+        from tokbench.byte_lm import ngram
+
+        ngram.train(texts, options, Path(output))
+    else:
+        from tokbench.byte_lm import train
+
+        train.train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Split, Variant
+from tokbench.config.sections import Split, Variant, files_among
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.registry import TokbenchError, unknown
 from tokbench.segmentation import segmentations
@@ -59,7 +59,13 @@ def _splits(experiment: Experiment) -> Iterator[str]:
             readers.setdefault((corpus, "pretraining"), f"model '{run.models[0]}' is trained on")
             readers.setdefault((corpus, "evaluation"), f"model '{run.models[0]}' is tested on")
     for (corpus, split), reader in readers.items():
-        if corpus in experiment.corpora and not experiment.corpora[corpus].splits.get(split):
+        if corpus not in experiment.corpora:
+            continue
+        if experiment.corpora[corpus].counted:
+            if split in ("byte_lm", "pretraining"):
+                yield f"corpora.{corpus}: holds counts and no text, which {reader}; give it a corpus of text"
+            continue
+        if not experiment.corpora[corpus].splits.get(split):
             yield f"corpora.{corpus}.splits: no share for '{split}', which {reader}; give it one"
 
 
@@ -67,8 +73,14 @@ def _variants(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.variants.items():
         key = f"variants.{name}"
         construction = constructions[variant.construction.method]
+        for option, path in files_among(variant.construction).items():
+            if not path.is_file():
+                yield f"{key}.construction.{option}: no file at '{path}'; name an existing file"
         if variant.corpus is not None:
             yield from _known(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
+        corpus = experiment.corpora.get(experiment.corpus_of(name))
+        if corpus is not None and corpus.counted and construction.traits["source"] != "counts":
+            yield f"{key}.corpus: '{construction.name}' reads text and this corpus holds counts; name a corpus of text"
         if construction.traits["source"] == "scores":
             if variant.byte_lm is None:
                 known = ", ".join(experiment.byte_lms) or "none; add one under byte_lms"

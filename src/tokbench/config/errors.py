@@ -162,7 +162,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 def _tags(model: type[BaseModel]) -> set[str]:
     return {
         value
-        for key in ("method", "type")
+        for key in ("method", "type", "kind")
         if key in model.model_fields
         for value in get_args(model.model_fields[key].annotation)
         if isinstance(value, str)

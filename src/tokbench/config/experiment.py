@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-from tokbench.byte_lm.options import ByteLmOptions
+from tokbench.byte_lm.options import AnyByteLm
 from tokbench.config.sections import Corpus, Name, ReportOptions, Run, Variant
 from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
@@ -14,7 +14,7 @@ from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
 from tokbench.registry import Options
 
-ByteLm = Annotated[ByteLmOptions, Preset("byte_lm", lambda: BYTE_LM_PRESETS)]
+ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
 Model = Annotated[ModelOptions, Preset("model", lambda: MODEL_PRESETS)]
 Suite = Annotated[SuiteOptions, Preset("suite", named_suites)]
 

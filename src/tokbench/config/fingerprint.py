@@ -49,9 +49,9 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
     if path is None:
         return "", ()
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".pyx":
+    if path.suffix in (".pyx", ".pxd"):
         header = path.with_suffix(".pxd")
-        text += header.read_text(encoding="utf-8") if header.exists() else ""
+        text += header.read_text(encoding="utf-8") if path.suffix == ".pyx" and header.exists() else ""
         imports = {
             _module(parent, name.split()[0])
             for parent, names in KERNEL_IMPORT.findall(text)
@@ -74,7 +74,7 @@ def _locate(module: str) -> Path | None:
         origin = getattr(sys.modules.get(module), "__file__", None)
         return Path(origin) if origin else None
     path = ROOT.joinpath(*inner)
-    candidates = (path / "__init__.py", path.with_suffix(".py"), path.with_suffix(".pyx"))
+    candidates = (path / "__init__.py", *map(path.with_suffix, (".py", ".pyx", ".pxd")))
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 

@@ -2,12 +2,13 @@
 
 import functools
 import operator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
 from tokbench.config.short_forms import NameAlone
-from tokbench.corpus.sources import SOURCE_TYPES, AnySource
+from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.pretokenization import schemes
 from tokbench.registry import Options, Registry
 from tokbench.segmentation import segmentations
@@ -49,6 +50,11 @@ class Corpus(Options):
     splits: dict[Split, float] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
     """Share of the text's bytes that each split gets, by document; what is missing to 1 is left unused."""
 
+    @property
+    def counted(self) -> bool:
+        """Whether it is counts alone, without documents."""
+        return isinstance(self.source, CountsSource)
+
 
 class Variant(Options):
     """A named tokenizer recipe; at a vocabulary size it is one tokenizer."""
@@ -65,6 +71,12 @@ class Variant(Options):
     """Byte language model whose scores the construction reads, for constructions that need one."""
     sizes: list[int] | None = None
     """Vocabulary sizes of this variant alone; the experiment's where it is left out."""
+
+
+def files_among(options: Options) -> dict[str, Path]:
+    """The files that options name, by the option's name."""
+    values = {key: getattr(options, key) for key in type(options).model_fields}
+    return {key: value for key, value in values.items() if isinstance(value, Path)}
 
 
 class Run(Options):

@@ -1,7 +1,7 @@
 """Short forms: where a mapping may be given by a name alone, in validation and in the JSON schema alike."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -40,15 +40,19 @@ class Preset:
     Attributes:
         kind: what the recipes are called in messages.
         presets: gives the known recipes by name.
+        defaults: keys that tell alternatives apart, with what they are where they are left out.
     """
 
     kind: str
     presets: Callable[[], Mapping[str, Options]]
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     def _fill(self, value: Any) -> Any:
         changes = {"preset": value} if isinstance(value, str) else value
-        if not isinstance(changes, dict) or "preset" not in changes:
+        if not isinstance(changes, dict):
             return value
+        if "preset" not in changes:
+            return {**self.defaults, **changes}
         name, known = changes["preset"], self.presets()
         if name not in known:
             raise ValueError(unknown(str(name), f"{self.kind} preset", known))
@@ -60,10 +64,17 @@ class Preset:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         whole = handler(schema)
         names = _enumeration(self.presets())
-        own = handler.resolve_ref_schema(whole)
-        changed = {key: value for key, value in own.items() if key not in ("required", "title", "description")}
-        changed["properties"] = {"preset": names, **own["properties"]}
-        return {"anyOf": [names, whole, {**changed, "required": ["preset"]}]}
+        changed = [
+            _changed(handler.resolve_ref_schema(own), names)
+            for own in handler.resolve_ref_schema(whole).get("oneOf", [whole])
+        ]
+        return {"anyOf": [names, whole, *changed]}
+
+
+def _changed(recipe: JsonSchemaValue, presets: JsonSchemaValue) -> JsonSchemaValue:
+    """A recipe all of whose keys are free but ``preset``."""
+    rest = {key: value for key, value in recipe.items() if key not in ("required", "title", "description")}
+    return {**rest, "properties": {"preset": presets, **recipe["properties"]}, "required": ["preset"]}
 
 
 def _enumeration(names: Iterable[str]) -> JsonSchemaValue:

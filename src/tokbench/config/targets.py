@@ -13,9 +13,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.config.experiment import Experiment
 from tokbench.config.fingerprint import fingerprint
-from tokbench.config.sections import Variant
+from tokbench.config.sections import Variant, files_among
 from tokbench.corpus.sources import FileSource, HubSource, files_of
 from tokbench.intrinsic import metrics
 from tokbench.pretokenization import schemes
@@ -91,16 +92,46 @@ class Targets:
         """Fingerprint of counting and of the scheme."""
         return fingerprint(*COUNTING, schemes[wildcards.scheme].module)
 
+    @property
+    def corpora_of_text(self) -> str:
+        """The corpora with documents, as a pattern."""
+        return _either(name for name, corpus in self.experiment.corpora.items() if not corpus.counted)
+
+    @property
+    def corpora_of_counts(self) -> str:
+        """The corpora that are counts alone, as a pattern."""
+        return _either(name for name, corpus in self.experiment.corpora.items() if corpus.counted)
+
+    def import_source(self) -> str:
+        """Fingerprint of taking counts that come as files."""
+        return fingerprint("tokbench.commands.import_counts", "tokbench.pretokenization.word_list")
+
     # Byte language model
 
     def byte_lm_training_recipe(self, wildcards: Any) -> str:
         """Options of a byte language model, those that only scoring reads set to fixed values."""
         options = self.experiment.byte_lms[wildcards.byte_lm]
+        if isinstance(options, ByteNgramOptions):
+            return canonical(options)
         return canonical(options.model_copy(update={"stride": options.context, "score_batch": 1}))
 
     def byte_lm_recipe(self, wildcards: Any) -> str:
         """Options of a byte language model."""
         return canonical(self.experiment.byte_lms[wildcards.byte_lm])
+
+    def byte_lm_source(self, wildcards: Any, verb: str) -> str:
+        """Fingerprint of what trains or scores a byte language model of this kind."""
+        neural = {"train_byte_lm": "tokbench.byte_lm.train", "score_bytes": "tokbench.byte_lm.score"}
+        counted = isinstance(self.experiment.byte_lms[wildcards.byte_lm], ByteNgramOptions)
+        return fingerprint(f"tokbench.commands.{verb}", "tokbench.byte_lm.ngram" if counted else neural[verb])
+
+    def train_byte_lm_source(self, wildcards: Any) -> str:
+        """Fingerprint of what trains a byte language model of this kind."""
+        return self.byte_lm_source(wildcards, "train_byte_lm")
+
+    def score_bytes_source(self, wildcards: Any) -> str:
+        """Fingerprint of what scores with a byte language model of this kind."""
+        return self.byte_lm_source(wildcards, "score_bytes")
 
     # Vocabulary
 
@@ -118,6 +149,17 @@ class Targets:
         corpus = self.experiment.corpus_of(wildcards.variant)
         folder = f"<results>/byte_lm/{corpus}/{variant.byte_lm}/scores"
         return [f"{folder}/{shard}.parquet" for shard in self.shards(corpus)]
+
+    def option_files_of(self, wildcards: Any) -> list[str]:
+        """Files that the options of the variant's construction name."""
+        return [str(path) for path in files_among(self._variant(wildcards).construction).values()]
+
+    def documents_of(self, wildcards: Any) -> list[str]:
+        """Folder of the variant's corpus for a construction that reads running text; none for all others."""
+        construction = constructions[self._variant(wildcards).construction.method]
+        if construction.traits["source"] != "documents":
+            return []
+        return [f"<results>/corpus/{self.experiment.corpus_of(wildcards.variant)}"]
 
     def initial_of(self, wildcards: Any) -> list[str]:
         """Folder of the vocabulary that the variant's construction starts from; none where it starts from none."""
@@ -265,6 +307,11 @@ class Targets:
         """The variants of the Venn diagram: the report's, or the first three."""
         chosen = self.experiment.report.venn or list(self.experiment.variants)[:3]
         return " ".join(f"--venn {variant}" for variant in chosen)
+
+
+def _either(names: Iterable[str]) -> str:
+    """A pattern that matches these names; nothing where there are none."""
+    return "|".join(names) or "(?!)"
 
 
 def _once(values: Iterable[str]) -> list[str]:

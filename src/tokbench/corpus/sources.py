@@ -93,14 +93,30 @@ class HubSource(Source):
     """Column of the language tag."""
 
 
+class CountsSource(FileSource):
+    """Pre-token counts in place of text; tokenizers are built from them and measured on them.
+
+    Either one file of counts (Parquet, or TSV ``hex<TAB>count``) or two: words with single spaces between them, and
+    their counts, one a line. They stand for every scheme that a variant names.
+    """
+
+    type: Literal["counts"]
+
+
 AnySource = Annotated[
-    EmbeddedSource | TextSource | JsonLinesSource | ParquetSource | HubSource, Field(discriminator="type")
+    EmbeddedSource | TextSource | JsonLinesSource | ParquetSource | HubSource | CountsSource,
+    Field(discriminator="type"),
 ]
-SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet")
+SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet", "counts")
 """Types of source that need no key but their type: paths may be given on the command line."""
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 """Parquet's types of text."""
-SUFFIXES = {"text": (".txt", ".text", ".md"), "jsonl": (".jsonl", ".json", ".ndjson"), "parquet": (".parquet",)}
+SUFFIXES = {
+    "text": (".txt", ".text", ".md"),
+    "jsonl": (".jsonl", ".json", ".ndjson"),
+    "parquet": (".parquet",),
+    "counts": (".parquet", ".tsv"),
+}
 
 
 def files_of(source: FileSource) -> list[Path]:
@@ -158,6 +174,8 @@ def _texts(source: Source, cache: Path | None) -> Iterable[tuple[str, bytes]]:
             return (
                 row for file in files_of(source) for row in _parquet(file, source.text_field, source.language_field)
             )
+        case CountsSource():
+            raise TokbenchError("a corpus of counts has no documents; build from its counts")
         case HubSource() if cache is not None:
             return _parquet(cache, "text", "language")
         case _:

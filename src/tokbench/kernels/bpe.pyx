@@ -7,14 +7,14 @@ Every symbol knows its neighbours and the pair that it starts, so a merge finds 
 pairs to raise all contain the new symbol and are found through two arrays indexed by the other one. No pair is ever
 hashed. The queue is lazy: counts fall in place, and a pair is put right when it reaches the top.
 
-Two facts keep this small. A pair gets all its positions when the younger of its symbols is made, so that it is queued
-once and its count can only fall. And no two merges spell the same string: the symbols between two boundaries that no
-merge has crossed depend on nothing outside them, so that equal strings are always built in the same way.
+One fact keeps this small: a pair gets all its positions when the younger of its symbols is made, so that it is queued
+once and its count can only fall. The alphabet may be anything, the 256 bytes or the tokens of a vocabulary.
 """
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 
@@ -82,7 +82,7 @@ cdef class Merging:
     """The state of one training run."""
 
     cdef vector[Symbol] symbols
-    cdef vector[int64_t] lengths    # of each symbol id, in symbols of the alphabet
+    cdef vector[int64_t] lengths    # of each symbol id, in the unit of the alphabet's lengths
     cdef vector[uint64_t] ranks     # of each symbol id
     cdef vector[Pair] pairs
     cdef vector[int32_t] of_left    # during a merge: the pair of a symbol with the new one after it, -1 for none
@@ -94,21 +94,21 @@ cdef class Merging:
     cdef int64_t min_count
     cdef int64_t max_length
 
-    cdef void start(
-        self, const uint16_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
-        const int64_t[::1] ranks, int64_t size,
-    ) noexcept nogil:
+    cdef int start(
+        self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
+        const int64_t[::1] ranks, const int64_t[::1] lengths, int64_t size,
+    ) except -1 nogil:
         """Lay out the symbols and queue the pairs of the alphabet."""
-        cdef int64_t alphabet = ranks.shape[0], i, word, begin, end, cell
-        cdef vector[int32_t] dense
+        cdef int64_t alphabet = ranks.shape[0], i, word, begin, end
+        cdef unordered_map[uint64_t, int32_t] known
+        cdef uint64_t key
         cdef Symbol *symbol
-        self.lengths.assign(alphabet, 1)
         for i in range(alphabet):
+            self.lengths.push_back(lengths[i])
             self.ranks.push_back(ranks[i])
         self.of_left.assign(max(size, alphabet), -1)
         self.of_right.assign(max(size, alphabet), -1)
         self.symbols.resize(text.shape[0])
-        dense.assign(alphabet * alphabet, -1)
         for word in range(counts.shape[0]):
             begin, end = offsets[word], offsets[word + 1]
             for i in range(begin, end):
@@ -116,13 +116,14 @@ cdef class Merging:
                 symbol.weight, symbol.id, symbol.pair = counts[word], text[i], -1
                 symbol.prev = <int32_t>(i - 1) if i > begin else -1
                 symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
-                if i + 1 < end:
-                    cell = text[i] * alphabet + text[i + 1]
-                    if dense[cell] < 0:
-                        dense[cell] = self.add_pair(text[i], text[i + 1])
-                    symbol.pair = dense[cell]
+                if i + 1 < end and self.lengths[text[i]] + self.lengths[text[i + 1]] <= self.max_length:
+                    key = <uint64_t>text[i] << 32 | <uint64_t>text[i + 1]
+                    if known.count(key) == 0:
+                        known[key] = self.add_pair(text[i], text[i + 1])
+                    symbol.pair = known[key]
                     self.give(symbol.pair, <int32_t>i, symbol.weight)
         self.enqueue()
+        return 0
 
     cdef int32_t add_pair(self, int32_t left, int32_t right) noexcept nogil:
         cdef Pair pair
@@ -228,32 +229,36 @@ cdef class Merging:
 
 
 def train(
-    const uint16_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks,
-    int64_t size, int64_t min_count, int64_t max_length,
+    const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks,
+    const int64_t[::1] lengths, int64_t size, int64_t min_count, int64_t max_length,
 ):
     """Merge the most frequent pair, again and again, until there are ``size`` symbols or no pair is left.
 
+    Where equal words are equal symbols, no two merges spell the same string: the symbols between two boundaries that
+    no merge has crossed depend on nothing outside them, so that equal strings are always built in the same way. That
+    holds for bytes, and for words cut by longest prefix.
+
     Args:
-        text: uint16 [n], the words laid end to end, in symbols of the alphabet; n is less than 2**31.
+        text: int32 [n], the words laid end to end, in symbols of the alphabet; n is less than 2**31.
         offsets: int64 [words + 1], where each word starts; the last entry is n.
         counts: int64 [words], occurrences of each word, all positive.
         ranks: int64 [alphabet], the place of each symbol of the alphabet among ties, from 0 to alphabet - 1. Merged
             symbols follow in order of creation. Of equal counts, the lowest (left, right) is merged.
+        lengths: int64 [alphabet], length of each symbol of the alphabet; a merged symbol is as long as its parts.
         size: symbols wanted, the alphabet included.
         min_count: pairs seen less often than this, or never, are not merged.
-        max_length: longest merged symbol, in symbols of the alphabet; at least 2.
+        max_length: longest merged symbol.
 
     Returns:
-        merges: int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
-        spans: int64 [m, 2], start and end in ``text`` of an occurrence of each result.
+        int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
     """
     cdef Merging state = Merging()
     cdef vector[int32_t] taken
     cdef int32_t merged
-    cdef int64_t alphabet = ranks.shape[0], i
+    cdef int64_t i
     state.min_count, state.max_length = max(min_count, 1), max_length
     with nogil:
-        state.start(text, offsets, counts, ranks, size)
+        state.start(text, offsets, counts, ranks, lengths, size)
         while <int64_t>state.lengths.size() < size:
             merged = state.take()
             if merged < 0:
@@ -261,13 +266,7 @@ def train(
             taken.push_back(merged)
             state.merge(merged)
     merges = np.empty((taken.size(), 2), np.int32)
-    spans = np.empty((taken.size(), 2), np.int64)
     cdef int32_t[:, ::1] pair = merges
-    cdef int64_t[:, ::1] span = spans
     for i in range(<int64_t>taken.size()):
-        merged = taken[i]
-        pair[i, 0], pair[i, 1] = state.pairs[merged].left, state.pairs[merged].right
-        # Every stored position held the pair once, so that its spelling starts there.
-        span[i, 0] = state.store[state.pairs[merged].start]
-        span[i, 1] = span[i, 0] + state.lengths[alphabet + i]
-    return merges, spans
+        pair[i, 0], pair[i, 1] = state.pairs[taken[i]].left, state.pairs[taken[i]].right
+    return merges

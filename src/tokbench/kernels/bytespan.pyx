@@ -5,7 +5,7 @@
 
 "ByteSpan: Information-Driven Subword Tokenisation", section 2.2. A byte is grouped where its signal falls from the
 byte before, or is below a threshold; any other byte is a peak, the first of a document always. A span is the last peak
-before a run of grouped bytes, with that run.
+before a run of grouped bytes, with that run; under the global constraint it is the run alone.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -44,6 +44,15 @@ cdef extern from *:
             counts[inside][std::string((const char *)text, width)]++;
         }
 
+        /* Count one more (by = 1) or one less (by = -1); how that changes the number of spans seen `least` times. */
+        int change(const uint8_t *text, int64_t width, bool inside, int64_t by, int64_t least) {
+            auto place = counts[inside].try_emplace(std::string((const char *)text, width), 0).first;
+            const int64_t before = place->second, after = before + by;
+            if (after) place->second = after;
+            else counts[inside].erase(place);
+            return (after >= least) - (before >= least);
+        }
+
         int64_t size() const { return counts[0].size() + counts[1].size(); }
 
         std::vector<Span> commonest(size_t limit) const {
@@ -65,12 +74,14 @@ cdef extern from *:
 
     cppclass SpanTable:
         void add(const uint8_t* text, int64_t width, flag inside) except + nogil
+        int change(const uint8_t* text, int64_t width, flag inside, int64_t by, int64_t least) except + nogil
         int64_t size() nogil
         vector[Span] commonest(size_t limit) except + nogil
 
 
 def find_spans(
-    const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold, double fall
+    const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold, double fall,
+    bint peaks=True,
 ):
     """The spans of one document, cut at pre-token starts; single bytes that remain are left out.
 
@@ -81,7 +92,10 @@ def find_spans(
         signal: float32 [n], surprisal or entropy of each byte.
         bounds: int64, where the pre-tokens start, strictly ascending from 0, and n at the end.
         threshold: bytes with a signal below it are grouped; minus infinity for none.
-        fall: bytes are grouped where the signal less that of the byte before is below it; 0 is the monotonic constraint.
+        fall: bytes are grouped where the signal less that of the byte before is below it; 0 is the monotonic
+            constraint. Not read without peaks.
+        peaks: whether a span starts with the byte before the grouped ones. Without peaks, the global constraint, spans
+            are the runs of bytes below the threshold, and the first byte of the document is like any other.
 
     Returns:
         int64 [m, 3]: start, end, and 1 where the span does not start a pre-token.
@@ -91,15 +105,23 @@ def find_spans(
     """
     if signal.shape[0] != text.shape[0] or bounds.shape[0] < 1 or bounds[bounds.shape[0] - 1] != text.shape[0]:
         raise ValueError("signal and pre-token bounds must cover the text")
-    spans = np.empty((text.shape[0] // 2, 3), np.int64)
+    spans = np.empty((text.shape[0], 3), np.int64)
     cdef int64_t[:, ::1] found = spans
-    cdef int64_t n = text.shape[0], m = 0, upper = 1, peak = 0, end, start, stop, left, lower
+    cdef int64_t n = text.shape[0], m = 0, upper = 1, at = 0, end, start, stop, left, lower
     with nogil:
-        while peak < n:
-            end = peak + 1
-            while end < n and (signal[end] < threshold or <double>signal[end] - <double>signal[end - 1] < fall):
-                end += 1
-            start = peak if end - peak > 1 else end
+        while at < n:
+            if peaks:
+                end = at + 1
+                while end < n and (signal[end] < threshold or <double>signal[end] - <double>signal[end - 1] < fall):
+                    end += 1
+                start = at if end - at > 1 else end
+            else:
+                start = at
+                while start < n and signal[start] >= threshold:
+                    start += 1
+                end = start
+                while end < n and signal[end] < threshold:
+                    end += 1
             while start < end:
                 while bounds[upper] <= start:
                     upper += 1
@@ -112,7 +134,7 @@ def find_spans(
                     found[m, 2] = left != lower
                     m += 1
                 start = stop
-            peak = end
+            at = end
     return spans[:m]
 
 
@@ -133,11 +155,72 @@ cdef class SpanCounter:
 
     def commonest(self, int64_t limit):
         """Up to ``limit`` (bytes, inside a pre-token, count): count descending, bytes, those that start one first."""
-        cdef vector[Span] spans
-        cdef size_t row
+        return listed(&self.table, limit)
+
+
+cdef list listed(SpanTable* table, int64_t limit):
+    cdef vector[Span] spans
+    cdef size_t row
+    with nogil:
+        spans = table.commonest(max(limit, <int64_t>0))
+    return [
+        (spans[row].text.data()[:spans[row].text.size()], bool(spans[row].inside), spans[row].count)
+        for row in range(spans.size())
+    ]
+
+
+cdef class Segments:
+    """Segments of active bytes, growing as bytes become active, and how often each is there now.
+
+    A segment is a run of active bytes inside a pre-token, extended over the pre-token's space where it starts right
+    after it. Single bytes, and single bytes with their word's space, are not counted.
+
+    Args:
+        text: uint8 [n], the documents end to end.
+        starts: uint8 [n], 1 where a pre-token starts.
+        least: count from which a segment is frequent, at least 1.
+    """
+
+    cdef SpanTable table
+    cdef const uint8_t[::1] text
+    cdef const uint8_t[::1] starts
+    cdef int64_t[::1] ends      # at either end of a run the other end; -1 where the byte is not active
+    cdef int64_t least
+    cdef readonly int64_t frequent
+    """Different segments that are frequent now."""
+
+    def __init__(self, const uint8_t[::1] text, const uint8_t[::1] starts, int64_t least):
+        if text.shape[0] != starts.shape[0]:
+            raise ValueError("starts must have one entry a byte")
+        self.text, self.starts, self.least = text, starts, max(least, <int64_t>1)
+        self.ends = np.full(text.shape[0], -1, np.int64)
+
+    def activate(self, const int64_t[::1] positions):
+        """Make bytes active, each for the first time, one after another."""
+        cdef int64_t row, at, first, last, n = self.text.shape[0]
         with nogil:
-            spans = self.table.commonest(max(limit, <int64_t>0))
-        return [
-            (spans[row].text.data()[:spans[row].text.size()], bool(spans[row].inside), spans[row].count)
-            for row in range(spans.size())
-        ]
+            for row in range(positions.shape[0]):
+                at = first = last = positions[row]
+                if not self.starts[at] and self.ends[at - 1] >= 0:
+                    first = self.ends[at - 1]
+                    self.change(first, at - 1, -1)
+                if at + 1 < n and not self.starts[at + 1] and self.ends[at + 1] >= 0:
+                    last = self.ends[at + 1]
+                    self.change(at + 1, last, -1)
+                self.ends[at] = at
+                self.ends[first] = last
+                self.ends[last] = first
+                self.change(first, last, 1)
+
+    cdef int change(self, int64_t first, int64_t last, int64_t by) except -1 nogil:
+        cdef int64_t left = first, width
+        if not self.starts[first] and self.starts[first - 1] and self.text[first - 1] == 0x20:
+            left = first - 1
+        width = last + 1 - left
+        if width > 2 or (width == 2 and not (self.starts[left] and self.text[left] == 0x20)):
+            self.frequent += self.table.change(&self.text[left], width, not self.starts[left], by, self.least)
+        return 0
+
+    def commonest(self, int64_t limit):
+        """Up to ``limit`` frequent (bytes, inside a pre-token, count), ordered as by :class:`SpanCounter`."""
+        return listed(&self.table, min(limit, self.frequent))

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 
 cdef struct Scratch:
@@ -8,7 +8,12 @@ cdef struct Scratch:
 
 cdef void* reserve(Scratch* scratch, size_t bytes) noexcept nogil
 cdef void release(Scratch* scratch) noexcept nogil
+cdef uint64_t place_of(uint64_t document, int64_t offset) noexcept nogil
 
 
 cdef class PretokenSegmenter:
+    cdef readonly bint placed
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil
+    cdef int64_t cut_at(
+        self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
+    ) noexcept nogil

@@ -14,9 +14,11 @@ bring their own loop, such as an encoder that scans, remembers and segments in o
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
+
+from tokbench.kernels.splitmix cimport advanced, mixed
 
 
 cdef enum:
@@ -41,8 +43,18 @@ cdef void release(Scratch* scratch) noexcept nogil:
     scratch.bytes = 0
 
 
+cdef uint64_t place_of(uint64_t document, int64_t offset) noexcept nogil:
+    """What tells the place at a byte offset of a document from all others."""
+    return mixed(mixed(advanced(document)) + <uint64_t>offset)
+
+
 cdef class PretokenSegmenter:
-    """Cuts pre-tokens into tokens. Immutable, hence safe to use from any number of threads at once."""
+    """Cuts pre-tokens into tokens. Immutable, hence safe to use from any number of threads at once.
+
+    Attributes:
+        placed: whether the cut of a pre-token depends on the document that it stands in and on its place there. Such a
+            method draws at random and implements ``cut_at``; its ``cut`` is that of place 0.
+    """
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
         """Write the ids of one pre-token of ``size`` bytes, 1 to 2^31 - 16, and return how many they are.
@@ -51,12 +63,20 @@ cdef class PretokenSegmenter:
         """
         return -1
 
-    def segment(self, const uint8_t[::1] data, const int64_t[::1] offsets):
+    cdef int64_t cut_at(
+        self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
+    ) noexcept nogil:
+        """The same where the pre-token stands at a place, any 64-bit number that tells places apart."""
+        return self.cut(text, size, ids, scratch)
+
+    def segment(self, const uint8_t[::1] data, const int64_t[::1] offsets, document=None):
         """Segment n pre-tokens, without the interpreter's lock.
 
         Args:
             data: uint8 [bytes], the pre-tokens laid end to end; they may be empty.
             offsets: int64 [n + 1], where each starts; the last entry is where the last one ends.
+            document: 64-bit number of the document that ``data`` is; methods that are ``placed`` cut the pre-token
+                at an offset by the two numbers. Left out, every pre-token is cut as at place 0.
 
         Returns:
             ids: int32 [tokens], the segmentations laid end to end.
@@ -71,6 +91,8 @@ cdef class PretokenSegmenter:
         cdef int32_t[::1] ids
         cdef int64_t[::1] bounds
         cdef Scratch scratch
+        cdef bint placed = self.placed and document is not None
+        cdef uint64_t seed = document if placed else 0
         if pretokens < 0:
             raise ValueError("offsets must have one entry more than there are pre-tokens")
         spans = np.diff(offsets)
@@ -87,7 +109,10 @@ cdef class PretokenSegmenter:
             for i in range(pretokens):
                 size = offsets[i + 1] - offsets[i]
                 if size:
-                    more = self.cut(&data[offsets[i]], size, &ids[written], &scratch)
+                    if placed:
+                        more = self.cut_at(&data[offsets[i]], size, &ids[written], &scratch, place_of(seed, offsets[i]))
+                    else:
+                        more = self.cut(&data[offsets[i]], size, &ids[written], &scratch)
                     if more < 0:
                         break
                     written += more

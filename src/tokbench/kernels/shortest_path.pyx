@@ -4,12 +4,14 @@
 
 For every end the tokens that end there are met from the narrowest to the widest, by walking the text leftwards through
 a trie of tokens spelt backwards. Random choices come from SplitMix64 (Steele, Lea and Flood 2014), started at the
-64-bit FNV-1a hash of the pre-token's bytes, mixed with the seed: equal pre-tokens are cut alike wherever they stand.
+64-bit FNV-1a hash of the pre-token's bytes, mixed with the seed and, where choices are drawn anew for each place of a
+document, with the place.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.splitmix cimport advanced, hashed, mixed
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
@@ -20,22 +22,6 @@ cdef struct Arrival:
     int32_t token       # its id
 
 
-cdef inline uint64_t mixed(uint64_t state) noexcept nogil:
-    """SplitMix64's output for a state."""
-    state = (state ^ (state >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    state = (state ^ (state >> 27)) * <uint64_t>0x94D049BB133111EB
-    return state ^ (state >> 31)
-
-
-cdef inline uint64_t hashed(const uint8_t* text, int64_t size) noexcept nogil:
-    """64-bit FNV-1a."""
-    cdef uint64_t value = <uint64_t>0xCBF29CE484222325
-    cdef int64_t i
-    for i in range(size):
-        value = (value ^ text[i]) * <uint64_t>0x100000001B3
-    return value
-
-
 cdef class ShortestPathSegmenter(PretokenSegmenter):
     """Cuts into the fewest tokens possible.
 
@@ -44,19 +30,26 @@ cdef class ShortestPathSegmenter(PretokenSegmenter):
         random: of the last tokens that give equally few, take one at random, each with the same probability (to
             within 2^-32); otherwise the longest.
         seed: of the random choices, 0 to 2^64 - 1.
+        placed: draw anew for every place of a document, so that equal pre-tokens may be cut differently.
 
     Raises:
         ValueError: the trie lacks a byte.
     """
 
-    def __init__(self, Trie suffixes not None, bint random=False, uint64_t seed=0):
+    def __init__(self, Trie suffixes not None, bint random=False, uint64_t seed=0, bint placed=False):
         if any(suffixes.find(bytes([value])) < 0 for value in range(256)):
             raise ValueError("the trie lacks one of the 256 bytes")
         self.suffixes = suffixes
         self.random = random
         self.seed = seed
+        self.placed = random and placed
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        return self.cut_at(text, size, ids, scratch, 0)
+
+    cdef int64_t cut_at(
+        self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
+    ) noexcept nogil:
         cdef const TrieView* trie = &self.suffixes.view
         cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
         cdef Arrival best
@@ -66,7 +59,7 @@ cdef class ShortestPathSegmenter(PretokenSegmenter):
         if arrivals == NULL:
             return -1
         if self.random:
-            state = mixed(hashed(text, size) ^ mixed(self.seed + <uint64_t>0x9E3779B97F4A7C15))
+            state = mixed(hashed(text, size) ^ place ^ mixed(advanced(self.seed)))
         arrivals[0].tokens = 0
         for end in range(1, size + 1):
             best.tokens = 0x7FFFFFFF
@@ -88,7 +81,7 @@ cdef class ShortestPathSegmenter(PretokenSegmenter):
                 elif self.random:
                     # The k-th of equals replaces the one held with probability 1 / k.
                     equal += 1
-                    state += <uint64_t>0x9E3779B97F4A7C15
+                    state = advanced(state)
                     if (mixed(state) >> 32) * equal >> 32:
                         continue
                 best.tokens = tokens

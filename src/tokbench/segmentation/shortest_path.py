@@ -22,8 +22,12 @@ class ShortestPathOptions(Options):
     probability (PathPieceR)."""
 
     seed: int = Field(0, ge=0, lt=2**64)
-    """Seed of the random choices. They depend on it and on the pre-token's bytes alone, so that a pre-token is always
-    cut in the same way."""
+    """Seed of the random choices."""
+
+    draws: Literal["pretoken", "document"] = "pretoken"
+    """What random choices depend on beside the seed: the pre-token's bytes alone, so that it is always cut in the same
+    way, or also the document and the place in it, so that a document is cut as in the paper's appendix A. Measures
+    over unique pre-tokens take one draw for each."""
 
     max_token_bytes: int | None = Field(None, ge=1)
     """Longest token to use, in bytes (L, 16 in the paper); no limit when absent."""
@@ -39,4 +43,6 @@ def shortest_path(vocabulary: Vocabulary, options: ShortestPathOptions) -> Segme
     refuse_forms(vocabulary, "shortest_path")
     data, offsets = vocabulary.flat()
     short = None if options.max_token_bytes is None else np.diff(offsets) <= options.max_token_bytes
-    return ShortestPathSegmenter(Trie(data, offsets, short, backwards=True), options.ties == "random", options.seed)
+    return ShortestPathSegmenter(
+        Trie(data, offsets, short, backwards=True), options.ties == "random", options.seed, options.draws == "document"
+    )

@@ -1,11 +1,13 @@
 """Vocabulary construction: one module per method.
 
 A construction is a function ``(source, size, options, *, seed, threads) -> Vocabulary``. The source is
-:class:`~tokbench.pretokens.PretokenCounts`, or the scored documents of a byte language model for methods registered
-with ``source="scores"``. Top-down methods (``initial=True``) also take ``initial``, the vocabulary they start from.
+:class:`~tokbench.pretokens.PretokenCounts`; for methods registered with ``source="scores"`` the scored documents of a
+byte language model (:class:`~tokbench.vocabulary.scores.ScoredDocuments`); for those with ``source="documents"``, which
+need the order of the text, its documents (:class:`~tokbench.vocabulary.documents.Documents`). Top-down methods
+(``initial=True``) also take ``initial``, the vocabulary they start from.
 
-Traits: ``source`` ("counts" or "scores"), ``segmentation`` (the method's own default), ``alphabet`` (the smallest
-size it can build), ``initial`` (whether it starts from a larger vocabulary).
+Traits: ``source`` ("counts", "scores" or "documents"), ``segmentation`` (the method's own default), ``alphabet`` (the
+smallest size it can build), ``initial`` (whether it starts from a larger vocabulary).
 """
 
 from collections.abc import Callable

@@ -6,6 +6,8 @@ count, then the smallest (left, right), where the bytes rank by the code point o
 and merged tokens follow in order of creation.
 """
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -15,6 +17,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options, TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
+from tokbench.vocabulary.characters import character_merges, cut_by_longest_match
 
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 """The bytes that GPT-2 prints as the character of the same code point; the others follow from U+0100, in order."""
@@ -24,6 +27,12 @@ MAX_BYTES = 2**31 - 1
 
 
 class BpeOptions(Options):
+    alphabet: Literal["byte", "character"] = "byte"
+    """What merging starts from: the bytes, or the characters of the text, made before anything is learnt."""
+
+    character_coverage: float = Field(0.9995, gt=0, le=1)
+    """For the character alphabet: share of the text's characters that are made whole; the rarest are left in bytes."""
+
     min_pair_count: int = Field(0, ge=0)
     """Pairs seen less often than this are not merged."""
 
@@ -39,12 +48,16 @@ def byte_ranks() -> NDArray[np.int64]:
 
 @construction("bpe", options=BpeOptions, segmentation="merge")
 def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
-    """Merge the most frequent pairs until there are ``size`` tokens, the 256 bytes included.
+    """Merge the most frequent pairs until there are ``size`` tokens, the alphabet included.
+
+    The character alphabet is the 256 bytes, then the characters of two bytes or more, by count descending, then
+    bytes. Each is made by merges of its bytes from the left, which stand before all that are learnt, so a character
+    of three or four bytes brings its first two or three bytes as tokens too, where they are not there yet.
 
     Args:
         counts: pre-tokens; no merge crosses them.
         size: tokens wanted. Fewer are returned when no pair is left to merge.
-        options: limits on what is merged.
+        options: the alphabet, and limits on what is merged.
         seed: not used; nothing is random.
         threads: not used; training takes one thread.
 
@@ -52,23 +65,34 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
         Tokens in order of creation, with the merges that made them, int32 [tokens - 256, 3].
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more.
+        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
     """
     if counts.data.size > MAX_BYTES:
         raise TokbenchError(
             f"bpe: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
             "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
         )
-    pairs, spans = train(
-        counts.data.astype(np.uint16),
-        counts.offsets,
+    tokens, merges = list(BYTES), np.empty((0, 2), np.int32)
+    text, offsets = counts.data.astype(np.int32), counts.offsets
+    if options.alphabet == "character":
+        tokens, merges = character_merges(counts, options.character_coverage)
+        text, offsets = cut_by_longest_match(counts, tokens)
+    if len(tokens) > size:
+        raise TokbenchError(
+            f"bpe: the alphabet of {len(tokens)} bytes and characters exceeds the vocabulary size {size}; "
+            "lower character_coverage or raise the size"
+        )
+    pairs = train(
+        text,
+        offsets,
         counts.counts,
-        byte_ranks(),
+        np.concatenate([byte_ranks(), np.arange(256, len(tokens))]),
+        np.array([len(token) for token in tokens], np.int64),
         size,
         options.min_pair_count,
         options.max_token_bytes or MAX_BYTES,
     )
-    text = counts.data.tobytes()
-    tokens = (text[start:end] for start, end in spans.tolist())
-    merges = np.column_stack([pairs, np.arange(256, 256 + len(pairs), dtype=np.int32)])
-    return Vocabulary((*BYTES, *tokens), merges=merges)
+    for left, right in pairs.tolist():
+        tokens.append(tokens[left] + tokens[right])
+    made = np.concatenate([merges, pairs])
+    return Vocabulary(tuple(tokens), merges=np.column_stack([made, np.arange(256, 256 + len(made), dtype=np.int32)]))

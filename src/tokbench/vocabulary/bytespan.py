@@ -1,43 +1,58 @@
-"""ByteSpan: the most frequent spans of bytes that a byte language model finds predictable.
+"""ByteSpan: the spans of bytes that a byte language model finds predictable.
 
-"ByteSpan: Information-Driven Subword Tokenisation", section 2.2, the frequency method. Algorithm 1 as printed does not
-advance past a byte that does not fall and lets neighbouring segments share a byte; the spans here follow the text and
-figure 1: the unpredictable byte comes first, the falling ones after it.
+"ByteSpan: Information-Driven Subword Tokenisation", section 2.2. Algorithm 1 as printed does not advance past a byte
+that does not fall and lets neighbouring segments share a byte; the spans here follow the text and figure 1: the
+unpredictable byte comes first, the falling ones after it. Under the global constraint a span is the predictable bytes
+alone.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Literal
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from tokbench.kernels.bytespan import SpanCounter, find_spans
+from tokbench.kernels.bytespan import Segments, SpanCounter, find_spans
 from tokbench.pretokenization import schemes
-from tokbench.registry import Options, TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.registry import Options
+from tokbench.tokens import Vocabulary
 from tokbench.vocabulary import construction
+from tokbench.vocabulary.bpe_wp import ALPHABET, Form, check_size, merged, vocabulary_of
+from tokbench.vocabulary.percentile import ordered_bits, percentile
 from tokbench.vocabulary.scores import ScoredDocuments, SignalName
-
-ALPHABET: tuple[tuple[bytes, bool], ...] = (
-    *((byte, False) for byte in BYTES),
-    *((byte, True) for byte in BYTES),
-    *((b" " + byte, False) for byte in BYTES),
-)
-"""The base vocabulary, (bytes, inside a pre-token): each byte plain, as continuation, and after a word's space."""
 
 
 class ByteSpanOptions(Options):
     signal: SignalName = "surprisal"
     """What the byte language model says of each byte."""
-    constraint: Literal["combined", "monotonic"] = "combined"
-    """Which bytes are grouped: those whose signal falls, or (combined) those with a low signal as well."""
+    constraint: Literal["combined", "monotonic", "global"] = "combined"
+    """Which bytes are grouped: those whose signal falls, those with a low signal (global), or both (combined)."""
     threshold_percentile: float = Field(30.0, ge=0, le=100)
-    """For the combined constraint: the percentile of all values of the signal below which a signal is low."""
+    """For the combined and global constraints: the percentile of all values of the signal below which it is low."""
     monotonic_threshold: float = Field(0.0, allow_inf_nan=False)
     """A signal falls where its change from the byte before is below this, in nats; not 0: approximate monotonic."""
-    method: Literal["frequency"] = "frequency"
-    """How the vocabulary is filled: with the most frequent spans."""
+    method: Literal["frequency", "incremental", "seeding"] = "frequency"
+    """How the vocabulary is filled: the most frequent spans, a rising global threshold, or spans and then BPE."""
+    seeding_share: float = Field(0.5, ge=0, le=1)
+    """For seeding: the share of the vocabulary, base vocabulary included, filled with spans before BPE goes on."""
+    min_pair_count: int = Field(20, ge=0)
+    """For seeding: pairs seen less often than this are not merged."""
+    min_span_count: int = Field(20, ge=1)
+    """For the incremental method: segments seen less often than this are no tokens."""
+    activations: int = Field(1000, ge=1)
+    """For the incremental method: bytes by which the threshold rises between two looks at the vocabulary."""
+    balance_languages: bool = False
+    """Whether each language of the corpus gives one span in turn, rather than all together the most frequent ones."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.method == "incremental" and self.constraint != "global":
+            raise ValueError("the incremental method raises a global threshold; set constraint to global")
+        if self.method == "incremental" and self.balance_languages:
+            raise ValueError("the incremental method cannot balance languages; use frequency or seeding")
+        return self
 
 
 @construction(
@@ -48,68 +63,87 @@ def build(
 ) -> Vocabulary:
     """The base vocabulary of 768, then spans by (count descending, bytes, those that start a pre-token first).
 
-    ``continuation`` is True for the forms that stand inside a pre-token. Fewer than ``size`` tokens come back when the
-    documents do not hold enough different spans. One pass of little work for each byte: ``threads`` is not used.
+    Seeding with share p takes int(p size) - 768 spans, none where that is negative; the rest are merges of BPE on
+    pre-tokens cut by them. ``continuation`` is True for the forms that stand inside a pre-token. Fewer than ``size``
+    tokens come back when the documents do not hold enough. ``seed`` and ``threads`` are not used.
 
     Raises:
         TokbenchError: ``size`` is below 768, or the scores are unreadable or not one for each byte.
     """
-    if size < len(ALPHABET):
-        raise TokbenchError(f"vocabulary size {size} is below ByteSpan's base vocabulary; ask for 768 or more")
+    check_size(size)
+    if options.method == "incremental":
+        return vocabulary_of(incremental(scores, size, options))
+    if options.method == "frequency":
+        return vocabulary_of(commonest(scores, size, options))
+    seeds = commonest(scores, max(int(options.seeding_share * size), len(ALPHABET)), options)
+    counts = count_pretokens((item.text for item in scores.documents(options.signal)), scores.scheme)
+    return vocabulary_of(merged(counts, seeds, size, options.min_pair_count))
+
+
+def commonest(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> list[Form]:
+    """The base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
     boundaries = schemes[scores.scheme].function
     threshold = -np.inf
-    if options.constraint == "combined":
+    if options.constraint != "monotonic":
         threshold = percentile(lambda: scores.signals(options.signal), options.threshold_percentile)
-    counter = SpanCounter()
+    counters: dict[str, SpanCounter] = {}
     for item in scores.documents(options.signal):
-        bounds = boundaries(item.text)
-        counter.add(item.text, find_spans(item.text, item.signal, bounds, threshold, options.monotonic_threshold))
+        spans = find_spans(
+            item.text,
+            item.signal,
+            boundaries(item.text),
+            threshold,
+            options.monotonic_threshold,
+            options.constraint != "global",
+        )
+        language = item.language if options.balance_languages else ""
+        counters.setdefault(language, SpanCounter()).add(item.text, spans)
+    lists = [
+        [(text, inside) for text, inside, _ in counters[language].commonest(size)] for language in sorted(counters)
+    ]
+    return [*ALPHABET, *in_turn(lists)][:size]
+
+
+def in_turn(lists: list[list[Form]]) -> Iterator[Form]:
+    """Round after round the next form of each list that is new and not in the base vocabulary."""
     known = set(ALPHABET)
-    commonest = ((text, inside) for text, inside, _ in counter.commonest(size))
-    forms = [*ALPHABET, *(form for form in commonest if form not in known)][:size]
-    return Vocabulary(
-        tuple(text for text, _ in forms), continuation=np.array([inside for _, inside in forms], np.bool_)
-    )
+
+    def fresh(forms: list[Form]) -> Iterator[Form]:
+        for form in forms:
+            if form not in known:
+                known.add(form)
+                yield form
+
+    for taken in zip_longest(*map(fresh, lists)):
+        yield from (form for form in taken if form is not None)
 
 
-def percentile(passes: Callable[[], Iterable[NDArray[np.float32]]], percent: float) -> float:
-    """An exact percentile of float32 values of any number, in two passes and half a megabyte.
+def incremental(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> list[Form]:
+    """Raise the threshold until the segments below it that are frequent fill the vocabulary.
 
-    Where it falls between two values it is interpolated linearly, in double precision; with no values it is minus
-    infinity. Sixteen bits of the order-preserving integer form are resolved in each pass.
+    Bytes become active in ascending order of their signal, equal ones in the order of the text; a segment is a run of
+    active bytes inside a pre-token. Longer segments swallow shorter ones, so a larger vocabulary need not hold a
+    smaller one. Where it is never full, it has what is frequent when all bytes are active: the frequent pre-tokens.
 
-    Args:
-        passes: gives the values, some at a time, each time it is called; all finite.
-        percent: 0 to 100.
+    The text is held in memory with about 40 bytes of working space for each byte.
     """
-    coarse = np.zeros(1 << 16, np.int64)
-    for values in passes():
-        coarse += np.bincount(_ordered(values) >> 16, minlength=1 << 16)
-    total = int(coarse.sum())
-    if not total:
-        return -np.inf
-    place = percent / 100 * (total - 1)
-    ranks = int(place), min(int(place) + 1, total - 1)
-    below = np.concatenate(([0], np.cumsum(coarse)))
-    bins = [int(np.searchsorted(below, rank, side="right")) - 1 for rank in ranks]
-    fine = {top: np.zeros(1 << 16, np.int64) for top in bins}
-    for values in passes():
-        ordered = _ordered(values)
-        for top, tally in fine.items():
-            tally += np.bincount(ordered[ordered >> 16 == top] & 0xFFFF, minlength=1 << 16)
-    lower, upper = (
-        _value(top << 16 | int(np.searchsorted(np.cumsum(fine[top]), rank - below[top], side="right")))
-        for top, rank in zip(bins, ranks, strict=True)
-    )
-    return lower + (upper - lower) * (place - int(place))
-
-
-def _ordered(values: NDArray[np.float32]) -> NDArray[np.uint32]:
-    """Integers in the order of the floats: the sign bit flipped, or every bit of a negative number."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
-
-
-def _value(ordered: int) -> float:
-    bits = ordered ^ (0x80000000 if ordered >> 31 else 0xFFFFFFFF)
-    return float(np.array([bits], np.uint32).view(np.float32)[0])
+    boundaries = schemes[scores.scheme].function
+    texts, signals, starts = [], [], []
+    for item in scores.documents(options.signal):
+        first = np.zeros(len(item.text), np.uint8)
+        first[boundaries(item.text)[:-1]] = 1
+        texts.append(item.text)
+        signals.append(item.signal)
+        starts.append(first)
+    if not texts:
+        return list(ALPHABET)
+    ordered = ordered_bits(np.concatenate(signals))
+    by_low_half = np.argsort((ordered & 0xFFFF).astype(np.uint16), kind="stable")
+    order = by_low_half[np.argsort((ordered >> 16).astype(np.uint16)[by_low_half], kind="stable")]
+    segments = Segments(b"".join(texts), np.concatenate(starts), options.min_span_count)
+    for start in range(0, len(order), options.activations):
+        segments.activate(order[start : start + options.activations])
+        if len(ALPHABET) + segments.frequent >= size:
+            break
+    found = segments.commonest(size - len(ALPHABET))
+    return [*ALPHABET, *((text, inside) for text, inside, _ in found)]

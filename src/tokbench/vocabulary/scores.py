@@ -25,18 +25,22 @@ class ScoredDocument:
 
     Attributes:
         document: its position in the source.
+        language: its language tag, empty where unknown.
         text: its n bytes.
         signal: float32 [n], nats, of each byte itself.
     """
 
     document: int
+    language: str
     text: bytes
     signal: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocuments:
-    """Shards of byte scores: Parquet with ``document``, ``text``, ``surprisal``, ``entropy``; read anew each time.
+    """Shards of byte scores: Parquet with ``document``, ``language``, ``text``, ``surprisal``, ``entropy``.
+
+    They are read anew each time. Files without languages are those of one language without a name.
 
     Attributes:
         paths: the shards.
@@ -84,11 +88,12 @@ def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
 
 def _documents(path: Path, signal: SignalName) -> Iterator[ScoredDocument]:
     previous = None
-    for batch in _batches(path, ["document", "text", signal]):
+    for batch in _batches(path, ["document", "text", signal], ["language"]):
         values, offsets = _flat(path, signal, batch.column(signal))
-        for row, (document, text) in enumerate(
-            zip(batch.column("document").to_pylist(), batch.column("text").to_pylist(), strict=True)
-        ):
+        known = "language" in batch.schema.names
+        languages = batch.column("language").to_pylist() if known else [""] * batch.num_rows
+        documents, texts = batch.column("document").to_pylist(), batch.column("text").to_pylist()
+        for row, (document, language, text) in enumerate(zip(documents, languages, texts, strict=True)):
             if document is None or text is None or (previous is not None and document <= previous):
                 raise TokbenchError(f"{path}: document {document} is out of order or empty; score this shard again")
             previous = document
@@ -98,16 +103,18 @@ def _documents(path: Path, signal: SignalName) -> Iterator[ScoredDocument]:
                     f"{path}: document {document} has {len(text)} bytes but {len(own)} values of {signal}; "
                     "score this shard again"
                 )
-            yield ScoredDocument(document, text, own)
+            yield ScoredDocument(document, language or "", text, own)
 
 
-def _batches(path: Path, columns: list[str]) -> Iterator[Any]:
+def _batches(path: Path, columns: list[str], optional: list[str] | None = None) -> Iterator[Any]:
+    """Rows of a file, some at a time: these columns, and the optional ones where the file has them."""
     try:
         with pq.ParquetFile(path) as file:
             missing = [column for column in columns if column not in file.schema_arrow.names]
             if missing:
                 raise TokbenchError(f"{path}: no column '{missing[0]}' in this file of byte scores; score it again")
-            yield from file.iter_batches(ROWS_AT_ONCE, columns=columns)
+            present = [column for column in optional or [] if column in file.schema_arrow.names]
+            yield from file.iter_batches(ROWS_AT_ONCE, columns=columns + present)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise TokbenchError(f"{path}: not a readable file of byte scores ({reason}); score it again") from error

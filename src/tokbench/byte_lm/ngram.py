@@ -1,0 +1,80 @@
+"""A byte n-gram model: the cheap signal beside the neural one, counted in one pass and applied on one core.
+
+The 5-gram signal of "ByteSpan: Information-Driven Subword Tokenisation"; the smoothing here is that of Witten and Bell,
+interpolated (see :mod:`tokbench.kernels.ngram_lm`). Training only adds up counts, so that the order of documents does
+not matter.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from tokbench.byte_lm.options import ByteNgramOptions
+from tokbench.byte_lm.scores import Documents, write_scores
+from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.manifest import write_manifest
+from tokbench.registry import TokbenchError
+from tokbench.whole import whole_folder
+
+log = logging.getLogger(__name__)
+
+
+def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path) -> None:
+    """Count the n-grams of documents and write the model's folder, whole or not at all.
+
+    It holds ``windows.npy`` (uint64) and ``counts.npy`` (int64), what
+    :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts` gives, ``model.json`` with the options, and
+    ``manifest.json``. Memory grows with the number of different n-grams.
+
+    Raises:
+        TokbenchError: there is no text to count.
+    """
+    began = time.monotonic()
+    counter = WindowCounter(options.order)
+    for text in documents:
+        counter.add(text)
+    windows, counts = counter.counts()
+    if not len(windows):
+        raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
+    settings = options.model_dump(mode="json")
+    with whole_folder(folder) as partial:
+        np.save(partial / "windows.npy", windows)
+        np.save(partial / "counts.npy", counts)
+        (partial / "model.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        write_manifest(partial / "manifest.json", settings, began)
+    log.info("counted %d bytes, %d different windows of order %d", counts.sum(), len(windows), options.order)
+
+
+def load(folder: Path) -> ByteNgramModel:
+    """Read what :func:`train` wrote.
+
+    Raises:
+        TokbenchError: the folder holds no byte n-gram model.
+    """
+    try:
+        options = ByteNgramOptions.model_validate_json((folder / "model.json").read_text(encoding="utf-8"))
+        return ByteNgramModel(np.load(folder / "windows.npy"), np.load(folder / "counts.npy"), options.order)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TokbenchError(f"{folder}: holds no byte n-gram model ({reason}); train one") from None
+
+
+def score(documents: Documents, model_folder: Path, output: Path) -> None:
+    """Score documents and write them, whole or not at all, in the form that all byte language models share.
+
+    Surprisal is that of the byte itself and entropy that of the distribution it was drawn from, over the 256 bytes, in
+    nats. Every document starts from the empty context.
+
+    Args:
+        documents: (document, text) or (document, language, text) tuples, in document order.
+        model_folder: what :func:`train` wrote.
+        output: the file of scores, as :func:`tokbench.byte_lm.scores.write_scores` writes it.
+
+    Raises:
+        TokbenchError: the folder holds no byte n-gram model.
+    """
+    write_scores(documents, load(model_folder).score, output)

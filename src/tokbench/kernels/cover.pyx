@@ -1,0 +1,117 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""Segmentation by a partition cover: every token in turn joins the bytes of its places where cuts stand at both ends.
+
+Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. A place joined by one
+token is taken over by a later one that holds it whole. Matches are sorted by (id, place), so that a token's places that
+overlap are tried from left to right, and those that touch stay apart.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.algorithm cimport sort
+
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+import numpy as np
+
+
+cdef enum:
+    FEW = 256       # matches held without asking for memory
+    SMALL = 40      # matches up to this number are sorted by insertion
+    INSIDE = -1     # in place of an id: no cut stands here
+
+
+cdef inline void order(uint64_t* matches, int64_t size) noexcept nogil:
+    cdef int64_t i, j
+    cdef uint64_t match
+    if size > SMALL:
+        sort(matches, matches + size)
+        return
+    for i in range(1, size):
+        match = matches[i]
+        j = i
+        while j > 0 and matches[j - 1] > match:
+            matches[j] = matches[j - 1]
+            j -= 1
+        matches[j] = match
+
+
+cdef class CoverSegmenter(PretokenSegmenter):
+    """Applies the tokens of two bytes and more in the order of their ids.
+
+    Args:
+        trie: the tokens; it must hold the 256 bytes.
+        lengths: int32 [tokens], bytes of each token.
+
+    Raises:
+        ValueError: the trie lacks a byte.
+    """
+
+    cdef Trie trie
+    cdef const int32_t[::1] lengths
+
+    def __init__(self, Trie trie not None, lengths):
+        if any(trie.find(bytes([value])) < 0 for value in range(256)):
+            raise ValueError("the trie lacks one of the 256 bytes")
+        self.trie = trie
+        self.lengths = np.array(lengths, np.int32)
+
+    cdef int64_t match(
+        self, const uint8_t* text, int64_t size, int32_t* ids, uint64_t* matches, int64_t room
+    ) noexcept nogil:
+        """Write the first ``room`` matches and the ids of the bytes, and return how many matches there are.
+
+        Where a token is the whole text, ``ids[0]`` is that token and -1 is returned.
+        """
+        cdef const TrieView* trie = &self.trie.view
+        cdef int64_t found = 0, start, end
+        cdef int32_t node, token
+        for start in range(size):
+            node = step(trie, 0, text[start])
+            ids[start] = token_at(trie, node)
+            end = start + 1
+            while end < size:
+                node = step(trie, node, text[end])
+                if node < 0:
+                    break
+                end += 1
+                token = token_at(trie, node)
+                if token >= 0:
+                    if end - start == size:
+                        ids[0] = token
+                        return -1
+                    if found < room:
+                        matches[found] = (<uint64_t>token << 32) | <uint64_t>start
+                    found += 1
+        return found
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        # While tokens are applied, ids[p] is the token that starts at p, or INSIDE.
+        cdef uint64_t few[FEW]
+        cdef uint64_t* matches = few
+        cdef int64_t found = self.match(text, size, ids, matches, FEW), i, p, start, end, written
+        cdef int32_t token
+        if found < 0:
+            return 1        # the ends of the text are always cut, and nothing joins across a part of a joined place
+        if found > FEW:
+            matches = <uint64_t*>reserve(scratch, found * sizeof(uint64_t))
+            if matches == NULL:
+                return -1
+            self.match(text, size, ids, matches, found)
+        order(matches, found)
+        for i in range(found):
+            token = <int32_t>(matches[i] >> 32)
+            start = <int64_t>(<uint32_t>matches[i])
+            end = start + self.lengths[token]
+            if ids[start] != INSIDE and (end == size or ids[end] != INSIDE):
+                ids[start] = token
+                for p in range(start + 1, end):
+                    ids[p] = INSIDE
+        written = 0
+        for i in range(size):
+            if ids[i] != INSIDE:
+                ids[written] = ids[i]
+                written += 1
+        return written

@@ -1,0 +1,151 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""SaGe's ablation: how much less likely the contexts in a text become when a token is taken away.
+
+Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), as its version 2.0 does it. Losses are
+sums of fixed-point numbers: they do not depend on the order of addition, contexts that are the same with and without
+the token cancel to nothing, and ties are ties.
+"""
+
+from libc.math cimport exp, log1p
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from tokbench.kernels.skipgram cimport dot
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+UNITS = 2 ** 24
+"""A loss of one nat."""
+
+
+cdef enum:
+    PAD = 2                 # tokens of context on either side, and the distance at which two tokens are a pair
+    SPAN = 16               # products between -16 and 16 are looked up
+    STEPS = 1024            # for each unit of the product
+
+
+cdef inline int64_t surprise(float product, const double* table) noexcept nogil:
+    """-log sigmoid(product) in fixed point; linear between entries, within 2e-7 of the true value."""
+    cdef double place = (<double>product + SPAN) * STEPS, value
+    cdef int64_t entry
+    if place < 0 or place >= 2 * SPAN * STEPS:
+        value = log1p(exp(-<double>product)) if product > 0 else -<double>product + log1p(exp(<double>product))
+    else:
+        entry = <int64_t>place
+        value = table[entry] + (table[entry + 1] - table[entry]) * (place - entry)
+    return <int64_t>(value * (1 << 24))
+
+
+cdef int64_t surprise_of(
+    const int32_t* ids, int64_t n, int64_t left, int64_t right, const float[:, ::1] embeddings, const double* table
+) noexcept nogil:
+    """Sum over ordered pairs at distance 1 or 2 that have a member outside the padding, ids[:left] and ids[right:]."""
+    cdef int64_t target, context, sum = 0
+    cdef int columns = <int>embeddings.shape[1]
+    for target in range(n):
+        for context in range(target + 1, min(target + PAD + 1, n)):
+            if (left <= target < right) or (left <= context < right):
+                sum += surprise(dot(&embeddings[ids[target], 0], &embeddings[ids[context], 0], columns), table)
+    return 2 * sum
+
+
+cdef int64_t longest(const TrieView* trie, const uint8_t* text, int64_t limit, int32_t* token) noexcept nogil:
+    """Length of the longest token within ``limit`` bytes; there is one, as every byte is a token."""
+    cdef int64_t place, length = 0
+    cdef int32_t node = 0
+    for place in range(limit):
+        node = step(trie, node, text[place])
+        if node < 0:
+            break
+        if token_at(trie, node) >= 0:
+            token[0] = token_at(trie, node)
+            length = place + 1
+    return length
+
+
+def ablation_losses(
+    Trie trie not None,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int32_t[::1] ids,
+    const int64_t[::1] bounds,
+    const int32_t[::1] lengths,
+    const float[:, ::1] embeddings,
+    int64_t first,
+    int64_t last,
+):
+    """Loss of each token of two bytes or more over lines ``first`` to ``last``, and how often it occurs there.
+
+    An occurrence is replaced by the longest token that is shorter than it, then by longest tokens, until a boundary of
+    the line's own segmentation is met. The contexts of both versions, each with two tokens on either side, are compared
+    under the embeddings, which serve targets and contexts alike.
+
+    Args:
+        trie: the vocabulary; every single byte.
+        data: uint8 [bytes], the lines laid end to end.
+        offsets: int64 [lines + 1], where each starts.
+        ids: int32 [n], the lines' segmentations by longest match.
+        bounds: int64 [lines + 1], where each line's ids start.
+        lengths: int32 [tokens], bytes of each token.
+        embeddings: float32 [tokens, columns], columns a multiple of eight.
+        first, last: which lines, ``first <= i < last``.
+
+    Returns:
+        int64 [tokens] losses, log-likelihood with the token less that without it, in nats times :data:`UNITS`;
+        int64 [tokens] occurrences.
+
+    Raises:
+        ValueError: the number of columns is not a multiple of eight.
+    """
+    if embeddings.shape[1] % 8:
+        raise ValueError(f"embeddings have {embeddings.shape[1]} columns, not a multiple of eight")
+    every_loss = np.zeros(lengths.shape[0], np.int64)
+    every_occurrence = np.zeros(lengths.shape[0], np.int64)
+    products = np.linspace(-SPAN, SPAN, 2 * SPAN * STEPS + 1)
+    cdef const double[::1] table = np.logaddexp(0, -products)
+    cdef int64_t[::1] losses = every_loss
+    cdef int64_t[::1] occurrences = every_occurrence
+    cdef const TrieView* view = &trie.view
+    cdef const uint8_t* text
+    cdef vector[int32_t] ablated
+    cdef int64_t line, index, begin, beyond, left, right, start, place, base, size, limit
+    cdef int32_t token, shorter = 0
+    with nogil:
+        for line in range(first, last):
+            size = offsets[line + 1] - offsets[line]
+            if size == 0:
+                continue
+            text = &data[offsets[line]]
+            start = 0
+            for index in range(bounds[line], bounds[line + 1]):
+                token = ids[index]
+                if lengths[token] > 1:
+                    begin = max(bounds[line], index - PAD)
+                    left = index - begin
+                    ablated.clear()
+                    for base in range(begin, index):
+                        ablated.push_back(ids[base])
+                    place, base, beyond, limit = start, start, index, lengths[token] - 1
+                    while True:
+                        place += longest(view, text + place, limit, &shorter)
+                        ablated.push_back(shorter)
+                        while base < place:
+                            base += lengths[ids[beyond]]
+                            beyond += 1
+                        if base == place:
+                            break
+                        limit = size - place
+                    right = min(<int64_t>PAD, bounds[line + 1] - beyond)
+                    for base in range(beyond, beyond + right):
+                        ablated.push_back(ids[base])
+                    losses[token] += surprise_of(
+                        ablated.data(), ablated.size(), left, ablated.size() - right, embeddings, &table[0]
+                    ) - surprise_of(
+                        &ids[begin], beyond + right - begin, left, beyond - begin, embeddings, &table[0]
+                    )
+                occurrences[token] += 1
+                start += lengths[token]
+    return every_loss, every_occurrence

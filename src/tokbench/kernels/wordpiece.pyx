@@ -1,0 +1,313 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""Merging by likelihood: the pair (a, b) with the greatest count(ab) / (count(a) count(b)) first.
+
+A merge lowers the counts of its two symbols and so raises the score of every other pair that holds one of them: the
+queue is a heap that knows where each pair stands, and those pairs are put right at once. They are few, since the best
+pairs join rare symbols. Scores are compared exactly, as fractions, in 192 bits.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.vector cimport vector
+
+import numpy as np
+
+
+cdef extern from *:
+    """
+    #include <cstdint>
+    #include <vector>
+
+    struct Position {
+        int64_t weight;         // count of the word
+        int32_t id;
+        int32_t pair;           // of this symbol and the next, -1 for none
+        int32_t prev, next;     // positions, -1 at the ends of the word
+    };
+
+    struct Candidate {
+        int64_t count;
+        int32_t left, right;
+        int64_t place;          // in the queue, -1 outside
+        std::vector<int32_t> positions;     // where it was given, with those where it has since been broken up
+    };
+
+    struct Score {
+        int64_t count, left, right;         // of the pair and of its symbols
+        uint64_t order;                     // ranks of the symbols
+        int32_t pair;
+    };
+
+    /* Whether a.count / (a.left a.right) is above (1), below (-1) or equal to (0) that of b. */
+    static inline int compare(const Score &a, const Score &b) {
+        typedef unsigned __int128 wide;
+        const wide p = (wide)b.left * b.right, q = (wide)a.left * a.right;
+        const wide low = (wide)(uint64_t)p * a.count, other = (wide)(uint64_t)q * b.count;
+        const wide high = (p >> 64) * a.count + (low >> 64), top = (q >> 64) * b.count + (other >> 64);
+        if (high != top) return high > top ? 1 : -1;
+        if ((uint64_t)low != (uint64_t)other) return (uint64_t)low > (uint64_t)other ? 1 : -1;
+        return 0;
+    }
+
+    static inline bool precedes(const Score &a, const Score &b) {
+        const int by_score = compare(a, b);
+        if (by_score) return by_score > 0;
+        return a.count != b.count ? a.count > b.count : a.order < b.order;
+    }
+
+    static void settle(std::vector<Score> &heap, std::vector<Candidate> &pairs, size_t at) {
+        const Score score = heap[at];
+        for (; at > 0 && precedes(score, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+            heap[at] = heap[(at - 1) / 2];
+            pairs[heap[at].pair].place = at;
+        }
+        for (size_t child; (child = 2 * at + 1) < heap.size(); at = child) {
+            if (child + 1 < heap.size() && precedes(heap[child + 1], heap[child])) child++;
+            if (!precedes(heap[child], score)) break;
+            heap[at] = heap[child];
+            pairs[heap[at].pair].place = at;
+        }
+        heap[at] = score;
+        pairs[score.pair].place = at;
+    }
+
+    static void put(std::vector<Score> &heap, std::vector<Candidate> &pairs, const Score &score) {
+        Candidate &pair = pairs[score.pair];
+        if (pair.place < 0) {
+            pair.place = heap.size();
+            heap.push_back(score);
+        }
+        heap[pair.place] = score;
+        settle(heap, pairs, pair.place);
+    }
+
+    static void drop(std::vector<Score> &heap, std::vector<Candidate> &pairs, int32_t dropped) {
+        const int64_t at = pairs[dropped].place;
+        pairs[dropped].place = -1;
+        std::vector<int32_t>().swap(pairs[dropped].positions);
+        const Score last = heap.back();
+        heap.pop_back();
+        if (last.pair == dropped) return;
+        heap[at] = last;
+        settle(heap, pairs, at);
+    }
+    """
+    struct Position:
+        int64_t weight
+        int32_t id
+        int32_t pair
+        int32_t prev
+        int32_t next
+
+    cppclass Candidate:
+        int64_t count
+        int32_t left
+        int32_t right
+        int64_t place
+        vector[int32_t] positions
+
+    struct Score:
+        int64_t count
+        int64_t left
+        int64_t right
+        uint64_t order
+        int32_t pair
+
+    void put(vector[Score] &heap, vector[Candidate] &pairs, const Score &score) except + nogil
+    void drop(vector[Score] &heap, vector[Candidate] &pairs, int32_t dropped) except + nogil
+
+
+cdef class Merging:
+    """The state of one training run."""
+
+    cdef vector[Position] text
+    cdef vector[Candidate] pairs
+    cdef vector[Score] heap
+    cdef vector[int64_t] frequencies        # of each symbol in the text as it stands
+    cdef vector[int64_t] lengths            # of each symbol, in bytes
+    cdef vector[uint64_t] ranks
+    cdef vector[vector[int32_t]] holding    # pairs that hold each symbol
+    cdef vector[int32_t] of_left            # during a merge: the pair of a symbol with the new one after it, or -1
+    cdef vector[int32_t] of_right           # the same, with the new one before it
+    cdef int64_t min_count
+    cdef int64_t max_length
+
+    cdef int start(
+        self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
+        const int64_t[::1] ranks, int64_t size,
+    ) except -1 nogil:
+        cdef int64_t alphabet = ranks.shape[0], word, begin, end, i, cell
+        cdef vector[int32_t] dense
+        cdef Position *at
+        self.frequencies.assign(alphabet, 0)
+        self.lengths.assign(alphabet, 1)
+        self.holding.resize(alphabet)
+        for i in range(alphabet):
+            self.ranks.push_back(ranks[i])
+        self.of_left.assign(max(size, alphabet), -1)
+        self.of_right.assign(max(size, alphabet), -1)
+        dense.assign(alphabet * alphabet, -1)
+        self.text.resize(text.shape[0])
+        for word in range(counts.shape[0]):
+            begin, end = offsets[word], offsets[word + 1]
+            for i in range(begin, end):
+                at = &self.text[i]
+                at.weight, at.id, at.pair = counts[word], text[i], -1
+                at.prev = <int32_t>(i - 1) if i > begin else -1
+                at.next = <int32_t>(i + 1) if i + 1 < end else -1
+                self.frequencies[text[i]] += counts[word]
+                if i + 1 < end:
+                    cell = text[i] * alphabet + text[i + 1]
+                    if dense[cell] < 0:
+                        dense[cell] = self.add_pair(text[i], text[i + 1])
+                    self.give(dense[cell], <int32_t>i)
+        for i in range(<int64_t>self.pairs.size()):
+            self.rank(<int32_t>i)
+        return 0
+
+    cdef int32_t add_pair(self, int32_t left, int32_t right) except -1 nogil:
+        cdef Candidate pair
+        cdef int32_t id = <int32_t>self.pairs.size()
+        pair.count, pair.left, pair.right, pair.place = 0, left, right, -1
+        self.pairs.push_back(pair)
+        self.holding[left].push_back(id)
+        if right != left:
+            self.holding[right].push_back(id)
+        return id
+
+    cdef int give(self, int32_t pair, int32_t position) except -1 nogil:
+        self.text[position].pair = pair
+        self.pairs[pair].count += self.text[position].weight
+        self.pairs[pair].positions.push_back(position)
+        return 0
+
+    cdef int rank(self, int32_t id) except -1 nogil:
+        """Give a pair the place that its score earns, or none where it is too rare to be merged."""
+        cdef Candidate *pair = &self.pairs[id]
+        cdef Score score
+        if pair.count < self.min_count:
+            if pair.place >= 0:
+                drop(self.heap, self.pairs, id)
+            return 0
+        score.count, score.pair = pair.count, id
+        score.left, score.right = self.frequencies[pair.left], self.frequencies[pair.right]
+        score.order = self.ranks[pair.left] << 32 | self.ranks[pair.right]
+        put(self.heap, self.pairs, score)
+        return 0
+
+    cdef int put_right(self, int32_t symbol) except -1 nogil:
+        """Rank the pairs that hold a symbol anew and forget those that can no longer be merged."""
+        cdef size_t i, kept = 0
+        cdef int32_t pair
+        for i in range(self.holding[symbol].size()):
+            pair = self.holding[symbol][i]
+            self.rank(pair)
+            if self.pairs[pair].place >= 0:
+                self.holding[symbol][kept] = pair
+                kept += 1
+        self.holding[symbol].resize(kept)
+        return 0
+
+    cdef int merge(self, int32_t merged) except -1 nogil:
+        """Make the symbol of a pair and put it wherever the pair stands, from left to right."""
+        cdef int32_t id = <int32_t>self.frequencies.size(), left = self.pairs[merged].left
+        cdef int32_t right = self.pairs[merged].right, position
+        cdef int64_t first = self.pairs.size(), i
+        cdef vector[int32_t] positions, changed
+        positions.swap(self.pairs[merged].positions)
+        self.frequencies.push_back(0)
+        self.lengths.push_back(self.lengths[left] + self.lengths[right])
+        self.ranks.push_back(id)
+        self.holding.resize(id + 1)
+        for i in range(<int64_t>positions.size()):
+            position = positions[i]
+            if self.text[position].pair == merged:
+                self.merge_at(position, id, changed)
+        for i in range(first, <int64_t>self.pairs.size()):
+            self.of_left[self.pairs[i].left] = -1
+            self.of_right[self.pairs[i].right] = -1
+            self.rank(<int32_t>i)
+        for i in range(<int64_t>changed.size()):
+            self.rank(changed[i])
+        self.put_right(left)
+        if right != left:
+            self.put_right(right)
+        return 0
+
+    cdef int merge_at(self, int32_t position, int32_t id, vector[int32_t] &changed) except -1 nogil:
+        cdef Position *first = &self.text[position]
+        cdef Position *second = &self.text[first.next]
+        cdef int32_t before = first.prev, after = second.next
+        cdef int64_t weight = first.weight
+        self.frequencies[first.id] -= weight
+        self.frequencies[second.id] -= weight
+        self.frequencies[id] += weight
+        self.pairs[first.pair].count -= weight
+        if before >= 0:
+            self.take(before, changed)
+            self.meet(before, self.text[before].id, id, self.of_left.data() + self.text[before].id)
+        if second.pair >= 0:
+            self.pairs[second.pair].count -= weight
+            changed.push_back(second.pair)
+        second.pair = -1
+        first.id, first.pair, first.next = id, -1, after
+        if after >= 0:
+            self.text[after].prev = position
+            self.meet(position, id, self.text[after].id, self.of_right.data() + self.text[after].id)
+        return 0
+
+    cdef int take(self, int32_t position, vector[int32_t] &changed) except -1 nogil:
+        cdef Position *at = &self.text[position]
+        if at.pair >= 0:
+            self.pairs[at.pair].count -= at.weight
+            changed.push_back(at.pair)
+            at.pair = -1
+        return 0
+
+    cdef int meet(self, int32_t position, int32_t left, int32_t right, int32_t *known) except -1 nogil:
+        """Note that two symbols have come to stand side by side, unless they would be too long together."""
+        if self.lengths[left] + self.lengths[right] > self.max_length:
+            return 0
+        if known[0] < 0:
+            known[0] = self.add_pair(left, right)
+        return self.give(known[0], position)
+
+
+def train(
+    const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks,
+    int64_t size, int64_t min_count, int64_t max_length,
+):
+    """Merge the pair of the greatest count(ab) / (count(a) count(b)), again and again.
+
+    The counts are those of the text as it stands: of the pair, side by side in a word, and of each symbol.
+
+    Args:
+        text: int32 [n], the words laid end to end, in symbols of the alphabet; n is less than 2**31.
+        offsets: int64 [words + 1], where each word starts; the last entry is n.
+        counts: int64 [words], occurrences of each word, all positive.
+        ranks: int64 [alphabet], the place of each symbol of the alphabet among ties. Merged symbols follow in order of
+            creation. Of equal scores the pair with the greater count is merged, then the lowest (left, right).
+        size: symbols wanted, the alphabet included.
+        min_count: pairs seen less often than this, or never, are not merged.
+        max_length: longest merged symbol, in symbols of the alphabet; at least 2.
+
+    Returns:
+        int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
+    """
+    cdef Merging state = Merging()
+    cdef vector[int32_t] taken
+    cdef int32_t merged
+    cdef int64_t i
+    state.min_count, state.max_length = max(min_count, 1), max_length
+    with nogil:
+        state.start(text, offsets, counts, ranks, size)
+        while <int64_t>state.frequencies.size() < size and state.heap.size() > 0:
+            merged = state.heap[0].pair
+            taken.push_back(merged)
+            state.merge(merged)
+    merges = np.empty((taken.size(), 2), np.int32)
+    cdef int32_t[:, ::1] pair = merges
+    for i in range(<int64_t>taken.size()):
+        pair[i, 0], pair[i, 1] = state.pairs[taken[i]].left, state.pairs[taken[i]].right
+    return merges

@@ -1,0 +1,48 @@
+"""Word lists: pre-token counts published as two files, the words and how often each occurs.
+
+This is the form of the data of Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025): words as they
+were cut there, a space spelt U+0120, which stays the two bytes C4 A0 that it is in their experiments.
+"""
+
+import gzip
+import zlib
+from pathlib import Path
+
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+
+
+def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
+    """Read words and their counts from two files, either of them compressed by gzip or not.
+
+    Args:
+        words: the words in UTF-8, a single space between one and the next; other white space belongs to words.
+        counts: an integer a line, in the order of the words.
+
+    Raises:
+        TokbenchError: a file cannot be read, a line is not a count, a word is empty or stands twice, or there are
+            more of one than of the other; the message names the file and the record.
+    """
+    spelt = _read(words).split(b" ")
+    numbers = _read(counts).splitlines()
+    if len(spelt) != len(numbers):
+        raise TokbenchError(
+            f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; give one count for each word"
+        )
+    pairs: dict[bytes, int] = {}
+    for record, (word, line) in enumerate(zip(spelt, numbers, strict=True), 1):
+        if not word or word in pairs:
+            fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} stands there before"
+            raise TokbenchError(f"{words}: word {record} {fault}; give each word once, with one space between words")
+        if not line.strip().isdigit():
+            raise TokbenchError(f"{counts}:{record}: {line[:60].decode(errors='replace')!r} is not a count; correct it")
+        pairs[word] = int(line)
+    return PretokenCounts.from_pairs(pairs.items())
+
+
+def _read(path: Path | str) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise TokbenchError(f"{path}: not a readable file of words or counts ({error}); correct the path") from None

@@ -1,0 +1,230 @@
+"""GreedTok and GreedWMC against their twins, the paper's examples, and its figures on the UN corpus."""
+
+import gzip
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.twins.greedtok import choose as twin
+from tests.twins.greedtok import substrings
+from tokbench.kernels.substrings import distinct_substrings, occurrences_of
+from tokbench.pretokenization.word_list import read_word_list
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import Options, TokbenchError
+from tokbench.segmentation.cover import cover
+from tokbench.tokens import BYTES, Vocabulary, write_tokens
+from tokbench.vocabulary import greedtok, greedwmc
+from tokbench.vocabulary.greedtok import GreedTokOptions, choose_tokens
+
+UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
+
+words = st.dictionaries(
+    st.one_of(
+        st.text("ab", min_size=1, max_size=12).map(str.encode),
+        st.text("aé ", min_size=1, max_size=8).map(str.encode),
+        st.binary(min_size=1, max_size=5),
+        st.tuples(st.sampled_from([b"a", b"ab", b"aab"]), st.integers(1, 12)).map(lambda run: run[0] * run[1]),
+    ),
+    st.integers(1, 5),
+    max_size=6,
+)
+limits = st.one_of(st.none(), st.integers(2, 9))
+
+
+def tokens_per_word(counts: PretokenCounts, gains: np.ndarray) -> float:
+    return (counts.total_bytes - int(gains.sum())) / counts.total
+
+
+@settings(max_examples=150)
+@given(words, st.integers(0, 12), limits, st.booleans())
+def test_twin(counted: dict[bytes, int], wanted: int, longest: int | None, constrained: bool) -> None:
+    counts = PretokenCounts.from_pairs(counted.items())
+    tokens, gains = choose_tokens(
+        counts, 256 + wanted, GreedTokOptions(max_token_bytes=longest), constrained=constrained
+    )
+    candidates = substrings(list(counted.items()), longest or 99)
+    assert list(zip(tokens, gains.tolist(), strict=True)) == twin(
+        list(counted.items()), candidates, wanted, constrained
+    )
+
+
+@settings(max_examples=60)
+@given(words, st.sets(st.text("ab", max_size=5).map(str.encode), max_size=8), st.booleans())
+def test_twin_with_candidates(
+    tmp_path_factory: pytest.TempPathFactory, counted: dict[bytes, int], candidates: set[bytes], constrained: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "candidates.vocab"
+    write_tokens(sorted(candidates, reverse=True), path)
+    counts = PretokenCounts.from_pairs(counted.items())
+    tokens, gains = choose_tokens(counts, 300, GreedTokOptions(candidates=path), constrained=constrained)
+    multiple = {token for token in candidates if len(token) > 1}
+    assert list(zip(tokens, gains.tolist(), strict=True)) == twin(list(counted.items()), multiple, 44, constrained)
+
+
+@settings(max_examples=25)
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from([b"a", b"ab", b"aab", b"ab!"]), st.integers(60, 120)).map(
+            lambda run: (run[0] * run[1])[: run[1]]
+        ),
+        st.integers(1, 5),
+        max_size=3,
+    ),
+    st.booleans(),
+)
+def test_twin_on_long_words(counted: dict[bytes, int], constrained: bool) -> None:
+    """Words and tokens longer than the 64 cuts of a machine word."""
+    pairs = list(counted.items())
+    counts = PretokenCounts.from_pairs(pairs)
+    tokens, gains = choose_tokens(counts, 259, GreedTokOptions(max_token_bytes=70), constrained=constrained)
+    assert list(zip(tokens, gains.tolist(), strict=True)) == twin(pairs, substrings(pairs, 70), 3, constrained)
+
+
+@given(words, st.integers(1, 10))
+def test_substrings(counted: dict[bytes, int], longest: int) -> None:
+    """Each group stands for substrings of its own, at all their places."""
+    counts = PretokenCounts.from_pairs(counted.items())
+    suffixes, groups = distinct_substrings(counts.data, counts.offsets, longest)
+    text = counts.data.tobytes()
+    ends = np.repeat(counts.offsets[1:], np.diff(counts.offsets)).tolist()
+    found: dict[bytes, set[int]] = {}
+    for low, high, shortest, most in groups.tolist():
+        places = suffixes[low:high].tolist()
+        for length in range(shortest, most + 1):
+            token = text[places[0] : places[0] + length]
+            assert token not in found
+            found[token] = set(places)
+    assert set(found) == substrings(list(counted.items()), longest)
+    for token, places in found.items():
+        assert places == {
+            place for place in range(len(text)) if text.startswith(token, place) and place + len(token) <= ends[place]
+        }
+    wanted = sorted([*found, b"ba" * longest, b"zz"])
+    offsets = np.cumsum([0, *map(len, wanted)])
+    full = distinct_substrings(counts.data, counts.offsets, 99)[0]
+    rows = occurrences_of(counts.data, counts.offsets, full, np.frombuffer(b"".join(wanted), np.uint8), offsets)
+    for token, (low, high, shortest, most) in zip(wanted, rows.tolist(), strict=True):
+        assert shortest == most == len(token)
+        if token in found:
+            assert set(full[low:high].tolist()) == found[token]
+        elif token not in substrings(list(counted.items()), 99):
+            assert low == high
+
+
+@pytest.mark.parametrize("module", [greedtok, greedwmc])
+@given(counted=words)
+def test_size(module: object, counted: dict[bytes, int]) -> None:
+    """Smaller vocabularies begin larger ones; the bytes come first."""
+    counts = PretokenCounts.from_pairs(counted.items())
+    large = module.build(counts, 266, GreedTokOptions()).tokens  # type: ignore[attr-defined]
+    assert large[:256] == BYTES
+    assert module.build(counts, 260, GreedTokOptions()).tokens == large[:260]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("counted", "chosen", "left"),
+    [
+        ({b"random": 1, b"randose": 1, b"rosey": 1, b"randy": 1}, [(b"rand", 9), (b"ose", 4)], 10),
+        ({b"ayaya": 1, b"bananas": 5, b"ana": 2}, [(b"bananas", 30), (b"ana", 4), (b"ayaya", 4)], 8),
+        ({b"ayaya": 1}, [(b"ayaya", 4)], 1),
+    ],
+)
+def test_examples(counted: dict[bytes, int], chosen: list[tuple[bytes, int]], left: int) -> None:
+    counts = PretokenCounts.from_pairs(counted.items())
+    tokens, gains = choose_tokens(counts, 256 + len(chosen), GreedTokOptions(), constrained=True)
+    assert list(zip(tokens, gains.tolist(), strict=True)) == chosen
+    assert counts.total_bytes - int(gains.sum()) == left
+
+
+@pytest.mark.parametrize(("constrained", "gain"), [(True, 2), (False, 4)])
+def test_overlapping_places(tmp_path: Path, constrained: bool, gain: int) -> None:
+    """GreedTok takes the first of two places that overlap; GreedWMC takes both and counts each cut once."""
+    write_tokens([b"aya"], tmp_path / "candidates.vocab")
+    options = GreedTokOptions(candidates=tmp_path / "candidates.vocab")
+    counts = PretokenCounts.from_pairs([(b"ayaya", 1)])
+    tokens, gains = choose_tokens(counts, 300, options, constrained=constrained)
+    assert (tokens, gains.tolist()) == ((b"aya",), [gain])
+
+
+def test_min_word_count() -> None:
+    counts = PretokenCounts.from_pairs([(b"abc", 2), (b"xyz", 1), (b"", 9)])
+    assert greedtok.build(counts, 300, GreedTokOptions(min_word_count=2)).tokens[256:] == (b"abc",)
+    assert greedtok.build(counts, 300, GreedTokOptions(min_word_count=3)).tokens == BYTES
+
+
+def test_counts_beyond_32_bits() -> None:
+    counts = PretokenCounts.from_pairs([(b"ab", 2**40), (b"bc", 2**40 + 1), (b"cab", 2**33)])
+    assert greedtok.build(counts, 259, GreedTokOptions()).tokens[256:] == (b"ab", b"bc", b"cab")
+
+
+def test_a_document_without_pretokens() -> None:
+    """One long text, all its substrings: the choice is the whole, at once."""
+    text = np.random.default_rng(5).integers(97, 101, 100_000, np.uint8).tobytes()
+    counts = PretokenCounts.from_pairs([(text, 1)])
+    for module in (greedtok, greedwmc):
+        assert module.build(counts, 300, GreedTokOptions()).tokens[256:] == (text,)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    counts = PretokenCounts.from_pairs([(b"ab", 1)])
+    with pytest.raises(TokbenchError, match="size 255 is below 256"):
+        greedtok.build(counts, 255, GreedTokOptions())
+    with pytest.raises(TokbenchError, match=r"absent\.vocab: not a readable vocabulary"):
+        greedwmc.build(counts, 300, GreedTokOptions(candidates=tmp_path / "absent.vocab"))
+
+
+@pytest.fixture(scope="module")
+def un() -> PretokenCounts:
+    if not UN.exists():
+        pytest.skip(f"{UN} is absent")
+    return read_word_list(UN / "words_un.txt.gz", UN / "counts_un.txt.gz")
+
+
+def test_published_figures(un: PretokenCounts) -> None:
+    """Tables 2 and 3, UN: tokens per word, their total, and GreedTok's share of GreedWMC's objective."""
+    assert (len(un), un.total, un.total_bytes) == (105_505, 36_985_645, 224_133_548)
+    tokens, gains = choose_tokens(un, 5256, GreedTokOptions(), constrained=True)
+    assert (tokens[0], gains[0]) == ("Ġ".encode(), 30_035_114)
+    assert gains.sum() == 181_111_127
+    sizes = range(1000, 5001, 1000)
+    assert [round(tokens_per_word(un, gains[:k]), 4) for k in sizes] == [1.6067, 1.3738, 1.2676, 1.2046, 1.1632]
+    _, relaxed = choose_tokens(un, 5256, GreedTokOptions(), constrained=False)
+    shares = [round(gains[:k].sum() / relaxed[:k].sum(), 4) for k in sizes]
+    assert shares == [0.8804, 0.9261, 0.9471, 0.9596, 0.9677]
+    segmenter = cover(Vocabulary(BYTES + tokens), Options())
+    _, bounds = segmenter.segment(un.data, un.offsets)
+    assert int(np.diff(bounds) @ un.counts) == un.total_bytes - 181_111_127
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize(("words", "counts"), list(product(["w.txt", "w.gz"], ["c.txt", "c.gz"])))
+def test_word_list(tmp_path: Path, words: str, counts: str) -> None:
+    spelt = write(tmp_path / words, "It Ġis \n Ġ".encode())
+    read = read_word_list(spelt, write(tmp_path / counts, b"3\n2\n5\n1\n"))
+    assert list(read.items()) == [(b"\n", 5), (b"It", 3), ("Ġis".encode(), 2), ("Ġ".encode(), 1)]
+
+
+@pytest.mark.parametrize(
+    ("words", "counts", "message"),
+    [
+        (b"a b", b"1", "words.txt: 2 words, but .*counts.txt has 1 lines"),
+        (b"a b a", b"1\n2\n3", "words.txt: word 3 'a' stands there before"),
+        (b"a  b", b"1\n2\n3", "words.txt: word 2 is empty"),
+        (b"a b", b"1\nx", "counts.txt:2: 'x' is not a count"),
+        (b"\x1f\x8bbad", b"1", "words.txt: not a readable file"),
+    ],
+)
+def test_word_list_refusals(tmp_path: Path, words: bytes, counts: bytes, message: str) -> None:
+    first, second = tmp_path / "words.txt", tmp_path / "counts.txt"
+    first.write_bytes(words)
+    second.write_bytes(counts)
+    with pytest.raises(TokbenchError, match=message):
+        read_word_list(first, second)

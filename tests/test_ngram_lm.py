@@ -1,0 +1,88 @@
+"""The byte n-gram model against its formula; training, files, refusals."""
+
+from math import log
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tests.conftest import TOPICS
+from tests.twins import ngram_lm as twin
+from tokbench.byte_lm.ngram import load, score, train
+from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
+from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.registry import TokbenchError
+from tokbench.vocabulary.bytespan import ByteSpanOptions, build
+from tokbench.vocabulary.scores import read_scores
+
+texts = st.one_of(st.text("ab", max_size=20).map(str.encode), st.binary(max_size=6))
+
+
+def model(documents: list[bytes], order: int) -> ByteNgramModel:
+    counter = WindowCounter(order)
+    for text in documents:
+        counter.add(text)
+    return ByteNgramModel(*counter.counts(), order)
+
+
+@settings(max_examples=60)
+@given(st.lists(texts, max_size=5), st.integers(1, 6), texts)
+def test_twin(documents: list[bytes], order: int, text: bytes) -> None:
+    surprisal, entropy = model(documents, order).score(text)
+    expected = twin.score(documents, order, text)
+    assert surprisal.dtype == entropy.dtype == np.float32
+    np.testing.assert_allclose(surprisal, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(entropy, expected[1], rtol=1e-6)
+
+
+def test_widest_windows_of_the_highest_byte() -> None:
+    documents = [b"\xff" * 20 + bytes(20)]
+    surprisal, entropy = model(documents, 6).score(documents[0])
+    expected = twin.score(documents, 6, documents[0])
+    np.testing.assert_allclose(surprisal, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(entropy, expected[1], rtol=1e-6)
+
+
+def test_by_hand() -> None:
+    """Of three bytes two are a, and two differ: p(a) = (2 + 2/256) / 5; after a come b and a, once each."""
+    single = (2 + 2 / 256) / 5
+    surprisal, _ = model([b"aab"], 2).score(b"aa")
+    np.testing.assert_allclose(surprisal, [-log(single), -log((1 + 2 * single) / 4)], rtol=1e-6)
+
+
+def test_without_counts_every_byte_is_as_likely() -> None:
+    surprisal, entropy = model([], 5).score(b"any")
+    np.testing.assert_allclose([*surprisal, *entropy], [log(256)] * 6, rtol=1e-6)
+
+
+def test_files(tmp_path: Path) -> None:
+    """Order of training and sharding change nothing; scores feed ByteSpan."""
+    train(TOPICS[:4], PRESETS["ngram"], tmp_path / "one")
+    train(TOPICS[3::-1], PRESETS["ngram"], tmp_path / "other")
+    for name in ("windows.npy", "counts.npy", "model.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+    rows = [(7, "en", TOPICS[4]), (8, "de", b""), (9, "", TOPICS[0])]
+    score(rows, tmp_path / "one", tmp_path / "all.parquet")
+    score(rows[1:], tmp_path / "one", tmp_path / "part.parquet")
+    frame = pl.read_parquet(tmp_path / "all.parquet")
+    assert frame.columns == ["document", "language", "text", "surprisal", "entropy"]
+    assert frame["language"].to_list() == ["en", "de", ""]
+    assert frame["surprisal"].list.len().to_list() == [len(text) for *_, text in rows]
+    assert frame[1:].equals(pl.read_parquet(tmp_path / "part.parquet"))
+    seen, unseen = frame["surprisal"][2].mean(), frame["surprisal"][0].mean()
+    assert seen < 1 < unseen < 3
+    built = build(read_scores([tmp_path / "all.parquet"], "gpt2"), 1000, ByteSpanOptions())
+    assert len(built) == 1000
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="holds no text to train on"):
+        train([b""], PRESETS["ngram"], tmp_path / "empty")
+    with pytest.raises(TokbenchError, match="holds no byte n-gram model"):
+        load(tmp_path)
+    with pytest.raises(ValidationError):
+        ByteNgramOptions(order=7)

@@ -1,0 +1,53 @@
+"""Plain-Python twins of GreedTok and GreedWMC: every gain anew for every choice, from sets of cuts."""
+
+Words = list[tuple[bytes, int]]
+
+
+def places(word: bytes, token: bytes) -> list[int]:
+    return [start for start in range(len(word)) if word.startswith(token, start)]
+
+
+def joined(word: bytes, cuts: set[int], token: bytes) -> set[int]:
+    """Cuts that GreedTok's token clears: valid places from left to right, those inside the last one skipped."""
+    cleared: set[int] = set()
+    free = 0
+    for start in places(word, token):
+        end = start + len(token)
+        if start >= free and {start, end} <= cuts:
+            cleared |= cuts & set(range(start + 1, end))
+            free = end
+    return cleared
+
+
+def covered(word: bytes, cuts: set[int], token: bytes) -> set[int]:
+    """Cuts that GreedWMC's token clears: all inside any of its places."""
+    inside = {cut for start in places(word, token) for cut in range(start + 1, start + len(token))}
+    return cuts & inside
+
+
+def choose(words: Words, candidates: set[bytes], limit: int, constrained: bool) -> list[tuple[bytes, int]]:
+    """The tokens in order of choice, each with its gain; the shorter, then the lesser of equals first."""
+    clears = joined if constrained else covered
+    state = [(word, count, set(range(len(word) + 1))) for word, count in words]
+    chosen: list[tuple[bytes, int]] = []
+    while len(chosen) < limit:
+        gains = {
+            token: sum(count * len(clears(word, cuts, token)) for word, count, cuts in state) for token in candidates
+        }
+        best = min(gains, key=lambda token: (-gains[token], len(token), token), default=b"")
+        if not gains.get(best):
+            break
+        for word, _, cuts in state:
+            cuts -= clears(word, cuts, best)
+        chosen.append((best, gains[best]))
+    return chosen
+
+
+def substrings(words: Words, longest: int) -> set[bytes]:
+    """All substrings of 2 to ``longest`` bytes."""
+    return {
+        word[start:end]
+        for word, _ in words
+        for start in range(len(word))
+        for end in range(start + 2, min(len(word), start + longest) + 1)
+    }

@@ -1,0 +1,67 @@
+"""Plain-Python twin of SaGe's ablation loss."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import exp, log1p
+
+PAD = 2
+Triple = tuple[bytes, bytes, bytes]
+
+
+def greedy(text: bytes, vocabulary: Collection[bytes], limit: int | None = None) -> bytes:
+    """The longest token that the text starts with, of at most ``limit`` bytes."""
+    widths = range(len(text) if limit is None else limit, 0, -1)
+    return next(text[:width] for width in widths if text[:width] in vocabulary)
+
+
+def segment(line: bytes, vocabulary: Collection[bytes]) -> list[bytes]:
+    """The line by the longest match."""
+    tokens: list[bytes] = []
+    while line:
+        tokens.append(greedy(line, vocabulary))
+        line = line[len(tokens[-1]) :]
+    return tokens
+
+
+def without(line: bytes, base: Sequence[bytes], index: int, vocabulary: Collection[bytes]) -> tuple[list[bytes], int]:
+    """What stands in for token ``index`` of the segmentation, and the first token after it that is left as it was."""
+    boundaries = [sum(map(len, base[:count])) for count in range(len(base) + 1)]
+    place = boundaries[index]
+    tokens = [greedy(line[place:], vocabulary, len(base[index]) - 1)]
+    place += len(tokens[0])
+    while place not in boundaries:
+        tokens.append(greedy(line[place:], vocabulary))
+        place += len(tokens[-1])
+    return tokens, boundaries.index(place)
+
+
+def pairs(left: Sequence[bytes], centre: Sequence[bytes], right: Sequence[bytes]) -> Iterable[tuple[bytes, bytes]]:
+    """Ordered pairs at distance 1 or 2 of which one at least stands in the centre."""
+    tokens = [*left, *centre, *right]
+    inside = range(len(left), len(left) + len(centre))
+    for target, token in enumerate(tokens):
+        for context, other in enumerate(tokens):
+            if 0 < abs(target - context) <= PAD and (target in inside or context in inside):
+                yield token, other
+
+
+def triples(line: bytes, vocabulary: Collection[bytes]) -> Counter[Triple]:
+    """(ablated token, target, context): how often it stands in the ablated line less how often in the line itself."""
+    base = segment(line, vocabulary)
+    found: Counter[Triple] = Counter()
+    for index, token in enumerate(base):
+        if len(token) > 1:
+            centre, beyond = without(line, base, index, vocabulary)
+            left, right = base[max(0, index - PAD) : index], base[beyond : beyond + PAD]
+            found.update((token, *pair) for pair in pairs(left, centre, right))
+            found.subtract((token, *pair) for pair in pairs(left, base[index:beyond], right))
+    return found
+
+
+def losses(counts: Mapping[Triple, int], embeddings: Mapping[bytes, Sequence[float]]) -> dict[bytes, float]:
+    """-sum n log sigmoid(target . context) for each ablated token."""
+    result: dict[bytes, float] = {}
+    for (token, target, context), n in counts.items():
+        product = sum(x * y for x, y in zip(embeddings[target], embeddings[context], strict=True))
+        result[token] = result.get(token, 0.0) + n * (max(-product, 0) + log1p(exp(-abs(product))))
+    return result
