@@ -22,6 +22,7 @@ from tests.conftest import ODD, Tokbench, write_json_lines
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.prepare import prepare, shard_paths
+from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import (
     EmbeddedSource,
     HubSource,
@@ -29,7 +30,6 @@ from tokbench.corpus.sources import (
     ParquetSource,
     Source,
     TextSource,
-    read_source,
 )
 from tokbench.corpus.splits import split_documents
 from tokbench.registry import TokbenchError
@@ -294,3 +294,54 @@ def test_fetching_without_a_network(tmp_path: Path) -> None:
     assert line.startswith("tokbench: someone/something at 00000000: cannot be fetched (")
     assert "Traceback" not in ended.stderr
     assert not output.exists()
+
+
+# Languages
+
+
+def test_languages_of_files_and_units(tmp_path: Path) -> None:
+    """A mapping of paths gives the tags; texts are cut into units without loss."""
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo\n\nthree")
+    rows = write_json_lines(
+        tmp_path / "b.jsonl", [{"text": "eins\n\n\nzwei", "language": "x"}, {"text": "", "language": "y"}]
+    )
+    lines = TextSource(type="text", path={"en": str(tmp_path / "a.txt")}, documents="line")  # type: ignore[arg-type, dict-item]
+    assert [(item.language, item.text) for item in read_source(lines)] == [
+        ("en", text) for text in (b"one\n", b"two\n", b"\n", b"three")
+    ]
+    parts = JsonLinesSource(type="jsonl", path={"de": [str(rows)]}, documents="paragraph")
+    found = [(item.language, item.text) for item in read_source(parts)]
+    assert found == [("de", b"eins\n\n"), ("de", b"\nzwei")]
+    own = JsonLinesSource(type="jsonl", path=[str(rows)])
+    assert [item.language for item in read_source(own)] == ["x", "y"]
+
+
+def test_limits_by_language(tmp_path: Path) -> None:
+    rows = [{"text": "abcd", "language": language} for language in "xyxzyxyz"]
+    path = [str(write_json_lines(tmp_path / "rows.jsonl", rows))]
+    few = JsonLinesSource(type="jsonl", path=path, max_bytes_per_language=5, languages=["x", "y"])
+    assert [(item.document, item.language) for item in read_source(few)] == [(0, "x"), (1, "y"), (2, "x"), (3, "y")]
+    one = JsonLinesSource(type="jsonl", path=path, max_bytes_per_language=1, max_documents=2)
+    assert [item.language for item in read_source(one)] == ["x", "y"]
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.sampled_from("xy")), min_size=60, max_size=90), st.integers(0, 5))
+def test_every_language_is_split_alike(documents: list[tuple[int, str]], seed: int) -> None:
+    """The shares hold in each language by itself, and its documents fall as they would without the others."""
+    sizes, languages = zip(*documents, strict=True)
+    splits = split_documents(sizes, {"tokenizer": 0.5, "evaluation": 0.5}, seed, languages)
+    for language in set(languages):
+        own = [(size, split) for size, tag, split in zip(sizes, languages, splits, strict=True) if tag == language]
+        share = sum(size for size, split in own if split == "tokenizer") / sum(size for size, _ in own)
+        assert abs(share - 0.5) <= 50 / sum(size for size, _ in own)
+    assert split_documents(sizes, {"tokenizer": 0.7}, seed, ["x"] * len(sizes)) == split_documents(
+        sizes, {"tokenizer": 0.7}, seed
+    )
+
+
+def test_a_split_may_be_another(tmp_path: Path) -> None:
+    source = EmbeddedSource(type="embedded", max_documents=9)
+    prepare(source, {"tokenizer": 1.0, "evaluation": "tokenizer"}, 0, 2, tmp_path)
+    [one, other] = (list(read_documents(shard_paths(tmp_path, split, 2))) for split in ("tokenizer", "evaluation"))
+    assert one == other
+    assert len(one) == 9

@@ -11,7 +11,8 @@ from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import explain
 from tokbench.corpus.documents import Document
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource, read_source
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
 from tokbench.registry import Method, Options, TokbenchError, unknown
 
 Chosen = TypeVar("Chosen", bound=Options)

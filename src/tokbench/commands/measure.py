@@ -5,7 +5,8 @@ from dataclasses import asdict
 
 import click
 
-from tokbench.intrinsic import measure
+from tokbench.intrinsic import families_per_language, measure
+from tokbench.pretokenization.languages import read_languages
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
@@ -28,12 +29,17 @@ def command(folder: str, counts: str, variant: str | None, corpus: str, output: 
             f"count with --scheme {tokenizer.pretokenization}"
         )
     size = tokenizer.origin.get("requested_size", len(tokenizer))
-    measurements = measure(tokenizer, pretokens, nominal_size=size)
+    rows = [("", row) for row in measure(tokenizer, pretokens, nominal_size=size)]
+    languages = read_languages(counts)
+    if len(languages) > 1:
+        families = families_per_language()
+        for language, part in languages.items():
+            rows += [(language, row) for row in measure(tokenizer, part, families=families, nominal_size=size)]
     result = {
         "variant": variant or tokenizer.name,
         "size": size,
         "corpus": corpus,
-        "measurements": [{"language": "", **asdict(measurement)} for measurement in measurements],
+        "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if output is None:

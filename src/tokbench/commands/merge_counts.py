@@ -3,13 +3,22 @@
 import click
 
 from tokbench.pretokenization.count import merge_counts
+from tokbench.pretokenization.languages import read_languages, tells_languages, write_languages
+from tokbench.pretokens import PretokenCounts
 
 
 @click.command("merge_counts")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, parts: tuple[str, ...]) -> None:
-    """Add up the counts in PARTS, all of the same scheme."""
-    counts = merge_counts(parts)
-    counts.write(output)
-    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all", err=True)
+    """Add up the counts in PARTS, all of the same scheme, each language by itself."""
+    if any(map(tells_languages, parts)):
+        found: dict[str, list[PretokenCounts]] = {}
+        for part in parts:
+            for language, counts in read_languages(part).items():
+                found.setdefault(language, []).append(counts)
+        whole = write_languages({language: merge_counts(counts) for language, counts in found.items()}, output)
+    else:
+        whole = merge_counts(parts)
+        whole.write(output)
+    click.echo(f"{len(whole):,} unique pre-tokens, {whole.total:,} in all", err=True)

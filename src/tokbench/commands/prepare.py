@@ -25,7 +25,7 @@ def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     if isinstance(corpus.source, HubSource) and cache is None:
         raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' made; name it")
     source = corpus.source
-    if files and isinstance(source, FileSource):
+    if files and isinstance(source, FileSource) and not isinstance(source.path, dict):
         source = source.model_copy(update={"path": list(files)})
     with whole_folder(output) as folder:
         totals = prepare(

@@ -29,11 +29,15 @@ def check(experiment: Experiment) -> list[str]:
 def _corpora(experiment: Experiment) -> Iterator[str]:
     for name, corpus in experiment.corpora.items():
         key = f"corpora.{name}"
+        shares = {split: share for split, share in corpus.splits.items() if not isinstance(share, str)}
         for split, share in corpus.splits.items():
-            if share < 0:
+            if isinstance(share, str):
+                if share not in shares:
+                    yield f"{key}.splits.{split}: '{share}' has no share of its own; give it one, or name another split"
+            elif share < 0:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
-        if sum(corpus.splits.values()) > 1 + 1e-9:
-            yield f"{key}.splits: the shares add up to {sum(corpus.splits.values()):g}; lower them to 1 or less in all"
+        if sum(shares.values()) > 1 + 1e-9:
+            yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"

@@ -17,7 +17,12 @@ from tokbench.vocabulary import constructions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 """Names become folder names and wildcards of the workflow."""
 Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
-DEFAULT_FRACTIONS: dict[Split, float] = {"byte_lm": 0.15, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.35}
+DEFAULT_FRACTIONS: dict[Split, float | Split] = {
+    "byte_lm": 0.15,
+    "tokenizer": 0.4,
+    "evaluation": 0.1,
+    "pretraining": 0.35,
+}
 
 
 def _choice(registry: Registry) -> Any:
@@ -47,8 +52,9 @@ class Corpus(Options):
     """Where the documents come from."""
     shards: int = Field(1, ge=1, le=9999)
     """Files that each split is dealt out to; counting and scoring run once a shard."""
-    splits: dict[Split, float] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
-    """Share of the text's bytes that each split gets, by document; what is missing to 1 is left unused."""
+    splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
+    """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
+    (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
 
     @property
     def counted(self) -> bool:

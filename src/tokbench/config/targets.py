@@ -74,7 +74,8 @@ class Targets:
         """Source, splits, shards and seed; the files are inputs and not named here."""
         corpus = self.experiment.corpora[wildcards.corpus]
         recipe = corpus.model_dump(mode="json")
-        recipe["source"].pop("path", None)
+        if not isinstance(recipe["source"].get("path"), dict):
+            recipe["source"].pop("path", None)
         return canonical({**recipe, "seed": self.experiment.seed})
 
     def shards(self, corpus: str) -> list[str]:

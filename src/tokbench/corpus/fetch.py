@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubSource
 from tokbench.registry import TokbenchError
 from tokbench.whole import whole_file
@@ -46,14 +47,20 @@ def fetch(source: HubSource, output: Path) -> int:
 
 
 def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tuple[bytes, str]]:
-    for number, row in enumerate(rows):
-        if source.max_documents is not None and number >= source.max_documents:
-            return
-        if source.text_field not in row:
+    """Texts with their languages, as many as the source's limits let through."""
+    return ((text, language) for language, text in within_limits(source, (_document(row, source) for row in rows)))
+
+
+def _document(row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
+    """Language and text of a row; a dot in the name of a column leads into a structure."""
+    text: Any = row
+    for step in source.text_field.split(".") if source.text_field not in row else [source.text_field]:
+        if not isinstance(text, dict) or step not in text:
             raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {', '.join(row)})")
-        text = row[source.text_field] or ""
-        language = row.get(source.language_field, "") if source.language_field else ""
-        yield text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text), str(language or "")
+        text = text[step]
+    language = row.get(source.language_field) if source.language_field else None
+    encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text or b"")
+    return str(language or source.language), encoded
 
 
 def _write(documents: Iterator[tuple[bytes, str]], output: Path) -> int:

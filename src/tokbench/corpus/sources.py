@@ -1,20 +1,11 @@
-"""Where a corpus comes from: one class of options per source, each able to read its documents again and again."""
+"""Where a corpus comes from: one class of options per source."""
 
 import glob
-import gzip
-import io
-import json
-import zlib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import BeforeValidator, Field
 
-from tokbench.corpus.documents import Document
-from tokbench.corpus.embedded import embedded_texts
 from tokbench.registry import Options, TokbenchError
 
 
@@ -22,7 +13,9 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
 
 
-Paths = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
+PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
+Paths = PathList | dict[str, PathList]
+Unit = Literal["whole", "paragraph", "line"]
 
 
 class Source(Options):
@@ -30,6 +23,10 @@ class Source(Options):
 
     max_documents: int | None = Field(None, ge=1)
     """Read only so many documents from the beginning."""
+    max_bytes_per_language: int | None = Field(None, ge=1)
+    """Read documents of a language only until they come to so many bytes, the last one whole."""
+    languages: list[str] | None = None
+    """Read only documents with these language tags."""
     language: str = ""
     """Language tag of documents that do not carry one."""
 
@@ -44,7 +41,8 @@ class FileSource(Source):
     """A source that reads files of the user's."""
 
     path: Paths = Field(default_factory=list)
-    """File, folder or glob pattern, or a list of them. May be left out and given on the command line instead."""
+    """File, folder or glob pattern, or a list of them; or a mapping of language tags to these, whose tags go before
+    those that documents carry. May be left out and given on the command line instead."""
 
 
 class TextSource(FileSource):
@@ -56,9 +54,11 @@ class TextSource(FileSource):
 
 
 class JsonLinesSource(FileSource):
-    """JSON Lines (plain, gzip or zstd), one document a line."""
+    """JSON Lines (plain, gzip or zstd), one document a line, or cut further at blank lines or line ends."""
 
     type: Literal["jsonl"]
+    documents: Unit = "whole"
+    """What is one document: the whole text of a line, a paragraph of it (blank line between), or a line of it."""
     text_field: str = "text"
     """Key of the text."""
     language_field: str | None = "language"
@@ -66,9 +66,11 @@ class JsonLinesSource(FileSource):
 
 
 class ParquetSource(FileSource):
-    """Parquet files with a column of text (string or binary)."""
+    """Parquet files with a column of text (string or binary), one document a row, or cut further."""
 
     type: Literal["parquet"]
+    documents: Unit = "whole"
+    """What is one document: the whole text of a row, a paragraph of it (blank line between), or a line of it."""
     text_field: str = "text"
     """Column of the text."""
     language_field: str | None = None
@@ -88,7 +90,7 @@ class HubSource(Source):
     split: str = "train"
     """Split of the data set on the hub."""
     text_field: str = "text"
-    """Column of the text."""
+    """Column of the text; a dot leads into a structure, as in ``translation.de``."""
     language_field: str | None = None
     """Column of the language tag."""
 
@@ -109,8 +111,6 @@ AnySource = Annotated[
 ]
 SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet", "counts")
 """Types of source that need no key but their type: paths may be given on the command line."""
-TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
-"""Parquet's types of text."""
 SUFFIXES = {
     "text": (".txt", ".text", ".md"),
     "jsonl": (".jsonl", ".json", ".ndjson"),
@@ -119,136 +119,36 @@ SUFFIXES = {
 }
 
 
-def files_of(source: FileSource) -> list[Path]:
-    """The source's files, sorted within each entry of ``path``.
+def tagged_files(source: FileSource) -> list[tuple[str, Path]]:
+    """The source's files with their language tags, empty where the source does not say; sorted within each entry.
 
     Raises:
         TokbenchError: an entry matches no file.
     """
-    files: list[Path] = []
-    for entry in source.path:
-        path = Path(entry)
-        if path.is_file():
-            files.append(path)
-            continue
-        if path.is_dir():
-            endings = SUFFIXES[source.type]  # type: ignore[attr-defined]
-            found = [
-                file for file in path.rglob("*") if file.name.removesuffix(".gz").removesuffix(".zst").endswith(endings)
-            ]
-        else:
-            found = [Path(name) for name in glob.glob(entry, recursive=True)]
-        if not found:
-            raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
-        files.extend(sorted(file for file in found if file.is_file()))
-    return files
+    tagged = source.path if isinstance(source.path, dict) else {"": source.path}
+    return [(tag, file) for tag, entries in tagged.items() for entry in entries for file in _files(entry, source)]
 
 
-def _plain_name(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")
+def files_of(source: FileSource) -> list[Path]:
+    """The source's files.
 
-
-def read_source(source: Source, cache: Path | None = None) -> Iterator[Document]:
-    """Documents of a source, numbered from 0 in its order.
-
-    Args:
-        source: the source's options.
-        cache: for a hub source, the Parquet file that its own rule has fetched.
+    Raises:
+        TokbenchError: an entry matches no file.
     """
-    texts = _texts(source, cache)
-    for number, (language, text) in enumerate(texts):
-        if source.max_documents is not None and number >= source.max_documents:
-            return
-        yield Document(number, language or source.language, text)
+    return [file for _, file in tagged_files(source)]
 
 
-def _texts(source: Source, cache: Path | None) -> Iterable[tuple[str, bytes]]:
-    match source:
-        case EmbeddedSource():
-            return (("en", text) for text in embedded_texts())
-        case TextSource():
-            return (("", text) for file in files_of(source) for text in _text_documents(file, source.documents))
-        case JsonLinesSource():
-            return (row for file in files_of(source) for row in _json_lines(file, source))
-        case ParquetSource():
-            return (
-                row for file in files_of(source) for row in _parquet(file, source.text_field, source.language_field)
-            )
-        case CountsSource():
-            raise TokbenchError("a corpus of counts has no documents; build from its counts")
-        case HubSource() if cache is not None:
-            return _parquet(cache, "text", "language")
-        case _:
-            raise TokbenchError(f"a corpus of type '{source.type}' must be fetched before it is read")  # type: ignore[attr-defined]
-
-
-def open_bytes(path: Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes, through gzip or zstd where its name ends so; a truncated file is an error."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix in (".zst", ".zstd"):
-        return io.BufferedReader(pa.input_stream(path, compression="zstd"))
-    return path.open("rb")
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with open_bytes(path) as lines:
-            yield from lines
-    except (OSError, EOFError, zlib.error) as error:
-        raise TokbenchError(f"{path}: cannot be read ({error}); fetch or make the file again") from None
-
-
-def _text_documents(path: Path, documents: str) -> Iterator[bytes]:
-    if documents == "file":
-        yield b"".join(_lines(path))
-        return
-    paragraph: list[bytes] = []
-    for line in _lines(path):
-        if documents == "line":
-            yield line
-            continue
-        paragraph.append(line)
-        if not line.strip() and len(paragraph) > 1:
-            yield b"".join(paragraph)
-            paragraph = []
-    if paragraph:
-        yield b"".join(paragraph)
-
-
-def _json_lines(path: Path, source: JsonLinesSource) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            text = row[source.text_field]
-            language = row.get(source.language_field) or ""
-            yield str(language), text.encode("utf-8", "surrogatepass")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            key = source.text_field
-            raise TokbenchError(
-                f"{path}:{number}: not a JSON object with a string under '{key}'; mend the line"
-            ) from None
-
-
-def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterator[tuple[str, bytes]]:
-    columns = [text_field] + ([language_field] if language_field else [])
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = [column for column in columns if column not in file.schema_arrow.names]
-            if missing:
-                raise TokbenchError(
-                    f"{path}: no column '{missing[0]}' (there are {', '.join(file.schema_arrow.names)})"
-                )
-            kind = file.schema_arrow.field(text_field).type
-            if kind not in TEXT_TYPES:
-                raise TokbenchError(f"{path}: column '{text_field}' holds {kind}, not text; name another")
-            for batch in file.iter_batches(batch_size=256, columns=columns):
-                texts = batch.column(text_field).to_pylist()
-                languages = batch.column(language_field).to_pylist() if language_field else [""] * len(texts)
-                for text, language in zip(texts, languages, strict=True):
-                    yield language or "", text.encode() if isinstance(text, str) else text or b""
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: not readable as Parquet ({reason}); fetch or make the file again") from None
+def _files(entry: str, source: FileSource) -> list[Path]:
+    path = Path(entry)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        endings = SUFFIXES[source.type]  # type: ignore[attr-defined]
+        found = [
+            file for file in path.rglob("*") if file.name.removesuffix(".gz").removesuffix(".zst").endswith(endings)
+        ]
+    else:
+        found = [Path(name) for name in glob.glob(entry, recursive=True)]
+    if not found:
+        raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
+    return sorted(file for file in found if file.is_file())

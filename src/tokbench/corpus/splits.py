@@ -11,17 +11,20 @@ SPLITS = ("byte_lm", "tokenizer", "evaluation", "pretraining")
 """Training of byte language models; construction of vocabularies; every measure and task; pretraining."""
 
 
-def split_documents(sizes: Sequence[int], fractions: Mapping[str, float], seed: int) -> list[str | None]:
-    """Assign each document to one split, so that the splits' shares of bytes follow the fractions.
+def split_documents(
+    sizes: Sequence[int], fractions: Mapping[str, float], seed: int, languages: Sequence[str] | None = None
+) -> list[str | None]:
+    """Assign each document to one split, so that the splits' shares of bytes follow the fractions in each language.
 
-    Documents are laid out in a seeded random order; the split whose interval holds a document's middle byte takes it.
-    Exact shares are reached within one document's size, which matters for corpora of a few long documents where
-    independent draws would leave splits empty.
+    Documents of a language are laid out in a seeded random order; the split whose interval holds a document's middle
+    byte takes it. Exact shares are reached within one document's size, which matters for corpora of a few long
+    documents where independent draws would leave splits empty.
 
     Args:
         sizes: bytes of each document.
         fractions: share of each split, in order; what is missing to 1 is left unused.
         seed: decides the order.
+        languages: the language of each document; one language where it is left out.
 
     Returns:
         The split of each document, None for unused ones.
@@ -31,13 +34,16 @@ def split_documents(sizes: Sequence[int], fractions: Mapping[str, float], seed: 
     """
     lengths = np.asarray(sizes, dtype=np.float64)
     order = np.argsort(_mix(np.arange(len(lengths), dtype=np.uint64), seed), kind="stable")
-    middles = np.cumsum(lengths[order]) - lengths[order] / 2
-    edges = np.cumsum(list(fractions.values())) * lengths.sum()
-    places = np.searchsorted(edges, middles, side="right")
+    tags = np.unique(languages, return_inverse=True)[1] if languages else np.zeros(len(lengths), np.int64)
     names = [*fractions, None]
     assigned: list[str | None] = [None] * len(lengths)
-    for document, place in zip(order.tolist(), places.tolist(), strict=True):
-        assigned[document] = names[min(place, len(names) - 1)]
+    for tag in np.unique(tags):
+        own = order[tags[order] == tag]
+        middles = np.cumsum(lengths[own]) - lengths[own] / 2
+        edges = np.cumsum(list(fractions.values())) * lengths[own].sum()
+        places = np.searchsorted(edges, middles, side="right")
+        for document, place in zip(own.tolist(), places.tolist(), strict=True):
+            assigned[document] = names[min(place, len(names) - 1)]
     for name, fraction in fractions.items():
         if fraction > 0 and name not in assigned:
             raise TokbenchError(

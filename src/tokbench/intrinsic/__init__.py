@@ -16,9 +16,16 @@ from tokbench.registry import Options, Registry
 metrics = Registry("metric", "tokbench.intrinsic", "tokbench.metric")
 
 
-def metric(name: str, *, options: type[Options] = Options) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a family of metrics."""
-    return metrics.register(name, options=options)
+def metric(
+    name: str, *, options: type[Options] = Options, per_language: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a family of metrics; ``per_language`` where each language of a text deserves its own rows, too."""
+    return metrics.register(name, options=options, per_language=per_language)
+
+
+def families_per_language() -> dict[str, Options]:
+    """The families that are taken of each language, with their defaults."""
+    return {method.name: method.options() for method in metrics.methods() if method.traits["per_language"]}
 
 
 def measure(

@@ -8,7 +8,7 @@ from tokbench.registry import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("compression")
+@metric("compression", per_language=True)
 def compression(usage: Usage, options: Options) -> list[Measurement]:
     """Corpus token count, and bytes per token.
 

@@ -32,7 +32,7 @@ def split_words(counts: PretokenCounts) -> int:
     return int(np.diff(breaks[counts.offsets]) @ counts.counts)
 
 
-@metric("fertility")
+@metric("fertility", per_language=True)
 def fertility(usage: Usage, options: Options) -> list[Measurement]:
     """Tokens per pre-token, per word, and per space-separated word."""
     occurrences = usage.counts.counts

@@ -52,7 +52,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     return renyi_entropy(frequencies, order) / float(np.log(types))
 
 
-@metric("renyi", options=RenyiOptions)
+@metric("renyi", options=RenyiOptions, per_language=True)
 def renyi(usage: Usage, options: RenyiOptions) -> list[Measurement]:
     """Renyi efficiency of the token distribution at several orders, over both denominators in use."""
     observed = int(np.count_nonzero(usage.frequencies))

@@ -1,5 +1,8 @@
 """Greedy: the longest match from the left, with any vocabulary."""
 
+import numpy as np
+from pydantic import Field
+
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.registry import Options
@@ -8,13 +11,20 @@ from tokbench.segmentation.forms import refuse_forms
 from tokbench.tokens import Vocabulary
 
 
-@segmentation("greedy")
-def greedy(vocabulary: Vocabulary, options: Options) -> Segmenter:
+class GreedyOptions(Options):
+    max_token_bytes: int | None = Field(None, ge=1)
+    """Longest token to use, in bytes; no limit when absent."""
+
+
+@segmentation("greedy", options=GreedyOptions)
+def greedy(vocabulary: Vocabulary, options: GreedyOptions) -> Segmenter:
     """Take the longest token that the rest of the pre-token starts with, and go on after it.
 
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
     refuse_forms(vocabulary, "greedy")
-    trie = Trie(*vocabulary.flat())
+    data, offsets = vocabulary.flat()
+    short = None if options.max_token_bytes is None else np.diff(offsets) <= options.max_token_bytes
+    trie = Trie(data, offsets, short)
     return GreedySegmenter(trie, trie)
