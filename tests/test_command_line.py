@@ -266,3 +266,18 @@ def test_from_a_corpus(tmp_path: Path, tokbench: Tokbench) -> None:
     done(tokbench("count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", *shards))
     done(tokbench("build", "bpe", "--size", 500, "--counts", tmp_path / "counts.parquet", "-o", tmp_path / "bpe"))
     assert len(Tokenizer.load(tmp_path / "bpe")) == 500
+
+
+def test_counts_that_come_as_files(counts: PretokenCounts, tmp_path: Path, tokbench: Tokbench) -> None:
+    """A table of counts, and words with theirs, give what counting gives."""
+    counts.write(tmp_path / "counts.parquet")
+    done(tokbench("import_counts", "--scheme", "gpt2", "-o", tmp_path / "same.parquet", tmp_path / "counts.parquet"))
+    assert (tmp_path / "same.parquet").read_bytes() == (tmp_path / "counts.parquet").read_bytes()
+    (tmp_path / "words.txt").write_text("the cat Ġsat")
+    (tmp_path / "counts.txt").write_text("3\n1\n2\n")
+    files = [tmp_path / "words.txt", tmp_path / "counts.txt"]
+    done(tokbench("import_counts", "--scheme", "gpt2", "-o", tmp_path / "words.parquet", *files))
+    read = PretokenCounts.read(tmp_path / "words.parquet")
+    assert (dict(read.items()), read.scheme) == ({b"the": 3, b"cat": 1, "Ġsat".encode(): 2}, "gpt2")
+    outcome = tokbench("import_counts", "--scheme", "digit", "-o", tmp_path / "no.parquet", tmp_path / "counts.parquet")
+    assert "was counted with 'gpt2'; name that scheme" in outcome.message

@@ -72,7 +72,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "corpora/pydoc/source",
         {"type": "embedded", "path": "x"},
-        "corpora.pydoc.source.path: unknown key. Known here: language, max_documents, type.",
+        "corpora.pydoc.source.path: unknown key. Known here: language, languages, max_bytes_per_language, "
+        "max_documents, type.",
     ),
     # Keys that are missing
     ("name", GONE, "name: this key is missing; add it"),
@@ -94,7 +95,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("name", "a/b", "name: 'a/b' is not a name of letters, digits, '_' and '-' that starts with a letter or digit"),
     ("corpora", "pydoc", "corpora: must be a mapping, {key: value} (found 'pydoc')"),
     ("corpora/pydoc", None, "corpora.pydoc: must be a mapping, {key: value} (found nothing)"),
-    ("corpora/pydoc/splits/tokenizer", "half", "corpora.pydoc.splits.tokenizer: must be a number (found 'half')"),
+    ("corpora/pydoc/splits/tokenizer", "half", "corpora.pydoc.splits.tokenizer: must be a number or byte_lm, "),
     ("corpora/pydoc/shards", 0, "corpora.pydoc.shards: must be at least 1 (found 0)"),
     ("variants/bpe", "bpe", "variants.bpe: must be a mapping, {key: value} (found 'bpe')"),
     ("variants/bpe/construction", 3, "variants.bpe.construction: must be a name or a mapping, {key: value} (found 3)"),
@@ -126,6 +127,21 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "models.tiny: 'mpt350m' is not a model preset (mpt_1_3b, mpt_2_4b, mpt_350m",
     ),
     ("suites/offline", "offlin", "suites.offline: 'offlin' is not a suite preset (a_partition_cover_approach_"),
+    (
+        "corpora/pydoc/splits",
+        {**SPLITS, "evaluation": "byte_lms"},
+        "corpora.pydoc.splits.evaluation: must be a number or byte_lm, tokenizer, evaluation or pretraining",
+    ),
+    (
+        "corpora/pydoc/splits",
+        {"tokenizer": 0.5, "pretraining": 0.4, "byte_lm": "evaluation", "evaluation": "byte_lm"},
+        "corpora.pydoc.splits.byte_lm: 'evaluation' has no share of its own; give it one, or name another split",
+    ),
+    (
+        "variants/bpe/construction",
+        {"method": "greedtok", "candidates": "nowhere.txt"},
+        "variants.bpe.construction.candidates: no file at 'nowhere.txt'; name an existing file",
+    ),
     # Sizes
     ("sizes", [512], "sizes: 512 is smaller than the alphabet of 'span'; ask for 768 or more"),
     ("variants/bpe/sizes", [255], "variants.bpe.sizes: 255 is smaller than the alphabet of 'bpe'; ask for 256 or more"),
