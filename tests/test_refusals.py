@@ -134,8 +134,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ),
     (
         "corpora/pydoc/splits",
-        {"tokenizer": 0.5, "pretraining": 0.4, "byte_lm": "evaluation", "evaluation": "byte_lm"},
-        "corpora.pydoc.splits.byte_lm: 'evaluation' has no share of its own; give it one, or name another split",
+        {"tokenizer": 0.5, "pretraining": 0.4, "byte_lm": "tokenizer", "evaluation": "byte_lm"},
+        "corpora.pydoc.splits.evaluation: 'byte_lm' has no share of its own; give it one, or name another split",
     ),
     (
         "variants/bpe/construction",

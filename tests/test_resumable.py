@@ -39,12 +39,13 @@ def kill_when(condition: Callable[[], object], process: subprocess.Popen[str]) -
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    """All files of the results that do not tell the time."""
+    """All files of the results that stay and do not tell the time."""
     return {
         file.relative_to(folder): file.read_bytes()
         for part in RESULTS
         for file in sorted((folder / part).rglob("*"))
         if file.is_file() and file.name not in UNTOLD and ".partial" not in str(file)
+        if not (part == "pretokens" and file.stem.isdigit())
     }
 
 

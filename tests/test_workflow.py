@@ -12,8 +12,9 @@ import pytest
 from tests.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import VERBS
 
-ORDER = ["input", "output", "log", "benchmark", "conda", "params", "threads", "resources", "message", "shell"]
-REQUIRED = set(ORDER) - {"input", "params"}
+ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params", "threads", "resources"]
+ORDER += ["message", "shell"]
+REQUIRED = set(ORDER) - {"input", "params", "wildcard_constraints"}
 VERB = {"build_initial": "build"}
 """Rules whose verb bears another name: an initial vocabulary is built as any other, under a place of its own."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
@@ -89,5 +90,5 @@ def test_graph(checkout: Checkout, graph: str) -> None:
     assert edges
     assert {node for edge in edges for node in edge} <= nodes
     if graph == "--rulegraph":
-        fetched = {"fetch", "fetch_tasks"}
-        assert {"all", *RULES} - fetched == set(re.findall(r'label = "(\w+)', dot))
+        unused = {"fetch", "fetch_tasks", "import_counts"}
+        assert {"all", *RULES} - unused == set(re.findall(r'label = "(\w+)', dot))
