@@ -3,9 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 
-def repeats(words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool) -> dict[bytes, int]:
+def repeats(
+    words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool, distinct_ends: bool
+) -> dict[bytes, int]:
     """Substrings that could not be longer, bytes being the characters, with their counts."""
     counts: Counter[bytes] = Counter()
     ends: dict[bytes, set[object]] = {}
@@ -15,15 +18,35 @@ def repeats(words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool
                 part = word[start:end]
                 counts[part] += count if by_occurrence or end - start == 1 else 1
                 whole = start == 0 and end == len(word)
-                follows = word[end] if end < len(word) else ("end", index, whole) if by_occurrence else "end"
+                follows = word[end] if end < len(word) else ("end", index, whole) if distinct_ends else "end"
                 ends.setdefault(part, set()).add(follows)
 
     def kept(part: bytes) -> bool:
         ways = ends[part]
-        alone = len(ways) == 1 and counts[part] > 1 and by_occurrence
+        alone = len(ways) == 1 and counts[part] > 1
         return len(part) == 1 or len(ways) > 1 or (alone and any(way[2] for way in ways if isinstance(way, tuple)))
 
     return {part: count for part, count in counts.items() if kept(part)}
+
+
+def allowed(piece: str, script: bool, number: bool, whitespace: bool, digits: bool, alphabet: str) -> bool:
+    """Whether sentencepiece's rules let a piece of several characters be; letters are Latin but for я, о and 日, ア."""
+    classes = {
+        **dict.fromkeys("яо", "Cyrl"),
+        **dict.fromkeys("日ア", "Hani"),
+        **dict.fromkeys("0٣!", "Zyyy"),
+        " ": None,
+    }
+    if not number:
+        classes["0"] = None
+    scripts = [classes.get(character, "Latn") for character in piece]
+    crossed = any(left and right and left != right for left, right in pairwise(scripts))
+    return not (
+        (script and crossed)
+        or (whitespace and " " in piece[1:])
+        or (digits and "0" in piece)
+        or any(character > "\x7f" and character not in alphabet for character in piece)
+    )
 
 
 def segmentations(text: bytes, tokens: set[bytes]) -> Iterator[list[bytes]]:
