@@ -9,7 +9,9 @@ export PYTHONNOUSERSITE := 1
 export PYTHONWARNINGS := ignore::FutureWarning
 KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
-.PHONY: help demo test install lint format lock clean
+STRINGS ?= 1000000
+
+.PHONY: help demo test nightly install lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +22,9 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 
 test: install  ## run the tests
 	@python -m pytest
+
+nightly: install  ## send a million random and adversarial strings through every tokenizer
+	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) python -m pytest tests/test_fuzz.py
 
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 

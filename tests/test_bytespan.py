@@ -156,7 +156,7 @@ def test_incremental_equals_twin(
     tmp_path_factory: pytest.TempPathFactory, documents: Documents, size: int, least: int, step: int
 ) -> None:
     path = write(tmp_path_factory.mktemp("scores") / "0.parquet", documents)
-    options = {"constraint": "global", "method": "incremental", "min_span_count": least, "activations": step}
+    options = {"constraint": "global", "learning": "incremental", "min_span_count": least, "activations": step}
     expected = twin.incremental(documents, lambda text: spaces(text).tolist(), size, least, step)
     assert made(path, size, **options) == expected
 
@@ -167,7 +167,7 @@ def test_seeding_equals_twin(
     tmp_path_factory: pytest.TempPathFactory, documents: Documents, share: float, least: int
 ) -> None:
     path = write(tmp_path_factory.mktemp("scores") / "0.parquet", documents)
-    options = {"constraint": "monotonic", "method": "seeding", "seeding_share": share, "min_pair_count": least}
+    options = {"constraint": "monotonic", "learning": "seeding", "seeding_share": share, "min_pair_count": least}
     counts = count_pretokens([text for text, _ in documents], "spaces")
     seeds = twin.build(documents, lambda text: spaces(text).tolist(), max(768, int(share * 780)), -np.inf)
     found = made(path, 780, **options)
@@ -188,7 +188,7 @@ def test_global_constraint_leaves_the_unpredictable_byte_out() -> None:
 def test_incremental_absorbs_the_space_of_a_word(tmp_path: Path) -> None:
     """The words' letters become active from the last to the first; the space never needs to be."""
     path = write(tmp_path / "0.parquet", [(b" the", [9, 3, 2, 1])] * 3)
-    options = {"constraint": "global", "method": "incremental", "min_span_count": 3, "activations": 3}
+    options = {"constraint": "global", "learning": "incremental", "min_span_count": 3, "activations": 3}
     assert made(path, 769, **options)[768:] == [(b"he", True)]
     assert made(path, 770, **options)[768:] == [(b" the", False)]
 
@@ -207,8 +207,8 @@ def test_languages_in_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "incremental"}, "set constraint to global"),
-        ({"method": "incremental", "constraint": "global", "balance_languages": True}, "cannot balance languages"),
+        ({"learning": "incremental"}, "set constraint to global"),
+        ({"learning": "incremental", "constraint": "global", "balance_languages": True}, "cannot balance languages"),
     ],
 )
 def test_options_that_do_not_fit(options: dict[str, object], told: str) -> None:

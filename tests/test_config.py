@@ -19,6 +19,8 @@ from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
 from tokbench.config.targets import Targets, canonical
 from tokbench.corpus.sources import JsonLinesSource
+from tokbench.registry import Options, TokbenchError
+from tokbench.vocabulary import construction
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "config.yaml", *sorted((ROOT / "experiments").glob("*.yaml"))]
@@ -226,3 +228,11 @@ def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
     assert (jobs["prepare"], jobs["build"], jobs["measure"]) == ("1", "1", "1")
     assert "pretrain" not in jobs
     assert "pydoc" not in ended.stdout
+
+
+def test_an_option_that_configuration_could_not_set_is_refused() -> None:
+    class Named(Options):
+        method: str = "fast"
+
+    with pytest.raises(TokbenchError, match="construction 'mine': an option cannot be called 'method'; rename it"):
+        construction("mine", options=Named, segmentation="greedy")(lambda: None)

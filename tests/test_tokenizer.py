@@ -57,6 +57,11 @@ def tokenizer(method: str, segmentation: str, scheme: str, scores: Path) -> Toke
     return Tokenizer(vocabulary(method, scheme, scores), scheme, segmentation)
 
 
+def draws_by_place(chosen: Tokenizer) -> bool:
+    """Whether one pre-token may be cut in one way here and in another there."""
+    return getattr(chosen.options, "draws", None) == "document"
+
+
 def test_every_construction_is_tried() -> None:
     assert {method for method, _ in COMBINATIONS} == set(constructions)
 
@@ -77,7 +82,7 @@ TEXTS = st.lists(PIECES, max_size=6).map(b"".join)
 @pytest.mark.parametrize("scheme", list(schemes))
 @pytest.mark.parametrize(("method", "segmentation"), COMBINATIONS)
 def test_any_bytes(method: str, segmentation: str, scheme: str, scores: Path) -> None:
-    """Decoding gives the bytes back; encoding is that of the pre-tokens one after another, and of unique ones."""
+    """Decoding gives the bytes back; unless it draws by place, encoding is that of the unique pre-tokens."""
     chosen = tokenizer(method, segmentation, scheme, scores)
     boundaries = schemes[scheme].function
 
@@ -90,6 +95,8 @@ def test_any_bytes(method: str, segmentation: str, scheme: str, scores: Path) ->
         cuts = boundaries(text).tolist()
         pretokens = [text[start:end] for start, end in pairwise(cuts)]
         assert b"".join(pretokens) == text
+        if draws_by_place(chosen):
+            return
         counts = PretokenCounts.from_pairs([(pretoken, 1) for pretoken in pretokens])
         alone, bounds = chosen.segment(counts)
         cut = {
@@ -127,8 +134,8 @@ def test_threads_change_nothing(
         others, edges = chosen.segment(counts, threads=threads)
         assert np.array_equal(ids, others)
         assert np.array_equal(bounds, edges)
-    lengths = np.diff(bounds) @ counts.counts
-    assert len(chosen.encode(text)) == lengths
+    assert np.array_equal(chosen.encode(text), chosen.encode(text, threads=3))
+    assert draws_by_place(chosen) or len(chosen.encode(text)) == np.diff(bounds) @ counts.counts
     parts = [text[start : start + 500] for start in range(0, 20_000, 500)]
     batch = chosen.encode_batch(parts, threads=3)
     assert [ids.tolist() for ids in batch] == [chosen.encode(part).tolist() for part in parts]

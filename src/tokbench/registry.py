@@ -53,6 +53,10 @@ class Method:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
 
+RESERVED = ("method", "type", "kind")
+"""Keys by which a configuration names a method; an option of that name could never be set."""
+
+
 class Registry:
     """The methods of one kind, by name.
 
@@ -75,6 +79,9 @@ class Registry:
         """Decorator that makes a function known as ``name``; a name can be taken only once."""
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            for key in RESERVED:
+                if key in options.model_fields:
+                    raise TokbenchError(f"{self.kind} '{name}': an option cannot be called '{key}'; rename it")
             known = self._methods.get(name)
             if known is not None and known.module != function.__module__:
                 raise TokbenchError(f"{self.kind} '{name}' is registered twice: {known.module}, {function.__module__}")

@@ -6,24 +6,35 @@ bytes can be encoded, and decoding gives back exactly the bytes that were encode
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tokbench.kernels.encode import Encoder, document_number
+from tokbench.kernels.ids import joined
+from tokbench.kernels.scan import boundaries, settled_after, settled_before
+from tokbench.kernels.segmenter import PretokenSegmenter
 from tokbench.pretokenization import schemes
-from tokbench.pretokens import PretokenCounts
+from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.registry import Options, TokbenchError
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokens import VOCABULARY_FILES, Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.pretokens import PretokenCounts
 
 SETTINGS = "tokbench.json"
 FORMAT = 1
 PARTS = 64
 """Parts into which unique pre-tokens are cut for threads; fixed, though the result does not depend on it."""
+PART_BYTES = 1 << 20
+"""About as much of a text is a thread's part; again the result does not depend on it."""
 
 
 class Tokenizer:
@@ -61,8 +72,10 @@ class Tokenizer:
         self.options = options or method.options()
         self.name = name
         self.origin = origin or {}
-        self._boundaries = schemes[pretokenization].function
+        self._scheme = KERNEL_SCHEMES.get(pretokenization)
+        self._boundaries = None if pretokenization in KERNEL_SCHEMES else schemes[pretokenization].function
         self._segmenter: Segmenter = method.function(vocabulary, self.options)
+        self._encoders: list[Encoder] = []
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -70,16 +83,80 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {self.pretokenization}, {len(self)} tokens, {self.segmentation})"
 
-    def encode(self, text: bytes | str) -> NDArray[np.int32]:
-        """Ids of a text, int32 [tokens]. A ``str`` is taken as its UTF-8 bytes."""
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
-        ids, _ = self._segmenter.segment(np.frombuffer(data, np.uint8), self._boundaries(data))
-        return ids
+    def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
+        """Ids of a text, int32 [tokens]. A ``str`` is taken as its UTF-8 bytes.
+
+        Raises:
+            TokbenchError: a pre-token has 2 GiB or more.
+        """
+        parts = self._by_parts(Encoder.encode, _data(text), threads)
+        return parts[0] if len(parts) == 1 else _concatenated(parts, threads)
+
+    def count(self, text: bytes | str, threads: int = 1) -> int:
+        """How many tokens a text has: the length of what :meth:`encode` gives, in less memory."""
+        return sum(self._by_parts(Encoder.count, _data(text), threads))
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
-        """Ids of each text, in order."""
+        """Ids of each text, in order; threads share the texts out in groups."""
+        if threads == 1:
+            return [self.encode(text) for text in texts]
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.encode, texts))
+            groups = pool.map(lambda group: [self.encode(text) for text in group], _groups(texts))
+            return [ids for group in groups for ids in group]
+
+    def last_cut(self, text: bytes) -> int:
+        """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
+
+        It is such a place whatever precedes and follows the text. 0 where there is none, as with schemes of third
+        parties and methods that draw at random by place.
+        """
+        if self._scheme is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
+            return 0
+        return int(settled_before(self._scheme, text, len(text)))
+
+    def _by_parts(self, action: Callable[..., Any], text: bytes, threads: int) -> list[Any]:
+        """Results of a method of :class:`Encoder`, or of what stands in for it, over the parts of a text."""
+        if self._scheme is None or not isinstance(self._segmenter, PretokenSegmenter):
+            ids = self._cut_and_segment(text)
+            return [ids if action is Encoder.encode else len(ids)]
+        edges = [0]
+        while threads > 1 and edges[-1] + PART_BYTES < len(text):
+            edges.append(int(settled_after(self._scheme, text, edges[-1] + PART_BYTES)))
+        if edges[-1] < len(text) or len(edges) == 1:
+            edges.append(len(text))
+        document = document_number(text) if self._segmenter.placed else None
+
+        def part(start: int, end: int) -> Any:
+            with self._encoder() as encoder:
+                return action(encoder, text, start, end, document)
+
+        try:
+            if len(edges) == 2:
+                return [part(*edges)]
+            with ThreadPoolExecutor(threads) as pool:
+                return list(pool.map(part, edges, edges[1:]))
+        except ValueError as error:
+            raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
+
+    def _cut_and_segment(self, text: bytes) -> NDArray[np.int32]:
+        """Ids by way of all boundaries, where the scheme or the segmentation is none of our kernels."""
+        bounds = boundaries(self._scheme, text) if self._boundaries is None else self._boundaries(text)
+        data = np.frombuffer(text, np.uint8)
+        if isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed:
+            ids, _ = self._segmenter.segment(data, bounds, document_number(text))
+        else:
+            ids, _ = self._segmenter.segment(data, bounds)
+        return ids
+
+    @contextmanager
+    def _encoder(self) -> Iterator[Encoder]:
+        """An encoder that no other thread uses; what it has learnt is kept for the next text."""
+        try:
+            encoder = self._encoders.pop()
+        except IndexError:
+            encoder = Encoder(self._scheme, self._segmenter)
+        yield encoder
+        self._encoders.append(encoder)
 
     def decode(self, ids: ArrayLike) -> bytes:
         """The bytes of a sequence of ids.
@@ -91,10 +168,13 @@ class Tokenizer:
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < len(self):
             wrong = next(value for value in values.tolist() if not 0 <= value < len(self))
             raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {len(self) - 1})")
-        tokens = self.vocabulary.tokens
-        return b"".join([tokens[value] for value in values.tolist()])
+        return bytes(joined(values, *self._flat))
 
-    def segment(self, counts: PretokenCounts, threads: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    @cached_property
+    def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        return self.vocabulary.flat()
+
+    def segment(self, counts: "PretokenCounts", threads: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment unique pre-tokens, each once.
 
         Returns:
@@ -161,6 +241,32 @@ class Tokenizer:
             name=settings["name"],
             origin=settings["origin"],
         )
+
+
+def _data(text: bytes | str) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+
+
+def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.int32]:
+    """One array of several, copied by several threads: first touching its memory takes most of the time."""
+    ends = np.cumsum([len(part) for part in parts]).tolist()
+    whole = np.empty(ends[-1], np.int32)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda part, end: np.copyto(whole[end - len(part) : end], part), parts, ends))
+    return whole
+
+
+def _groups(texts: Iterable[bytes | str]) -> Iterator[list[bytes | str]]:
+    """Texts in groups that are worth a thread's while."""
+    group: list[bytes | str] = []
+    size = 0
+    for text in texts:
+        group.append(text)
+        size += len(text)
+        if size >= PART_BYTES:
+            yield group
+            group, size = [], 0
+    yield group
 
 
 def _digest(folder: Path) -> str:

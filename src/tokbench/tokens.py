@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,26 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
 
 
-VOCABULARY_FILES = ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt")
+VOCABULARY_FILES = ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv")
 """What a vocabulary is written to; all but the first only where it has them."""
+
+
+class Event(NamedTuple):
+    """A merge, or the removal of a token, in the history of a vocabulary that removes tokens.
+
+    Attributes:
+        split: False where the parts became one token, True where the token of these parts was removed and left them.
+        parts: the bytes of the parts, two for a merge; joined they are the token. Bytes rather than ids, since a
+            removed token has no id.
+    """
+
+    split: bool
+    parts: tuple[bytes, ...]
+
+    @property
+    def token(self) -> bytes:
+        """The token that was made or removed."""
+        return b"".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +46,15 @@ class Vocabulary:
         scores: float64 [tokens], natural logarithms of probabilities, for segmentation by likelihood.
         continuation: bool [tokens], True for a token that matches only inside a pre-token, False for one that
             matches only at its start; None where tokens match anywhere.
+        events: merges and removals in the order in which they happened, for segmentation by events. What no merge
+            makes is the alphabet; the other tokens are those whose last event is a merge.
     """
 
     tokens: tuple[bytes, ...]
     merges: NDArray[np.int32] | None = None
     scores: NDArray[np.float64] | None = None
     continuation: NDArray[np.bool_] | None = None
+    events: tuple[Event, ...] | None = None
 
     def __post_init__(self) -> None:
         present = set(self.tokens)
@@ -61,10 +82,11 @@ class Vocabulary:
         return data, offsets
 
     def write(self, folder: Path) -> None:
-        """Write ``tokens.vocab`` and, where there are any, ``merges.tsv``, ``scores.txt`` and ``continuation.txt``.
+        """Write ``tokens.vocab`` and, where there is any, what segmentations need beside it.
 
-        Every file has one line a token in id order, but ``merges.tsv``, which has one line a merge, in order of
-        creation: the two parts in hexadecimal.
+        ``scores.txt`` and ``continuation.txt`` have one line a token in id order. ``merges.tsv`` has one line a merge,
+        in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line an event, in order: ``M`` and
+        the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal.
         """
         write_tokens(self.tokens, folder / "tokens.vocab")
         if self.merges is not None:
@@ -79,6 +101,8 @@ class Vocabulary:
         if self.continuation is not None:
             flags = "".join(f"{int(flag)}\n" for flag in self.continuation.tolist())
             (folder / "continuation.txt").write_text(flags, encoding="ascii")
+        if self.events is not None:
+            (folder / "events.tsv").write_text("".join(map(_event_line, self.events)), encoding="ascii")
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -92,6 +116,7 @@ class Vocabulary:
         merges = _read_lines(folder / "merges.tsv", lambda line: _read_merge(line, ids))
         scores = _read_lines(folder / "scores.txt", float)
         continuation = _read_lines(folder / "continuation.txt", lambda line: bool(int(line)))
+        events = _read_lines(folder / "events.tsv", _read_event)
         for name, values in (("scores.txt", scores), ("continuation.txt", continuation)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
@@ -101,6 +126,7 @@ class Vocabulary:
                 None if merges is None else np.array(merges, np.int32).reshape(-1, 3),
                 None if scores is None else np.array(scores, np.float64),
                 None if continuation is None else np.array(continuation, np.bool_),
+                None if events is None else tuple(events),
             )
         except TokbenchError as error:
             raise TokbenchError(f"{folder / 'tokens.vocab'}: {error}") from None
@@ -109,6 +135,20 @@ class Vocabulary:
 def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:
     left, right = map(bytes.fromhex, line.split("\t"))
     return ids[left], ids[right], ids[left + right]
+
+
+def _event_line(event: Event) -> str:
+    fields = ["S", event.token.hex()] if event.split else ["M"]
+    return "\t".join([*fields, *(part.hex() for part in event.parts)]) + "\n"
+
+
+def _read_event(line: str) -> Event:
+    kind, *fields = line.split("\t")
+    event = Event(kind == "S", tuple(map(bytes.fromhex, fields[1:] if kind == "S" else fields)))
+    number = len(event.parts)
+    if _event_line(event).rstrip("\n") != line or not all(event.parts) or (number < 2 if event.split else number != 2):
+        raise ValueError(line)
+    return event
 
 
 def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:

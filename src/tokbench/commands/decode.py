@@ -1,16 +1,22 @@
 """``tokbench decode``: decode ids with a tokenizer."""
 
-import io
 import sys
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.kernels.ids import from_decimals
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.whole import whole_file
+
+PIECE = 1 << 18
+"""Ids of an array, or bytes of decimal numbers, that are decoded at once."""
+LONGEST = 20
+"""Bytes of a number."""
 
 
 @click.command("decode")
@@ -21,19 +27,48 @@ from tokbench.whole import whole_file
 )
 def command(folder: str, ids: BinaryIO, output: str | None) -> None:
     """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with the tokenizer in FOLDER."""
-    text = Tokenizer.load(folder).decode(_ids(ids.read(), str(ids.name)))
+    tokenizer = Tokenizer.load(folder)
+    texts = map(tokenizer.decode, _pieces(ids))
     if output is None:
-        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.writelines(texts)
         return
-    with whole_file(output) as partial:
-        partial.write_bytes(text)
+    with whole_file(output) as partial, partial.open("wb") as target:
+        target.writelines(texts)
 
 
-def _ids(data: bytes, name: str) -> NDArray[np.int64]:
+def _pieces(file: BinaryIO) -> Iterator[NDArray[np.int64]]:
+    """The ids of a file, a piece at a time.
+
+    Raises:
+        TokbenchError: the file is neither decimal numbers nor an array of whole numbers.
+    """
+    head = file.read(len(np.lib.format.MAGIC_PREFIX))
     try:
-        if not data.startswith(b"\x93NUMPY"):
-            return np.array(data.split(), dtype=np.int64)
-        loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        return loaded.astype(np.int64, casting="same_kind")
-    except (ValueError, OverflowError, EOFError, TypeError):
-        raise TokbenchError(f"{name}: not a list of ids; make one with 'tokbench encode'") from None
+        yield from _array(file) if head == np.lib.format.MAGIC_PREFIX else _decimals(head, file)
+    except (ValueError, KeyError):
+        raise TokbenchError(f"{file.name}: not a list of ids; make one with 'tokbench encode'") from None
+
+
+def _array(file: BinaryIO) -> Iterator[NDArray[np.int64]]:
+    """Pieces of a NumPy array, from its version on."""
+    readers = {b"\1\0": np.lib.format.read_array_header_1_0, b"\2\0": np.lib.format.read_array_header_2_0}
+    shape, _, kind = readers[file.read(2)](file)
+    if len(shape) != 1 or not np.can_cast(kind, np.int64, "same_kind"):
+        raise ValueError(f"{shape} of {kind}")
+    for start in range(0, shape[0], PIECE):
+        piece = np.frombuffer(file.read(min(PIECE, shape[0] - start) * kind.itemsize), kind)
+        if len(piece) < min(PIECE, shape[0] - start):
+            raise ValueError("truncated")
+        yield piece.astype(np.int64)
+
+
+def _decimals(rest: bytes, file: BinaryIO) -> Iterator[NDArray[np.int64]]:
+    """Pieces of a list of numbers that starts with ``rest``; they end where a number does."""
+    while block := file.read(PIECE):
+        text = rest + block
+        cut = max(map(text.rfind, (b" ", b"\n", b"\r", b"\t"))) + 1
+        yield from_decimals(text[:cut])
+        rest = text[cut:]
+        if len(rest) > LONGEST:
+            raise ValueError("no number is so long")
+    yield from_decimals(rest)

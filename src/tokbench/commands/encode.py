@@ -1,13 +1,20 @@
 """``tokbench encode``: encode a file with a tokenizer."""
 
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
+from tokbench.kernels.ids import decimals
 from tokbench.tokenizer import Tokenizer
 from tokbench.whole import whole_file
+
+PIECE_BYTES = 1 << 22
+"""Text held in memory for each thread."""
 
 
 @click.command("encode")
@@ -15,18 +22,51 @@ from tokbench.whole import whole_file
 @click.argument("file", type=click.File("rb"))
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the ids go; .npy for a NumPy array.")
 @click.option("--count", is_flag=True, help="Print the number of tokens alone.")
-def command(folder: str, file: BinaryIO, output: str | None, count: bool) -> None:
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int) -> None:
     """Encode FILE ('-' for standard input) with the tokenizer in FOLDER; ids are decimal numbers between spaces."""
-    ids = Tokenizer.load(folder).encode(file.read())
+    tokenizer = Tokenizer.load(folder)
+    pieces = _pieces(file, tokenizer, PIECE_BYTES * threads)
     if count:
-        click.echo(len(ids))
+        click.echo(sum(tokenizer.count(piece, threads) for piece in pieces))
         return
+    encoded = (tokenizer.encode(piece, threads) for piece in pieces)
     if output is None:
-        click.echo(" ".join(map(str, ids.tolist())))
+        _write_decimals(encoded, sys.stdout.buffer)
         return
-    with whole_file(output) as partial:
-        if Path(output).suffix == ".npy":
-            with partial.open("wb") as target:
-                np.save(target, ids)
-        else:
-            partial.write_text(" ".join(map(str, ids.tolist())) + "\n", encoding="ascii")
+    write = _write_array if Path(output).suffix == ".npy" else _write_decimals
+    with whole_file(output) as partial, partial.open("wb") as target:
+        write(encoded, target)
+
+
+def _pieces(file: BinaryIO, tokenizer: Tokenizer, size: int) -> Iterator[bytes]:
+    """A text in pieces of about ``size`` bytes whose ids, one after another, are those of the whole."""
+    waiting: list[bytes] = []
+    while block := file.read(size):
+        cut = tokenizer.last_cut(block)
+        if cut:
+            yield b"".join([*waiting, block[:cut]])
+            waiting = []
+        waiting.append(block[cut:])
+    yield b"".join(waiting)
+
+
+def _write_decimals(encoded: Iterable[NDArray[np.int32]], target: BinaryIO) -> None:
+    between = b""
+    for ids in encoded:
+        if len(ids):
+            target.write(between + decimals(ids))
+            between = b" "
+    target.write(b"\n")
+
+
+def _write_array(encoded: Iterable[NDArray[np.int32]], target: BinaryIO) -> None:
+    """The file of ``numpy.save``; its header is of the same length whatever the number of ids."""
+    header = {"shape": (0,), "fortran_order": False, "descr": "<i4"}
+    np.lib.format.write_array_header_1_0(target, header)
+    written = 0
+    for ids in encoded:
+        target.write(ids.astype("<i4", copy=False).data)
+        written += len(ids)
+    target.seek(0)
+    np.lib.format.write_array_header_1_0(target, header | {"shape": (written,)})

@@ -1,5 +1,6 @@
 """The command line: one verb a stage, each in the module of its name, imported when it is called."""
 
+import gc
 import importlib
 import logging
 import sys
@@ -48,6 +49,7 @@ class Verbs(click.Group):
             context.fail(f"'{name}' is not a verb.{nearest(name, VERBS)}")
         command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
         command.short_help = VERBS[name]
+        gc.freeze()  # Modules stay: the collector need not walk through them again and again.
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -3,18 +3,18 @@
 # distutils: extra_compile_args = -O3
 """Counting of pre-tokens: scan, hash and count in one pass over each document.
 
-A hash table with open addressing and linear probing. A key is sixteen bytes: a pre-token of up to 15 bytes is its own
-key, padded with zeros and closed by its length; a longer one is represented by a hash and its length, and its bytes
-lie in an arena. Nearly all look-ups are therefore two word comparisons in one cache line. Pre-tokens are taken in
-blocks, so that the memory of a whole block is on its way before the first of them is counted.
+A hash table with open addressing and linear probing. A pre-token is known by a key of sixteen bytes; where it is longer
+than that its bytes lie in an arena. Pre-tokens are taken in blocks, so that the memory of a whole block is on its way
+before the first of them is counted.
 """
 
 from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport NONE, Scheme, next_boundaries
 
 import numpy as np
@@ -23,11 +23,6 @@ cdef extern from *:
     """
     #include <cstdint>
     #include <cstring>
-
-    static inline uint64_t folded_product(uint64_t a, uint64_t b) {
-        unsigned __int128 product = (unsigned __int128)a * b;
-        return (uint64_t)product ^ (uint64_t)(product >> 64);
-    }
 
     struct Entry {
         const uint8_t* data;
@@ -42,20 +37,13 @@ cdef extern from *:
         }
     };
     """
-    uint64_t folded_product(uint64_t a, uint64_t b) noexcept nogil
     uint64_t __builtin_bswap64(uint64_t word) noexcept nogil
-    void __builtin_prefetch(const void* address) noexcept nogil
 
     cppclass Entry:
         const uint8_t* data
         int64_t length
         int64_t count
         uint64_t prefix
-
-
-cdef struct Key:
-    uint64_t low
-    uint64_t high
 
 
 cdef struct Slot:
@@ -65,60 +53,8 @@ cdef struct Slot:
 
 
 cdef enum:
-    INLINE = 15
     BLOCK = 256
     FIRST_BITS = 12
-
-# Odd constants with equally many ones and zeros, from wyhash.
-cdef uint64_t MIX_LOW = 0xA0761D6478BD642FULL
-cdef uint64_t MIX_HIGH = 0xE7037ED1A0B428DBULL
-
-cdef Key[INLINE + 1] MASKS  # MASKS[n] keeps the first n bytes of a key
-
-
-cdef void fill_masks():
-    cdef int length
-    memset(MASKS, 0, sizeof(MASKS))
-    for length in range(INLINE + 1):
-        memset(&MASKS[length], 0xFF, length)
-
-
-fill_masks()
-
-
-cdef inline Key inline_key(const uint8_t* data, int64_t length, const uint8_t* limit) noexcept nogil:
-    """The key of at most 15 bytes; no byte at or after ``limit`` is read."""
-    cdef Key key
-    if limit - data >= 16:
-        memcpy(&key, data, 16)
-    else:
-        memcpy(&key, data, length)
-    key.low &= MASKS[length].low
-    key.high = key.high & MASKS[length].high | <uint64_t>length << 56
-    return key
-
-
-cdef Key arena_key(const uint8_t* data, int64_t length) noexcept nogil:
-    """The key of 16 bytes or more: a hash, and the length beside a last byte that no shorter key has."""
-    cdef Key key
-    cdef uint64_t words[2]
-    cdef int64_t position = 0
-    cdef uint64_t state = length
-    while position < length:
-        memcpy(words, data + (position if length - position >= 16 else length - 16), 16)
-        state = folded_product(words[0] ^ MIX_LOW ^ state, words[1] ^ MIX_HIGH)
-        position += 16
-    key.low = state
-    key.high = <uint64_t>length | <uint64_t>0xFF << 56
-    return key
-
-
-cdef inline Key key_of(const uint8_t* data, int64_t length, const uint8_t* limit) noexcept nogil:
-    return inline_key(data, length, limit) if length <= INLINE else arena_key(data, length)
-
-
-cdef inline uint64_t hash_of(Key key) noexcept nogil:
-    return folded_product(key.low ^ MIX_LOW, key.high ^ MIX_HIGH)
 
 
 @final

@@ -10,33 +10,14 @@ of (rank, position), in which entries that a neighbour's merge has overtaken are
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
+from tokbench.kernels.heap cimport sift_down, sift_up
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 
 import numpy as np
 
 
 cdef enum:
-    NO_RANK = 0x7FFFFFFF
     SHORT = 64                  # longest piece merged by scanning
-
-
-cdef inline uint64_t place_of(int32_t left, int32_t right, int32_t shift) noexcept nogil:
-    """Fibonacci hashing of a pair."""
-    return (((<uint64_t>left << 32) | <uint64_t>right) * <uint64_t>0x9E3779B97F4A7C15) >> shift
-
-
-cdef inline int32_t rank_of(const MergeTable* table, int32_t left, int32_t right) noexcept nogil:
-    """Rank of the merge of two neighbours, NO_RANK where there is none."""
-    cdef uint64_t mask = ((<uint64_t>1) << (64 - table.shift)) - 1
-    cdef uint64_t place = place_of(left, right, table.shift)
-    cdef const Pair* pair
-    while True:
-        pair = &table.pairs[place]
-        if pair.left == left and pair.right == right:
-            return pair.rank
-        if pair.left < 0:
-            return NO_RANK
-        place = (place + 1) & mask
 
 
 cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) noexcept nogil:
@@ -64,49 +45,27 @@ cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) no
             ranks[best - 1] = rank_of(table, ids[best - 1], ids[best])
 
 
-cdef inline void sift_down(uint64_t* heap, int64_t size, int64_t hole, uint64_t entry) noexcept nogil:
-    """Put ``entry`` where it belongs at or below ``hole``."""
-    cdef int64_t child
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if entry <= heap[child]:
-            break
-        heap[hole] = heap[child]
-        hole = child
-    heap[hole] = entry
-
-
-cdef inline void sift_up(uint64_t* heap, int64_t hole, uint64_t entry) noexcept nogil:
-    """Put ``entry`` where it belongs at or above ``hole``."""
-    cdef int64_t above
-    while hole:
-        above = (hole - 1) // 2
-        if heap[above] <= entry:
-            break
-        heap[hole] = heap[above]
-        hole = above
-    heap[hole] = entry
-
-
-cdef int64_t merge_long(const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+cdef int64_t merge_long(
+    const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch, uint64_t state, uint64_t dropped
+) noexcept nogil:
     """Merge any number of ids in place; returns how many are left, -1 without memory.
 
     A position keeps the rank of the pair that starts there, which tells live heap entries from stale ones: tokens only
-    grow, so a position never has the same rank twice for two different pairs.
+    grow, so a position never has the same rank twice for two different pairs. Entries that are dropped wait until a
+    merge is made, and come back after it.
     """
-    # Each merge takes one entry out and puts at most two in, so the heap never exceeds 2 (size - 1) entries.
-    cdef uint64_t* heap = <uint64_t*>reserve(scratch, size * (2 * sizeof(uint64_t) + 3 * sizeof(int32_t)))
+    # Each merge takes one entry out and puts at most two in, so entries never exceed 2 (size - 1); of those that wait
+    # no two have the same position.
+    cdef int64_t longs = 3 * size if dropped else 2 * size
+    cdef uint64_t* heap = <uint64_t*>reserve(scratch, longs * sizeof(uint64_t) + 3 * size * sizeof(int32_t))
     if heap == NULL:
         return -1
-    cdef int32_t* before = <int32_t*>(heap + 2 * size)
+    cdef uint64_t* waiting = heap + 2 * size
+    cdef int32_t* before = <int32_t*>(heap + longs)
     cdef int32_t* after = before + size
     cdef int32_t* ranks = after + size
     cdef int32_t i, rank, left, right
-    cdef int64_t entries = 0, k
+    cdef int64_t entries = 0, waits = 0, k
     cdef uint64_t top
     for i in range(size):
         before[i] = i - 1
@@ -126,6 +85,14 @@ cdef int64_t merge_long(const MergeTable* table, int32_t size, int32_t* ids, Scr
         rank = <int32_t>(top >> 32)
         if ranks[i] != rank:
             continue
+        if dropped and drops(&state, dropped):
+            waiting[waits] = top
+            waits += 1
+            continue
+        while waits:
+            waits -= 1
+            sift_up(heap, entries, waiting[waits])
+            entries += 1
         right = after[i]
         ids[i] = table.results[rank]
         ranks[right] = NO_RANK
@@ -184,7 +151,7 @@ cdef class MergeSegmenter(PretokenSegmenter):
         pairs = <Pair*>&memory[0]
         mask = (<uint64_t>1 << places) - 1
         for rank in range(rows.shape[0]):
-            place = place_of(rows[rank, 0], rows[rank, 1], 64 - places)
+            place = slot_of(rows[rank, 0], rows[rank, 1], 64 - places)
             while pairs[place].left >= 0:
                 if pairs[place].left == rows[rank, 0] and pairs[place].right == rows[rank, 1]:
                     break
@@ -213,7 +180,7 @@ cdef class MergeSegmenter(PretokenSegmenter):
             if end - start <= SHORT:
                 left = merge_short(table, <int32_t>(end - start), &ids[written])
             else:
-                left = merge_long(table, <int32_t>(end - start), &ids[written], scratch)
+                left = merge_long(table, <int32_t>(end - start), &ids[written], scratch, 0, 0)
                 if left < 0:
                     return -1
             written += left

@@ -68,6 +68,9 @@ cdef enum:
     NUMBERS = DIGITS | NUMERALS
     NON_BLANKS = LETTERS | DIGITS | NUMERALS | OTHERS
 
+cdef enum:
+    WIDEST = 3      # bytes of the longest blank
+
 cdef uint8_t CLASSES[0x110000]
 
 
@@ -304,6 +307,71 @@ cdef int64_t next_boundaries(
         bounds[found] = start
         found += 1
     return found
+
+
+cdef inline bint follows_blank(const uint8_t* text, int64_t place) noexcept nogil:
+    """Whether the character before ``place``, at least WIDEST, is a blank."""
+    cdef int size, width
+    if text[place - 1] < 0x80:
+        return CLASSES[text[place - 1]] == BLANKS
+    for width in range(2, WIDEST + 1):
+        if class_at(text + place - width, text + place, &size) == BLANKS and size == width:
+            return True
+    return False
+
+
+cdef inline bint is_settled(Scheme scheme, const uint8_t* text, int64_t place) noexcept nogil:
+    cdef uint8_t byte = text[place]
+    if scheme == NONE or byte >= 0x80:
+        return False
+    if scheme == SPACE or scheme == SPACE_DIGIT:
+        return byte == c" "
+    if scheme == DIGIT:
+        return CLASSES[byte] == DIGITS
+    return CLASSES[byte] == BLANKS and not follows_blank(text, place)
+
+
+def settled_after(Scheme scheme, const uint8_t[::1] text not None, int64_t place):
+    r"""The first place at or after ``place`` where a text can be cut so that its two parts have its own pre-tokens.
+
+    Pre-tokens depend on nothing before the boundary at which they start. So a cut is good where (1) the text has a
+    boundary and (2) what precedes has the same pre-tokens without what follows. Such a place is recognised by its own
+    byte and the character before it:
+
+    - ``space``, ``space_digit``: before a space. It is a pre-token by itself, and no alternative looks ahead.
+    - ``digit``: before a digit of ASCII, for the same reason.
+    - ``first_space``, ``first_space_digit``, ``gpt2``: before a blank of ASCII that follows no blank. No alternative
+      matches a blank after a character that is none, hence (1). Of what precedes, only ``\s+(?!\S)`` looks ahead, by
+      one character; the character before the cut is no blank, so all that it looks at precedes the cut, hence (2).
+
+    A byte of ASCII is a character by itself whatever stands around it, and a first byte of UTF-8 begins a character
+    whatever stands before it; so characters next to the cut are the same in the parts as in the whole. The first three
+    bytes of the text are passed over, so that it may itself be a part: blanks have no more bytes than that.
+
+    Args:
+        scheme: a member of :class:`Scheme`.
+        text: any bytes.
+        place: 0 to ``len(text)``.
+
+    Returns:
+        A place, or ``len(text)`` where there is none. With ``none`` there never is one.
+    """
+    cdef int64_t size = text.shape[0]
+    place = size if scheme == NONE else max(place, WIDEST)
+    with nogil:
+        while place < size and not is_settled(scheme, &text[0], place):
+            place += 1
+    return min(place, size)
+
+
+def settled_before(Scheme scheme, const uint8_t[::1] text not None, int64_t place):
+    """The last place before ``place`` where a text can be cut (see :func:`settled_after`); 0 where there is none."""
+    cdef int64_t size = text.shape[0]
+    place = 0 if scheme == NONE else min(place, size) - 1
+    with nogil:
+        while place >= WIDEST and not is_settled(scheme, &text[0], place):
+            place -= 1
+    return place if place >= WIDEST else 0
 
 
 def boundaries(Scheme scheme, bytes text):

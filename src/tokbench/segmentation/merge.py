@@ -24,27 +24,43 @@ def merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
         TokbenchError: the vocabulary has no merges or has continuation forms, or a merge names an id that does not
             exist or a result that is not its two parts joined; the message names the merge.
     """
-    refuse_forms(vocabulary, "merge")
+    return MergeSegmenter(*replayed(vocabulary, "merge"))
+
+
+def replayed(
+    vocabulary: Vocabulary, segmentation: str
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """What kernels need to replay a vocabulary's merges.
+
+    Returns:
+        merges: int32 [m, 3], those of the vocabulary.
+        byte_ids: int32 [256], the id of each byte.
+        joined: as :func:`joined_bytes` gives it.
+
+    Raises:
+        TokbenchError: as :func:`merge` does, in the name of ``segmentation``.
+    """
+    refuse_forms(vocabulary, segmentation)
     if vocabulary.merges is None:
         raise TokbenchError(
-            "segmentation 'merge': the vocabulary has no merges; use 'greedy' or 'shortest_path', "
+            f"segmentation '{segmentation}': the vocabulary has no merges; use 'greedy' or 'shortest_path', "
             "or a vocabulary by bpe"
         )
     tokens = vocabulary.tokens
     for rank, (left, right, result) in enumerate(vocabulary.merges.tolist()):
         if min(left, right, result) < 0 or max(left, right, result) >= len(tokens):
             raise TokbenchError(
-                f"segmentation 'merge': merge {rank} names an id outside the vocabulary of {len(tokens)} tokens "
-                f"({left}, {right}, {result}); correct it"
+                f"segmentation '{segmentation}': merge {rank} names an id outside the vocabulary of {len(tokens)} "
+                f"tokens ({left}, {right}, {result}); correct it"
             )
         if tokens[left] + tokens[right] != tokens[result]:
             raise TokbenchError(
-                f"segmentation 'merge': merge {rank} joins {tokens[left].hex()} and {tokens[right].hex()} "
+                f"segmentation '{segmentation}': merge {rank} joins {tokens[left].hex()} and {tokens[right].hex()} "
                 f"into {tokens[result].hex()}; correct the result"
             )
     ids = {token: index for index, token in enumerate(tokens)}
     byte_ids = np.array([ids[byte] for byte in BYTES], np.int32)
-    return MergeSegmenter(vocabulary.merges, byte_ids, joined_bytes(vocabulary))
+    return vocabulary.merges, byte_ids, joined_bytes(vocabulary)
 
 
 def joined_bytes(vocabulary: Vocabulary) -> NDArray[np.uint8]:

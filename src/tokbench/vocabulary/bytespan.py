@@ -33,25 +33,25 @@ class ByteSpanOptions(Options):
     """For the combined and global constraints: the percentile of all values of the signal below which it is low."""
     monotonic_threshold: float = Field(0.0, allow_inf_nan=False)
     """A signal falls where its change from the byte before is below this, in nats; not 0: approximate monotonic."""
-    method: Literal["frequency", "incremental", "seeding"] = "frequency"
+    learning: Literal["frequency", "incremental", "seeding"] = "frequency"
     """How the vocabulary is filled: the most frequent spans, a rising global threshold, or spans and then BPE."""
     seeding_share: float = Field(0.5, ge=0, le=1)
     """For seeding: the share of the vocabulary, base vocabulary included, filled with spans before BPE goes on."""
     min_pair_count: int = Field(20, ge=0)
     """For seeding: pairs seen less often than this are not merged."""
     min_span_count: int = Field(20, ge=1)
-    """For the incremental method: segments seen less often than this are no tokens."""
+    """For incremental learning: segments seen less often than this are no tokens."""
     activations: int = Field(1000, ge=1)
-    """For the incremental method: bytes by which the threshold rises between two looks at the vocabulary."""
+    """For incremental learning: bytes by which the threshold rises between two looks at the vocabulary."""
     balance_languages: bool = False
     """Whether each language of the corpus gives one span in turn, rather than all together the most frequent ones."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.method == "incremental" and self.constraint != "global":
-            raise ValueError("the incremental method raises a global threshold; set constraint to global")
-        if self.method == "incremental" and self.balance_languages:
-            raise ValueError("the incremental method cannot balance languages; use frequency or seeding")
+        if self.learning == "incremental" and self.constraint != "global":
+            raise ValueError("incremental learning raises a global threshold; set constraint to global")
+        if self.learning == "incremental" and self.balance_languages:
+            raise ValueError("incremental learning cannot balance languages; use frequency or seeding")
         return self
 
 
@@ -71,9 +71,9 @@ def build(
         TokbenchError: ``size`` is below 768, or the scores are unreadable or not one for each byte.
     """
     check_size(size)
-    if options.method == "incremental":
+    if options.learning == "incremental":
         return vocabulary_of(incremental(scores, size, options))
-    if options.method == "frequency":
+    if options.learning == "frequency":
         return vocabulary_of(commonest(scores, size, options))
     seeds = commonest(scores, max(int(options.seeding_share * size), len(ALPHABET)), options)
     counts = count_pretokens((item.text for item in scores.documents(options.signal)), scores.scheme)

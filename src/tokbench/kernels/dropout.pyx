@@ -1,0 +1,102 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Segmentation by merging with dropout (Provilkov, Emelianenko and Voita 2020, algorithm 1).
+
+At every step each merge that is possible is dropped with probability p, and the best of those that stay is applied; the
+text is done when none stays. What becomes of a merge worse than the one applied is of no consequence, so merges are
+drawn for one after another from the best, and only until one stays: 1 / (1 - p) draws a step instead of one for every
+pair. A merge that a neighbour's has made impossible is not drawn for. Hugging Face's implementation does draw for it,
+and when it stays begins the step afresh, so that there a little less is dropped than the paper says.
+
+Unlike plain merging, this cannot take apart a pre-token into pieces that have nothing to do with each other: as long as
+a merge is applied anywhere, all others have another chance.
+"""
+
+from libc.math cimport ceil
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memmove
+
+from tokbench.kernels.merge cimport NO_RANK, MergeSegmenter, MergeTable, drops, merge_long, rank_of
+from tokbench.kernels.segmenter cimport Scratch
+from tokbench.kernels.splitmix cimport advanced, hashed, mixed
+
+
+cdef enum:
+    SHORT = 48                  # longest pre-token merged by scanning
+
+
+cdef int64_t merge_short(
+    const MergeTable* table, int32_t size, int32_t* ids, uint64_t state, uint64_t dropped
+) noexcept nogil:
+    """Merge up to SHORT ids in place; returns how many are left."""
+    cdef int64_t pairs[SHORT]       # rank and place of the pair that starts at each place
+    cdef int64_t nothing = <int64_t>NO_RANK << 32, best, last
+    cdef int32_t i
+    for i in range(size - 1):
+        pairs[i] = <int64_t>rank_of(table, ids[i], ids[i + 1]) << 32 | i
+    while True:
+        best = -1
+        while True:
+            last = best
+            best = nothing
+            for i in range(size - 1):
+                if last < pairs[i] < best:
+                    best = pairs[i]
+            if best == nothing:
+                return size
+            if not drops(&state, dropped):
+                break
+        i = <int32_t><uint32_t>best
+        ids[i] = table.results[best >> 32]
+        size -= 1
+        memmove(&ids[i + 1], &ids[i + 2], (size - i - 1) * sizeof(int32_t))
+        for i in range(i + 1, size - 1):
+            pairs[i] = pairs[i + 1] - 1
+        i = <int32_t><uint32_t>best
+        if i + 1 < size:
+            pairs[i] = <int64_t>rank_of(table, ids[i], ids[i + 1]) << 32 | i
+        if i:
+            pairs[i - 1] = <int64_t>rank_of(table, ids[i - 1], ids[i]) << 32 | i - 1
+
+
+cdef class DropoutSegmenter(MergeSegmenter):
+    """Joins the adjacent pair of the lowest rank, the leftmost of several, that is not dropped, until all are.
+
+    Args:
+        merges: as for :class:`MergeSegmenter`.
+        byte_ids: as for :class:`MergeSegmenter`.
+        joined: as for :class:`MergeSegmenter`.
+        dropout: probability with which a possible merge is dropped in a step, 0 to 1, to within 2^-53.
+        seed: of the draws, 0 to 2^64 - 1.
+        placed: draw anew for every place of a document, so that equal pre-tokens may be cut differently.
+
+    Raises:
+        ValueError: an array has another shape, or ``dropout`` is no probability.
+    """
+
+    def __init__(self, merges, byte_ids, joined, double dropout, uint64_t seed=0, bint placed=False):
+        super().__init__(merges, byte_ids, joined)
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout is {dropout}, not a probability")
+        self.dropped = <uint64_t>ceil(dropout * 2.0 ** 53)
+        self.seed = seed
+        self.placed = placed and 0 < dropout < 1
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        return self.cut_at(text, size, ids, scratch, 0)
+
+    cdef int64_t cut_at(
+        self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
+    ) noexcept nogil:
+        cdef uint64_t state
+        cdef int64_t i
+        if self.dropped == 0:
+            return MergeSegmenter.cut(self, text, size, ids, scratch)
+        for i in range(size):
+            ids[i] = self.table.byte_ids[text[i]]
+        if self.dropped == <uint64_t>1 << 53:
+            return size
+        state = mixed(hashed(text, size) ^ place ^ mixed(advanced(self.seed)))
+        if size <= SHORT:
+            return merge_short(&self.table, <int32_t>size, ids, state, self.dropped)
+        return merge_long(&self.table, <int32_t>size, ids, scratch, state, self.dropped)

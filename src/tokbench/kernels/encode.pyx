@@ -1,0 +1,323 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""Encoding of texts: scan, look up and, where a pre-token is new, segment, in one pass.
+
+Equal pre-tokens are cut into equal tokens, so each is cut once and remembered in a hash table (see ``pretoken_key``).
+A slot of half a cache line holds up to three ids; more of them, and the bytes of pre-tokens longer than a key, lie in
+arenas. What is remembered is bounded: a full table is emptied, and the frequent pre-tokens are soon in it again.
+Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed.
+"""
+
+from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
+from cython cimport final
+from cython.view cimport array as carray
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy
+from libcpp.algorithm cimport fill
+from libcpp.vector cimport vector
+
+from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
+from tokbench.kernels.scan cimport Scheme, next_boundaries
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, place_of, release
+from tokbench.kernels.splitmix cimport hashed
+
+import numpy as np
+
+
+cdef struct Slot:
+    Key key
+    int32_t tokens      # 0 where the slot is free
+    int32_t[3] ids      # or where the ids start in their arena and, beside that, the bytes in theirs
+
+
+cdef struct Ids:
+    # Growing memory for ids.
+    int32_t* ids
+    int64_t written
+    int64_t room
+
+
+cdef enum:
+    BLOCK = 256
+    FIRST_BITS = 12
+    FEW = 3                     # ids that fit a slot
+    LONG = 256                  # bytes from which a pre-token is not remembered
+    BYTES_EACH = 32             # bytes and
+    IDS_EACH = 8                # ids in the arenas for each pre-token that may be remembered
+    LONGEST = 0x7FFFFFF0        # bytes of the longest pre-token: positions are int32
+
+
+cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
+    """Room for ``more`` ids, and for FEW beyond, which may be written to at will."""
+    cdef int64_t room = ids.written + more + FEW
+    cdef void* memory
+    if room > ids.room:
+        room += room // 4
+        memory = PyMem_RawRealloc(ids.ids, room * sizeof(int32_t))
+        if memory == NULL:
+            raise MemoryError("no memory for ids")
+        ids.ids = <int32_t*>memory
+        ids.room = room
+    return 0
+
+
+cdef void give_back(void* memory) noexcept:
+    PyMem_RawFree(memory)
+
+
+cdef array_of(Ids* ids):
+    """The ids as an array that owns their memory."""
+    cdef carray owner
+    if not ids.written:
+        PyMem_RawFree(ids.ids)
+        return np.empty(0, np.int32)
+    memory = PyMem_RawRealloc(ids.ids, ids.written * sizeof(int32_t))
+    owner = carray((ids.written,), sizeof(int32_t), "i", allocate_buffer=False)
+    owner.data = <char*>memory
+    owner.callback_free_data = give_back
+    return np.asarray(owner)
+
+
+def document_number(const uint8_t[::1] text not None):
+    """The number by which methods that draw at random tell a document from others: a hash of its bytes."""
+    cdef uint64_t number
+    with nogil:
+        number = hashed(&text[0] if text.shape[0] else NULL, text.shape[0])
+    return number
+
+
+@final
+cdef class Encoder:
+    """Cuts texts into tokens; not to be shared between threads.
+
+    What is remembered never changes a result. Methods that are ``placed`` cut every pre-token anew.
+
+    Args:
+        scheme: the scheme that cuts texts into pre-tokens.
+        segmenter: what cuts pre-tokens into tokens.
+        remembered: pre-tokens to remember at most; they take up to 256 bytes each.
+
+    Raises:
+        ValueError: ``remembered`` is not 1 to 2^25.
+    """
+
+    cdef Scheme scheme
+    cdef PretokenSegmenter segmenter
+    cdef Slot free      # all zeros, as objects are when they are made
+    cdef vector[Slot] slots
+    cdef vector[uint8_t] arena
+    cdef vector[int32_t] id_arena
+    cdef int64_t used, most
+    cdef bint full
+    cdef uint64_t mask
+    cdef int shift
+
+    def __init__(self, Scheme scheme, PretokenSegmenter segmenter not None, int64_t remembered=200_000):
+        if not 1 <= remembered <= 1 << 25:
+            raise ValueError(f"remembered must be 1 to {1 << 25}, not {remembered}")
+        self.scheme = scheme
+        self.segmenter = segmenter
+        self.most = remembered
+        self.full = False
+        self.used = 0
+        self.resize(FIRST_BITS)
+
+    def __len__(self):
+        """Pre-tokens remembered."""
+        return self.used
+
+    def encode(self, const uint8_t[::1] text not None, int64_t start=0, end=None, document=None):
+        """Ids of a text, or of the part between two of its boundaries.
+
+        Args:
+            text: any bytes.
+            start: where the part starts.
+            end: where it ends; the end of the text where left out.
+            document: 64-bit number of the document that ``text`` is, for methods that are ``placed``; its
+                :func:`document_number` where left out.
+
+        Returns:
+            int32 [tokens].
+
+        Raises:
+            ValueError: a pre-token has 2 GiB or more, or the part does not lie in the text.
+            MemoryError: there is not enough.
+        """
+        cdef Ids ids
+        ids.ids = NULL
+        ids.written = ids.room = 0
+        try:
+            self.run(text, start, text.shape[0] if end is None else end, document, &ids, True)
+        except BaseException:
+            PyMem_RawFree(ids.ids)
+            raise
+        return array_of(&ids)
+
+    def count(self, const uint8_t[::1] text not None, int64_t start=0, end=None, document=None):
+        """How many tokens a text has, without keeping them; for the rest see :meth:`encode`."""
+        cdef Ids ids
+        ids.ids = NULL
+        ids.written = ids.room = 0
+        try:
+            return self.run(text, start, text.shape[0] if end is None else end, document, &ids, False)
+        finally:
+            PyMem_RawFree(ids.ids)
+
+    cdef int64_t run(
+        self, const uint8_t[::1] text, int64_t start, int64_t end, document, Ids* ids, bint keep
+    ) except -1:
+        cdef const uint8_t* data = &text[0] if text.shape[0] else NULL
+        cdef int64_t size = text.shape[0], tokens
+        cdef uint64_t number = 0
+        cdef Scratch scratch
+        if not 0 <= start <= end <= size:
+            raise ValueError(f"no part {start}:{end} in a text of {size} bytes")
+        if self.segmenter.placed:
+            number = document_number(text) if document is None else document
+        scratch.memory = NULL
+        scratch.bytes = 0
+        with nogil:
+            try:
+                if keep:
+                    make_room(ids, (end - start) // 4)
+                tokens = self.encode_part(data, start, end, data + size, number, ids, keep, &scratch)
+            finally:
+                release(&scratch)
+        return tokens
+
+    cdef int64_t encode_part(
+        self,
+        const uint8_t* data,
+        int64_t start,
+        int64_t end,
+        const uint8_t* limit,
+        uint64_t document,
+        Ids* ids,
+        bint keep,
+        Scratch* scratch,
+    ) except -1 nogil:
+        cdef int64_t bounds[BLOCK + 1]
+        cdef int64_t found, i, more, tokens = 0
+        while start < end:
+            bounds[0] = start
+            found = next_boundaries(self.scheme, data, start, end, bounds + 1, BLOCK)
+            make_room(ids, bounds[found] - start)
+            if self.segmenter.placed:
+                for i in range(found):
+                    self.cut(data, bounds[i], bounds[i + 1], place_of(document, bounds[i]), ids, scratch)
+            else:
+                self.encode_block(data, bounds, found, limit, ids, scratch)
+            start = bounds[found]
+            if not keep:
+                tokens += ids.written
+                ids.written = 0
+        return tokens + ids.written
+
+    cdef inline int64_t cut(
+        self, const uint8_t* data, int64_t start, int64_t end, uint64_t place, Ids* ids, Scratch* scratch
+    ) except -1 nogil:
+        """Write the ids of a pre-token and return how many they are."""
+        cdef int64_t more
+        if end - start > LONGEST:
+            raise ValueError(f"a pre-token has {end - start} bytes, more than {LONGEST}")
+        if self.segmenter.placed:
+            more = self.segmenter.cut_at(data + start, end - start, ids.ids + ids.written, scratch, place)
+        else:
+            more = self.segmenter.cut(data + start, end - start, ids.ids + ids.written, scratch)
+        if more < 0:
+            raise MemoryError("no memory for the segmentation of a pre-token")
+        ids.written += more
+        return more
+
+    cdef int encode_block(
+        self, const uint8_t* data, const int64_t* bounds, int64_t n, const uint8_t* limit, Ids* ids, Scratch* scratch
+    ) except -1 nogil:
+        cdef Key keys[BLOCK]
+        cdef uint64_t hashes[BLOCK]
+        cdef uint64_t place
+        cdef int64_t i, length
+        cdef const Slot* slot
+        if self.full:
+            self.forget()
+        elif 2 * (self.used + BLOCK) > <int64_t>self.slots.size():
+            self.grow()
+        for i in range(n):
+            keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
+            hashes[i] = hash_of(keys[i])
+            __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
+        for i in range(n):
+            length = bounds[i + 1] - bounds[i]
+            place = hashes[i] >> self.shift
+            while True:
+                slot = &self.slots[place]
+                if not slot.tokens:
+                    self.learn(&keys[i], place, data, bounds[i], bounds[i + 1], ids, scratch)
+                    break
+                if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
+                    if slot.tokens <= FEW and length <= INLINE:
+                        memcpy(ids.ids + ids.written, slot.ids, FEW * sizeof(int32_t))
+                        ids.written += slot.tokens
+                        break
+                    if length <= INLINE or memcmp(&self.arena[slot.ids[1]], data + bounds[i], length) == 0:
+                        memcpy(ids.ids + ids.written, &self.id_arena[slot.ids[0]], slot.tokens * sizeof(int32_t))
+                        ids.written += slot.tokens
+                        break
+                place = (place + 1) & self.mask
+        return 0
+
+    cdef int learn(
+        self, const Key* key, uint64_t place, const uint8_t* data, int64_t start, int64_t end, Ids* ids,
+        Scratch* scratch,
+    ) except -1 nogil:
+        """Cut a pre-token, and remember it in the free slot at ``place``."""
+        cdef int64_t more = self.cut(data, start, end, 0, ids, scratch), length = end - start
+        cdef const int32_t* cut = ids.ids + ids.written - more
+        cdef Slot* slot = &self.slots[place]
+        if length >= LONG or self.full:
+            return 0
+        if more <= FEW and length <= INLINE:
+            memcpy(slot.ids, cut, more * sizeof(int32_t))
+        else:
+            slot.ids[0] = <int32_t>self.id_arena.size()
+            slot.ids[1] = <int32_t>self.arena.size()
+            self.id_arena.insert(self.id_arena.end(), cut, cut + more)
+            if length > INLINE:
+                self.arena.insert(self.arena.end(), data + start, data + end)
+        slot.key = key[0]
+        slot.tokens = <int32_t>more
+        self.used += 1
+        self.full = (
+            self.used >= self.most
+            or <int64_t>self.arena.size() >= self.most * BYTES_EACH
+            or <int64_t>self.id_arena.size() >= self.most * IDS_EACH
+        )
+        return 0
+
+    cdef int resize(self, int bits) except -1 nogil:
+        self.slots.assign(<size_t>1 << bits, self.free)
+        self.mask = self.slots.size() - 1
+        self.shift = 64 - bits
+        return 0
+
+    cdef int grow(self) except -1 nogil:
+        cdef vector[Slot] old
+        cdef uint64_t place
+        cdef size_t i
+        old.swap(self.slots)
+        self.resize(65 - self.shift)
+        for i in range(old.size()):
+            if old[i].tokens:
+                place = hash_of(old[i].key) >> self.shift
+                while self.slots[place].tokens:
+                    place = (place + 1) & self.mask
+                self.slots[place] = old[i]
+        return 0
+
+    cdef int forget(self) except -1 nogil:
+        fill(self.slots.begin(), self.slots.end(), self.free)
+        self.arena.clear()
+        self.id_arena.clear()
+        self.used = 0
+        self.full = False
+        return 0

@@ -1,0 +1,289 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Segmentation by a history of merges and removals, in O(log n) for each event that applies to a long pre-token.
+
+Bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces. A
+piece is a list of tokens linked by the positions of their first bytes; each position knows the next event that is due
+there, the removal of its token or the merge with the one after it. The earliest is found by scanning short pieces, and
+in long ones from a heap of (event, position). Entries that another event has overtaken are recognised when they come
+up, and a heap that is full of them is made anew: no position has more than one that counts.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+import numpy as np
+
+
+cdef enum:
+    NO_EVENT = 0x7FFFFFFF
+    SHORT = 64              # bytes of the longest piece without a heap
+    ROOM = 2                # entries of the heap for each byte of a piece
+
+
+cdef struct Piece:
+    int32_t size            # in bytes
+    int32_t* ids
+    int32_t* before         # position of the token before, -1 at the start
+    int32_t* after          # position of the token after, ``size`` at the end
+    int32_t* due            # the next event at a position, or NO_EVENT
+    uint64_t* heap          # event << 32 | position; NULL for short pieces
+    int64_t entries
+
+
+cdef inline uint64_t place_of(int32_t left, int32_t right, int32_t shift) noexcept nogil:
+    """Fibonacci hashing of a pair."""
+    return (((<uint64_t>left << 32) | <uint64_t>right) * <uint64_t>0x9E3779B97F4A7C15) >> shift
+
+
+cdef inline int32_t merge_of(const EventTable* table, int32_t left, int32_t right) noexcept nogil:
+    """The first event that merges two neighbours."""
+    cdef uint64_t mask = ((<uint64_t>1) << (64 - table.shift)) - 1
+    cdef uint64_t place = place_of(left, right, table.shift)
+    cdef const Pair* pair
+    while True:
+        pair = &table.pairs[place]
+        if pair.left == left and pair.right == right:
+            return pair.event
+        if pair.left < 0:
+            return NO_EVENT
+        place = (place + 1) & mask
+
+
+cdef inline int32_t from_now(const EventTable* table, int32_t event, int32_t now) noexcept nogil:
+    """The first of the events that do the same which is not before ``now``."""
+    while event < now:
+        event = table.same[event]
+    return event
+
+
+cdef inline void sift_down(uint64_t* heap, int64_t size, int64_t hole, uint64_t entry) noexcept nogil:
+    """Put ``entry`` where it belongs at or below ``hole``."""
+    cdef int64_t child
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if entry <= heap[child]:
+            break
+        heap[hole] = heap[child]
+        hole = child
+    heap[hole] = entry
+
+
+cdef void renew(Piece* piece) noexcept nogil:
+    """Make the heap anew from the entries that count."""
+    cdef int32_t at = 0
+    cdef int64_t k
+    piece.entries = 0
+    while at < piece.size:
+        if piece.due[at] != NO_EVENT:
+            piece.heap[piece.entries] = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
+            piece.entries += 1
+        at = piece.after[at]
+    for k in range(piece.entries // 2 - 1, -1, -1):
+        sift_down(piece.heap, piece.entries, k, piece.heap[k])
+
+
+cdef inline void push(Piece* piece, int32_t at) noexcept nogil:
+    """Queue what is due at a position."""
+    cdef uint64_t entry = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
+    cdef int64_t hole = piece.entries, above
+    if hole == ROOM * <int64_t>piece.size:
+        renew(piece)
+        return
+    piece.entries += 1
+    while hole:
+        above = (hole - 1) // 2
+        if piece.heap[above] <= entry:
+            break
+        piece.heap[hole] = piece.heap[above]
+        hole = above
+    piece.heap[hole] = entry
+
+
+cdef inline void look(const EventTable* table, Piece* piece, int32_t at, int32_t now) noexcept nogil:
+    """Find what is due from ``now`` on at a position whose token or neighbour has changed."""
+    cdef int32_t right = piece.after[at], due = from_now(table, table.splits[piece.ids[at]], now)
+    if right < piece.size:
+        due = min(due, from_now(table, merge_of(table, piece.ids[at], piece.ids[right]), now))
+    piece.due[at] = due
+    if piece.heap != NULL and due != NO_EVENT:
+        push(piece, at)
+
+
+cdef int32_t take(Piece* piece) noexcept nogil:
+    """The leftmost position of the earliest event that is due, or -1."""
+    cdef int32_t i, best = -1, earliest = NO_EVENT
+    cdef uint64_t top
+    if piece.heap == NULL:
+        for i in range(piece.size):
+            if piece.due[i] < earliest:
+                best, earliest = i, piece.due[i]
+        return best
+    while piece.entries:
+        top = piece.heap[0]
+        piece.entries -= 1
+        if piece.entries:
+            sift_down(piece.heap, piece.entries, 0, piece.heap[piece.entries])
+        if piece.due[<uint32_t>top] == <int32_t>(top >> 32):
+            return <int32_t><uint32_t>top
+    return -1
+
+
+cdef inline void merge_at(const EventTable* table, Piece* piece, int32_t at, int32_t event) noexcept nogil:
+    """Put the result of a merge in the place of its two parts."""
+    cdef int32_t right = piece.after[at]
+    piece.ids[at] = table.tokens[event]
+    piece.due[right] = NO_EVENT
+    piece.after[at] = piece.after[right]
+    if piece.after[at] < piece.size:
+        piece.before[piece.after[at]] = at
+
+
+cdef inline void split_at(const EventTable* table, Piece* piece, int32_t at, int32_t event) noexcept nogil:
+    """Put the parts of a removed token in its place."""
+    cdef int32_t end = piece.after[at], previous = piece.before[at], place = at
+    cdef int64_t k
+    for k in range(table.bounds[event], table.bounds[event + 1]):
+        piece.ids[place], piece.before[place] = table.parts[k], previous
+        piece.due[place] = NO_EVENT
+        previous = place
+        place += table.lengths[table.parts[k]]
+        piece.after[previous] = place
+    if end < piece.size:
+        piece.before[end] = previous
+
+
+cdef int64_t replay(
+    const EventTable* table, const uint8_t* text, int32_t size, int32_t* ids, Scratch* scratch
+) noexcept nogil:
+    """Cut a piece; returns the number of ids, -1 without memory."""
+    cdef Piece piece
+    cdef int32_t at, end, event, last
+    cdef int64_t written = 0
+    cdef size_t room = 4 * sizeof(int32_t) if size <= SHORT else 4 * sizeof(int32_t) + ROOM * sizeof(uint64_t)
+    cdef char* memory = <char*>reserve(scratch, size * room)
+    if memory == NULL:
+        return -1
+    piece.size, piece.entries = size, 0
+    piece.heap = NULL if size <= SHORT else <uint64_t*>memory
+    piece.ids = <int32_t*>(memory if size <= SHORT else memory + size * ROOM * sizeof(uint64_t))
+    piece.before, piece.after, piece.due = piece.ids + size, piece.ids + 2 * size, piece.ids + 3 * size
+    for at in range(size):
+        piece.ids[at], piece.due[at] = table.byte_ids[text[at]], NO_EVENT
+        piece.before[at], piece.after[at] = at - 1, at + 1
+    for at in range(size):
+        look(table, &piece, at, 0)
+    while True:
+        at = take(&piece)
+        if at < 0:
+            break
+        event, end = piece.due[at], piece.after[at]
+        piece.due[at] = NO_EVENT
+        if table.removes[event]:
+            split_at(table, &piece, at, event)
+        else:
+            merge_at(table, &piece, at, event)
+            end = piece.after[at]
+        last = at
+        while last != end:
+            look(table, &piece, last, event)
+            last = piece.after[last]
+        if piece.before[at] >= 0:
+            look(table, &piece, piece.before[at], event)
+    at = 0
+    while at < size:
+        ids[written] = piece.ids[at]
+        written += 1
+        at = piece.after[at]
+    return written
+
+
+cdef class EventSegmenter(PretokenSegmenter):
+    """Does every event in its order, wherever it applies, from left to right.
+
+    Args:
+        whole: pre-tokens that are left whole.
+        byte_ids: int32 [256], the id of each byte.
+        tokens: int32 [e], the token that each event makes or removes.
+        removes: bool [e], whether it removes it.
+        bounds: int64 [e + 1], where each event's parts start.
+        parts: int32, token ids, two for a merge; their bytes are the token's.
+        lengths: int32, bytes of each token that there ever was.
+        joined: uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b, else 0; may be 1
+            too often, never too seldom.
+
+    Raises:
+        ValueError: ``byte_ids`` or ``joined`` has another length.
+    """
+
+    def __init__(self, Trie whole not None, byte_ids, tokens, removes, bounds, parts, lengths, joined):
+        cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
+        cdef int32_t[::1] tokens_view = np.append(tokens, 0).astype(np.int32)
+        cdef uint8_t[::1] removes_view = np.append(removes, 0).astype(np.uint8)
+        cdef int64_t[::1] bounds_view = np.array(bounds, dtype=np.int64)
+        cdef int32_t[::1] parts_view = np.append(parts, 0).astype(np.int32)
+        cdef int32_t[::1] lengths_view = np.array(lengths, dtype=np.int32)
+        cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)
+        cdef int32_t events = <int32_t>(tokens_view.shape[0] - 1), event, left, right
+        cdef int32_t[::1] splits = np.full(len(lengths), NO_EVENT, np.int32)
+        cdef int32_t[::1] same = np.full(events + 1, NO_EVENT, np.int32)
+        cdef uint8_t[::1] memory
+        cdef int32_t places = 2
+        cdef uint64_t place, mask
+        cdef Pair* pairs
+        if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
+            raise ValueError("byte_ids must have 256 entries and joined 65536")
+        while (1 << places) < 2 * events:
+            places += 1
+        memory = np.full((1 << places) * sizeof(Pair), 255, dtype=np.uint8)
+        pairs = <Pair*>&memory[0]
+        mask = (<uint64_t>1 << places) - 1
+        for event in range(events - 1, -1, -1):
+            if removes_view[event]:
+                same[event] = splits[tokens_view[event]]
+                splits[tokens_view[event]] = event
+                continue
+            left, right = parts_view[bounds_view[event]], parts_view[bounds_view[event] + 1]
+            place = place_of(left, right, 64 - places)
+            while pairs[place].left >= 0 and (pairs[place].left != left or pairs[place].right != right):
+                place = (place + 1) & mask
+            if pairs[place].left >= 0:
+                same[event] = pairs[place].event
+            pairs[place].left, pairs[place].right, pairs[place].event = left, right, event
+        self.whole = whole
+        self.arrays = [memory, splits, same, bytes_view, joined_view]
+        self.arrays += [tokens_view, removes_view, bounds_view, parts_view, lengths_view]
+        self.table.pairs, self.table.shift = pairs, 64 - places
+        self.table.splits, self.table.same = &splits[0], &same[0]
+        self.table.tokens, self.table.removes = &tokens_view[0], &removes_view[0]
+        self.table.bounds, self.table.parts = &bounds_view[0], &parts_view[0]
+        self.table.lengths = &lengths_view[0]
+        self.table.byte_ids, self.table.joined = &bytes_view[0], &joined_view[0]
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        cdef const EventTable* table = &self.table
+        cdef const TrieView* trie = &self.whole.view
+        cdef int64_t start = 0, end = 0, written = 0, more
+        cdef int32_t node = 0
+        while end < size and node >= 0:
+            node = step(trie, node, text[end])
+            end += 1
+        if node >= 0 and token_at(trie, node) >= 0:
+            ids[0] = token_at(trie, node)
+            return 1
+        while start < size:
+            end = start + 1
+            while end < size and table.joined[(<int32_t>text[end - 1] << 8) | text[end]]:
+                end += 1
+            more = replay(table, &text[start], <int32_t>(end - start), &ids[written], scratch)
+            if more < 0:
+                return -1
+            written += more
+            start = end
+        return written

@@ -1,0 +1,99 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""What ids are written as: decimal numbers, and the bytes that they stand for."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+
+cdef enum:
+    DIGITS = 11         # of the longest int32, its sign or the space after it included
+
+
+def decimals(const int32_t[::1] ids not None):
+    """Ids, none of them negative, as decimal numbers with a space between two."""
+    cdef int64_t n = ids.shape[0], i, size = 0
+    cdef int32_t value
+    cdef uint8_t digits[DIGITS]
+    cdef int place
+    memory = np.empty(max(n, 1) * DIGITS, np.uint8)
+    cdef uint8_t[::1] text = memory
+    with nogil:
+        for i in range(n):
+            value = ids[i]
+            place = DIGITS
+            while True:
+                place -= 1
+                digits[place] = <uint8_t>(48 + value % 10)
+                value //= 10
+                if not value:
+                    break
+            memcpy(&text[size], digits + place, DIGITS - place)
+            size += DIGITS - place
+            text[size] = 32
+            size += 1
+    return memory[:max(size - 1, 0)].tobytes()
+
+
+def from_decimals(const uint8_t[::1] text not None):
+    """Decimal numbers between blanks, each with a sign or none.
+
+    Returns:
+        int64 [numbers].
+
+    Raises:
+        ValueError: the text holds something else, or a number of more than 18 digits.
+    """
+    cdef int64_t size = text.shape[0], i = 0, n = 0, value, start
+    cdef bint negative
+    numbers = np.empty(size // 2 + 1, np.int64)
+    cdef int64_t[::1] view = numbers
+    with nogil:
+        while i < size:
+            if text[i] == 32 or 9 <= text[i] <= 13:
+                i += 1
+                continue
+            negative = text[i] == c"-"
+            i += text[i] == c"-" or text[i] == c"+"
+            value = 0
+            start = i
+            while i < size and 48 <= text[i] <= 57 and i - start < 18:
+                value = 10 * value + text[i] - 48
+                i += 1
+            if i == start or (i < size and not (text[i] == 32 or 9 <= text[i] <= 13)):
+                n = -1
+                break
+            view[n] = -value if negative else value
+            n += 1
+    if n < 0:
+        raise ValueError("not a decimal number")
+    return numbers[:n]
+
+
+def joined(const int64_t[::1] ids not None, const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+    """The bytes of tokens, end to end.
+
+    Args:
+        ids: int64 [n], each of them an index of a token.
+        data: uint8 [bytes], the tokens laid end to end.
+        offsets: int64 [tokens + 1], where each starts.
+
+    Returns:
+        bytes.
+    """
+    cdef int64_t n = ids.shape[0], i, size = 0
+    cdef uint8_t* target
+    with nogil:
+        for i in range(n):
+            size += offsets[ids[i] + 1] - offsets[ids[i]]
+    text = PyBytes_FromStringAndSize(NULL, size)
+    target = <uint8_t*>PyBytes_AS_STRING(text)
+    with nogil:
+        for i in range(n):
+            size = offsets[ids[i] + 1] - offsets[ids[i]]
+            memcpy(target, &data[offsets[ids[i]]], size)
+            target += size
+    return text

@@ -1,0 +1,55 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: extra_compile_args = -O3
+"""Segmentation by any method with tokens that are then removed, each in favour of shorter ones."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch
+from tokbench.kernels.trie cimport Trie, step, token_at
+
+import numpy as np
+
+
+cdef class PostRemovalSegmenter(PretokenSegmenter):
+    """Cuts with another segmenter, then puts other tokens in the place of some.
+
+    Args:
+        merger: what cuts first.
+        whole: pre-tokens that are left whole; None for none.
+        present: ids below this stay.
+        bounds: int64 [removed + 1], where the tokens that take the place of id ``present + i`` start.
+        parts: int32, ids below ``present``; as many for an id as it has bytes at most.
+    """
+
+    def __init__(self, PretokenSegmenter merger not None, Trie whole, int32_t present, bounds, parts):
+        self.merger, self.whole, self.present = merger, whole, present
+        self.bounds = np.array(bounds, dtype=np.int64)
+        self.parts = np.array(parts, dtype=np.int32)
+
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+        cdef int64_t count, total, place = 0, i, k
+        cdef int32_t node = 0, removed
+        if self.whole is not None:
+            while place < size and node >= 0:
+                node = step(&self.whole.view, node, text[place])
+                place += 1
+            if node >= 0 and token_at(&self.whole.view, node) >= 0:
+                ids[0] = token_at(&self.whole.view, node)
+                return 1
+        count = total = self.merger.cut(text, size, ids, scratch)
+        for i in range(count):
+            removed = ids[i] - self.present
+            if removed >= 0:
+                total += self.bounds[removed + 1] - self.bounds[removed] - 1
+        # From the end: the place of an id is never before the id itself.
+        place = total
+        for i in range(count - 1, -1, -1):
+            removed = ids[i] - self.present
+            if removed < 0:
+                place -= 1
+                ids[place] = ids[i]
+            else:
+                for k in range(self.bounds[removed + 1] - 1, self.bounds[removed] - 1, -1):
+                    place -= 1
+                    ids[place] = self.parts[k]
+        return total

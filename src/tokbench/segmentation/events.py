@@ -1,0 +1,111 @@
+"""Events: replay the merges and removals of a vocabulary in the order in which they happened.
+
+Chizhov et al., "BPE Gets Picky" (2024), section 3 and algorithm 2. A pre-token that is a token is left whole, as in the
+released code.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokbench.kernels.events import EventSegmenter
+from tokbench.kernels.trie import Trie
+from tokbench.registry import Options, TokbenchError
+from tokbench.segmentation import Segmenter, segmentation
+from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation.merge import joined_bytes
+from tokbench.tokens import BYTES, Event, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """What happened to a vocabulary, from single bytes on.
+
+    Attributes:
+        tokens: the vocabulary's tokens, then those that are no longer there, in order of first creation.
+        ids: the id of each of them.
+        events: merges that make the alphabet's characters of bytes, removals of unfinished characters, and the
+            vocabulary's own events.
+    """
+
+    tokens: Vocabulary
+    ids: dict[bytes, int]
+    events: tuple[Event, ...]
+
+
+@segmentation("events", needs="events")
+def events(vocabulary: Vocabulary, options: Options) -> Segmenter:
+    """Replay merges and removals in their order, each wherever it applies; a pre-token that is a token is left whole.
+
+    Raises:
+        TokbenchError: the vocabulary has no events or has continuation forms, or its tokens are not those that the
+            events leave; the message names the event or the token.
+    """
+    history = history_of(vocabulary, "events")
+    bounds = np.zeros(len(history.events) + 1, np.int64)
+    np.cumsum([len(event.parts) for event in history.events], out=bounds[1:])
+    return EventSegmenter(
+        Trie(*vocabulary.flat()),
+        np.array([history.ids[byte] for byte in BYTES], np.int32),
+        np.array([history.ids[event.token] for event in history.events], np.int32),
+        np.array([event.split for event in history.events], np.bool_),
+        bounds,
+        np.array([history.ids[part] for event in history.events for part in event.parts], np.int32),
+        np.array([len(token) for token in history.tokens.tokens], np.int32),
+        joined_bytes(history.tokens),
+    )
+
+
+def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
+    """Check a vocabulary's events, begin them with single bytes, and number the tokens that they name.
+
+    Raises:
+        TokbenchError: see :func:`events`.
+    """
+    refuse_forms(vocabulary, segmentation)
+    if vocabulary.events is None:
+        raise TokbenchError(
+            f"segmentation '{segmentation}': the vocabulary has no events; use 'greedy' or 'shortest_path', "
+            "or a vocabulary by picky_bpe"
+        )
+    made = dict.fromkeys(event.token for event in vocabulary.events if not event.split)
+    alphabet = [token for token in vocabulary.tokens if token not in made]
+    present = set(alphabet)
+    for number, event in enumerate(vocabulary.events):
+        needed = [*event.parts, event.token] if event.split else event.parts
+        missing = next((token for token in needed if token not in present), None)
+        if missing is not None:
+            raise TokbenchError(
+                f"segmentation '{segmentation}': event {number} needs the token {missing.hex()}, which is not there "
+                "at that moment; build the vocabulary again"
+            )
+        if event.split and event.token not in made:
+            raise TokbenchError(
+                f"segmentation '{segmentation}': event {number} removes {event.token.hex()}, which no merge makes; "
+                "build the vocabulary again"
+            )
+        (present.discard if event.split else present.add)(event.token)
+    if odd := present.symmetric_difference(vocabulary.tokens):
+        raise TokbenchError(
+            f"segmentation '{segmentation}': the events do not leave the vocabulary's tokens "
+            f"({min(odd).hex()} is in one of the two only); build the vocabulary again"
+        )
+    every = tuple(_spelling(alphabet, segmentation)) + vocabulary.events
+    tokens = tuple(dict.fromkeys([*vocabulary.tokens, *(event.token for event in every)]))
+    return History(Vocabulary(tokens), {token: index for index, token in enumerate(tokens)}, every)
+
+
+def _spelling(alphabet: list[bytes], segmentation: str) -> list[Event]:
+    """The events that turn bytes into the characters of an alphabet and leave the other bytes as they are."""
+    characters = [token for token in alphabet if len(token) > 1]
+    for token in characters:
+        character = token.decode(errors="replace")
+        if len(character) > 1 or character.encode() != token:
+            raise TokbenchError(
+                f"segmentation '{segmentation}': no event makes the token {token.hex()}, which is not a single "
+                "character; build the vocabulary again"
+            )
+    steps = dict.fromkeys(token[:end] for end in range(2, 5) for token in characters if len(token) >= end)
+    merges = [Event(False, (step[:-1], step[-1:])) for step in steps]
+    whole = set(characters)
+    return merges + [Event(True, tuple(BYTES[byte] for byte in step)) for step in steps if step not in whole]

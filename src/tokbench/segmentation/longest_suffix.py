@@ -1,0 +1,21 @@
+"""Longest suffix: the longest match from the right, with any vocabulary."""
+
+from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
+from tokbench.kernels.trie import Trie
+from tokbench.registry import Options
+from tokbench.segmentation import Segmenter, segmentation
+from tokbench.segmentation.forms import refuse_forms
+from tokbench.tokens import Vocabulary
+
+
+@segmentation("longest_suffix")
+def longest_suffix(vocabulary: Vocabulary, options: Options) -> Segmenter:
+    """Take the longest token that the rest of the pre-token ends with, and go on before it.
+
+    Endings come out whole, where ``greedy`` keeps beginnings whole.
+
+    Raises:
+        TokbenchError: the vocabulary has continuation forms.
+    """
+    refuse_forms(vocabulary, "longest_suffix")
+    return LongestSuffixSegmenter(Trie(*vocabulary.flat(), backwards=True))

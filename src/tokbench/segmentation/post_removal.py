@@ -1,0 +1,61 @@
+"""Post-removal: byte-pair encoding with all merges, those of removed tokens included; then removed tokens are split.
+
+How trimmed vocabularies (Cognetta et al. 2024) and Scaffold-BPE (Lian et al. 2024) cut text; "BPE Gets Picky", appendix
+A and table 6, compares it with segmentation by events.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.kernels.merge import MergeSegmenter
+from tokbench.kernels.post_removal import PostRemovalSegmenter
+from tokbench.kernels.trie import Trie
+from tokbench.registry import Options
+from tokbench.segmentation import Segmenter, segmentation
+from tokbench.segmentation.events import History, history_of
+from tokbench.segmentation.merge import joined_bytes
+from tokbench.tokens import BYTES, Vocabulary
+
+
+class PostRemovalOptions(Options):
+    whole_tokens: bool = True
+    """Leave a pre-token whole that is a token, as segmentation by events does. Only Picky BPE makes tokens that merges
+    by rank may miss: those whose parts were removed before other parts were merged."""
+
+
+@segmentation("post_removal", options=PostRemovalOptions, needs="events")
+def post_removal(vocabulary: Vocabulary, options: PostRemovalOptions) -> Segmenter:
+    """Join the adjacent pair of the lowest rank until none has one, then split the tokens that were removed.
+
+    The rank of a pair is the place of its first merge among the events. A removed token gives way to the parts of its
+    last removal, and those to theirs, until all are in the vocabulary. Time is O(n log n) in the length of a pre-token.
+
+    Raises:
+        TokbenchError: the vocabulary has no events or has continuation forms, or its tokens are not those that the
+            events leave; the message names the event or the token.
+    """
+    history = history_of(vocabulary, "post_removal")
+    ids = history.ids
+    merges = [
+        (ids[event.parts[0]], ids[event.parts[1]], ids[event.token]) for event in history.events if not event.split
+    ]
+    byte_ids = np.array([ids[byte] for byte in BYTES], np.int32)
+    merger = MergeSegmenter(np.array(merges, np.int32).reshape(-1, 3), byte_ids, joined_bytes(history.tokens))
+    whole = Trie(*vocabulary.flat()) if options.whole_tokens else None
+    return PostRemovalSegmenter(merger, whole, len(vocabulary), *_expansions(vocabulary, history))
+
+
+def _expansions(vocabulary: Vocabulary, history: History) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """What each removed token becomes: int64 [removed + 1] bounds, int32 ids of the vocabulary."""
+    parts = {event.token: event.parts for event in history.events if event.split}
+    bounds, found = [0], []
+    for token in history.tokens.tokens[len(vocabulary) :]:
+        pending = [token]
+        while pending:
+            part = pending.pop()
+            if history.ids[part] < len(vocabulary):
+                found.append(history.ids[part])
+            else:
+                pending.extend(reversed(parts[part]))
+        bounds.append(len(found))
+    return np.array(bounds, np.int64), np.array(found, np.int32)

@@ -1,0 +1,155 @@
+"""Any vocabulary with any segmentation: every string comes back, or the pair is refused in one line.
+
+The number of strings that go through every tokenizer is ``TOKBENCH_FUZZ_STRINGS``, a few thousand where it is not set;
+``make nightly`` sets a million. Every pair takes the schemes in turn, so that each scheme meets a part of the strings.
+"""
+
+import os
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from tests.adversarial import Strings
+from tests.conftest import ODD, TOPICS
+from tokbench.pretokenization import schemes
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.registry import TokbenchError
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import constructions
+from tokbench.vocabulary.documents import Documents
+from tokbench.vocabulary.scores import ScoredDocuments
+
+STRINGS = int(os.environ.get("TOKBENCH_FUZZ_STRINGS", "4000"))
+BATCH = 20_000
+HUGE = 5_000 if STRINGS < 100_000 else 300_000
+SCHEMES = list(schemes)
+SIZE, INITIAL_SIZE = 1000, 2000
+
+QUICK: dict[str, dict[str, Any]] = {
+    "pathpiece": {"initial_size": INITIAL_SIZE},
+    "randtrain": {"initial_size": INITIAL_SIZE},
+    "sage": {"initial_size": INITIAL_SIZE, "dimensions": 8, "epochs": 1},
+}
+VOCABULARIES: list[tuple[str, dict[str, Any]]] = [
+    ("bytes", {}),
+    *((name, QUICK.get(name, {})) for name in constructions),
+    ("bpe", {"alphabet": "character", "character_coverage": 0.99}),
+    ("picky_bpe", {"alphabet": "character", "threshold": 0.5}),
+    ("wordpiece", {"objective": "likelihood", "min_pair_count": 3}),
+    ("bytespan", {"learning": "seeding", "min_pair_count": 2}),
+    ("bytespan", {"learning": "incremental", "constraint": "global", "min_span_count": 2}),
+]
+SEGMENTATIONS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in segmentations),
+    ("shortest_path", {"ties": "random"}),
+    ("shortest_path", {"ties": "random", "draws": "document"}),
+    ("shortest_path", {"max_token_bytes": 3}),
+    ("bpe_dropout", {"dropout": 0.5, "draws": "pretoken"}),
+]
+
+
+def label(method: tuple[str, dict[str, Any]]) -> str:
+    name, options = method
+    return "-".join([name, *(str(value) for value in options.values() if name not in QUICK)])
+
+
+@cache
+def vocabulary(place: int, shards: Path) -> Vocabulary:
+    """A small vocabulary by one construction, on text with bytes of every kind."""
+    name, options = VOCABULARIES[place]
+    if name == "bytes":
+        return Vocabulary(BYTES)
+    construction = constructions[name]
+    source = {
+        "counts": lambda: count_pretokens([*TOPICS, ODD], "gpt2"),
+        "scores": lambda: ScoredDocuments((shards,), "gpt2"),
+        "documents": lambda: Documents((shards,), "gpt2"),
+    }[construction.traits["source"]]()
+    initial = {}
+    if construction.traits["initial"]:
+        ngram = constructions["ngram"]
+        counts = count_pretokens([*TOPICS, ODD], "gpt2")
+        initial = {"initial": ngram.function(counts, INITIAL_SIZE, ngram.options())}
+    built: Vocabulary = construction.function(source, SIZE, construction.options(**options), **initial)
+    return built
+
+
+@pytest.fixture(scope="module")
+def supply(scores: Path) -> Strings:
+    tokens = {token for place in range(len(VOCABULARIES)) for token in vocabulary(place, scores).tokens}
+    return Strings(sorted(tokens), b"".join(TOPICS) + ODD, seed=STRINGS)
+
+
+@pytest.fixture(scope="module")
+def batches(supply: Strings) -> list[list[bytes]]:
+    """The strings in batches, at least one for each scheme; the empty string and all 256 bytes are in each."""
+    size = min(BATCH, -(-STRINGS // len(SCHEMES)))
+    whole = [b"", bytes(range(256)), bytes(range(255, -1, -1))]
+    return [[*whole, *islice(supply, size)] for _ in range(-(-STRINGS // size))]
+
+
+@pytest.fixture(scope="module")
+def huge(supply: Strings) -> list[bytes]:
+    return supply.huge(HUGE)
+
+
+def fits(made: Vocabulary, segmentation: str) -> bool:
+    """Whether the segmentation means something with this vocabulary."""
+    needs = segmentations[segmentation].traits["needs"]
+    if needs is not None and getattr(made, needs) is None:
+        return False
+    return made.continuation is None or segmentation == "longest_prefix"
+
+
+def check(tokenizer: Tokenizer, texts: list[bytes]) -> None:
+    """Every text comes back, from ids that lie in the vocabulary."""
+    found = tokenizer.encode_batch(texts)
+    ids = np.concatenate(found)
+    reached = np.concatenate([[0], np.cumsum([len(token) for token in tokenizer.vocabulary.tokens])])
+    ends = np.concatenate([[0], np.cumsum(np.diff(reached)[ids])])[np.cumsum([len(part) for part in found])]
+    if tokenizer.decode(ids) == b"".join(texts) and np.array_equal(ends, np.cumsum([len(text) for text in texts])):
+        return
+    for text, part in zip(texts, found, strict=True):
+        assert tokenizer.decode(part) == text, f"{tokenizer!r} loses {text.hex()}"
+    raise AssertionError(f"{tokenizer!r}: texts come back alone and not together")
+
+
+@pytest.mark.parametrize("segmentation", SEGMENTATIONS, ids=label)
+@pytest.mark.parametrize("place", range(len(VOCABULARIES)), ids=[label(method) for method in VOCABULARIES])
+def test_every_string_comes_back_or_the_pair_is_refused(
+    place: int, segmentation: tuple[str, dict[str, Any]], batches: list[list[bytes]], huge: list[bytes], scores: Path
+) -> None:
+    made = vocabulary(place, scores)
+    name, options = segmentation
+    method = segmentations[name]
+
+    @cache
+    def tokenizer(scheme: str) -> Tokenizer:
+        return Tokenizer(made, scheme, name, method.options(**options), name=label(VOCABULARIES[place]))
+
+    if not fits(made, name):
+        with pytest.raises(TokbenchError, match=name) as caught:
+            tokenizer("gpt2")
+        assert "\n" not in str(caught.value)
+        return
+    start = crc32(f"{place} {segmentation}".encode())
+    for number, batch in enumerate(batches, start):
+        check(tokenizer(SCHEMES[number % len(SCHEMES)]), batch)
+    check(tokenizer("none"), huge)
+    check(tokenizer(SCHEMES[start % len(SCHEMES)]), huge)
+
+
+def test_every_method_is_tried(scores: Path) -> None:
+    assert {name for name, _ in VOCABULARIES} == {"bytes", *constructions}
+    assert {name for name, _ in SEGMENTATIONS} == set(segmentations)
+    taken = {
+        name for place in range(len(VOCABULARIES)) for name, _ in SEGMENTATIONS if fits(vocabulary(place, scores), name)
+    }
+    assert taken == set(segmentations)
