@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 from pydantic import ValidationError
 
@@ -117,5 +119,12 @@ def _source(file: str) -> Source:
     if name.endswith((".jsonl", ".ndjson")):
         return JsonLinesSource(type="jsonl", path=[file])
     if name.endswith(".parquet"):
-        return ParquetSource(type="parquet", path=[file])
+        return ParquetSource(type="parquet", path=[file], language_field="language" if _tells_languages(file) else None)
     return TextSource(type="text", path=[file])
+
+
+def _tells_languages(file: str) -> bool:
+    try:
+        return "language" in pq.read_schema(file).names
+    except (OSError, pa.ArrowException):
+        return False  # Whoever reads it says what is wrong with it.

@@ -3,7 +3,9 @@
 import click
 
 from tokbench.commands.arguments import documents_of
-from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokenization.count import count_languages
+from tokbench.pretokenization.languages import write_languages
+from tokbench.pretokens import PretokenCounts
 
 
 @click.command("count")
@@ -11,10 +13,10 @@ from tokbench.pretokenization.count import count_pretokens
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
 @click.argument("texts", nargs=-1, required=True)
 def command(scheme: str, output: str, texts: tuple[str, ...]) -> None:
-    """Count the pre-tokens of TEXTS.
+    """Count the pre-tokens of TEXTS, each language by itself where languages are told.
 
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
-    counts = count_pretokens((document.text for document in documents_of(texts)), scheme)
-    counts.write(output)
+    found = count_languages(((document.language, document.text) for document in documents_of(texts)), scheme)
+    counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme)}, output)
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

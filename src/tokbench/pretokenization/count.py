@@ -25,16 +25,34 @@ def count_pretokens(documents: Iterable[bytes], scheme: str) -> PretokenCounts:
     Raises:
         TokbenchError: there is no such scheme, or a scheme of a third party gives boundaries that do not cut the text.
     """
+    found = count_languages((("", text) for text in documents), scheme)
+    return found.get("", PretokenCounts.from_pairs([], scheme))
+
+
+def count_languages(documents: Iterable[tuple[str, bytes]], scheme: str) -> dict[str, PretokenCounts]:
+    """Count the pre-tokens of each language by themselves, as :func:`count_pretokens` does.
+
+    Args:
+        documents: language tags (empty where unknown) and texts.
+        scheme: name of a pre-tokenization.
+
+    Raises:
+        TokbenchError: as :func:`count_pretokens`.
+    """
     method = schemes[scheme]
     code = KERNEL_SCHEMES.get(scheme)
-    if code is not None:
-        counter = Counter(code)
-        for text in documents:
-            counter.add(text)
-    else:
-        counter = Counter()
-        for number, text in enumerate(documents):
-            _add_cut(counter, text, method, number)
+    counters: dict[str, Counter] = {}
+    for number, (language, text) in enumerate(documents):
+        if language not in counters:
+            counters[language] = Counter() if code is None else Counter(code)
+        if code is None:
+            _add_cut(counters[language], text, method, number)
+        else:
+            counters[language].add(text)
+    return {language: _counted(counter, scheme) for language, counter in counters.items()}
+
+
+def _counted(counter: Counter, scheme: str) -> PretokenCounts:
     data, offsets, counts = counter.counts()
     return PretokenCounts(data, offsets, counts, scheme)
 

@@ -13,15 +13,15 @@ from tokbench.whole import whole_file
 def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> PretokenCounts:
     """Write the counts of each language into one file, whole or not at all, and return those of the whole text.
 
-    With more than one language the table has the columns ``language``, ``pretoken`` and ``count``, languages in order
-    of their tags; with one it is that of :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of
+    The table has the columns ``language``, ``pretoken`` and ``count``, languages in order of their tags; where no
+    language is known it is that of :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of
     languages find the whole text in both.
 
     Raises:
         TokbenchError: there are no counts, or they were not all cut by the same scheme.
     """
     whole = merge_counts(counts.values())
-    if len(counts) < 2:
+    if set(counts) == {""}:
         whole.write(path)
         return whole
     frames = [
