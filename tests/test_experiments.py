@@ -1,0 +1,229 @@
+"""The shipped experiments are the papers': their variants, sizes, corpora and numbers of runs."""
+
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import Tokbench
+from tokbench.config.experiment import Experiment
+from tokbench.config.load import read
+from tokbench.config.targets import Targets
+from tokbench.corpus.sources import HubSource
+from tokbench.vocabulary import constructions
+
+FOLDER = Path(__file__).parents[1] / "experiments"
+PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "books")
+SMALL = {
+    "bytespan": "bytespan",
+    "bytespan_25_languages": "bytespan_languages",
+    "greedtok": "greedtok",
+    "pathpiece": "pathpiece",
+    "picky_bpe": "picky_bpe",
+}
+"""The small form of each paper's experiment."""
+HUB = {
+    "HuggingFaceFW/fineweb-edu": "87f09149ef4734204d70ed1d046ddc9ca3f2b8f9",
+    "JeanKaddour/minipile": "18ad1b0c701eaa0de03d3cecfdd769cbc70ffbd0",
+    "monology/pile-uncopyrighted": "3be90335b66f24456a5d6659d9c8d208c0357119",
+    "wikimedia/wikipedia": "b04c8d1ceb2f5cd4588862100d08de323dccfbaa",
+}
+
+RANKS = {
+    ("pathpiece longest", "bpe", "gpt2", "shortest_path"): 1,
+    ("unigram", None, "gpt2", "likelihood"): 2,
+    ("bpe", None, "gpt2", "merge"): 3,
+    ("bpe", None, "gpt2", "greedy"): 4,
+    ("wordpiece", None, "gpt2", "longest_prefix"): 5,
+    ("sage", "bpe", "gpt2", "greedy"): 6,
+    ("unigram", None, "gpt2", "greedy"): 7,
+    ("sage", "ngram", "first_space", "greedy"): 8,
+    ("pathpiece longest", "unigram", "gpt2", "shortest_path"): 9,
+    ("sage", "unigram", "gpt2", "greedy"): 10,
+    ("sage", "ngram", "first_space_digit", "greedy"): 11,
+    ("pathpiece random", "ngram", "space_digit", "shortest_path random"): 12,
+    ("bpe", None, "gpt2", "shortest_path"): 13,
+    ("pathpiece random", "ngram", "first_space_digit", "shortest_path random"): 14,
+    ("pathpiece longest", "ngram", "first_space_digit", "shortest_path"): 15,
+    ("pathpiece longest", "ngram", "first_space", "shortest_path"): 16,
+    ("unigram", None, "gpt2", "shortest_path"): 17,
+    ("pathpiece random", "ngram", "digit", "shortest_path random"): 18,
+}
+"""Table 1 of "Tokenization Is More Than Compression": the phases of a variant and its rank."""
+RANDTRAIN = {
+    ("randtrain", initial, scheme, cut)
+    for (initial, scheme), cut in product(
+        [("bpe", "gpt2"), ("ngram", "first_space"), ("ngram", "first_space_digit"), ("ngram", "digit")],
+        ["greedy", "shortest_path"],
+    )
+}
+
+
+def open_corpora(file: Path) -> list[str]:
+    """Corpora of a file whose paths come from the command line."""
+    corpora = yaml.safe_load(file.read_text(encoding="utf-8"))["corpora"]
+    sources = {name: corpus["source"] for name, corpus in corpora.items()}
+    return [
+        name
+        for name, source in sources.items()
+        if not isinstance(source, dict) or not source.keys() & {"path", "dataset"}
+    ]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text"
+    path.touch()
+    return path
+
+
+def load(name: str, text: Path) -> Experiment:
+    file = FOLDER / f"{name}.yaml"
+    return read(file, {corpus: str(text) for corpus in open_corpora(file)})
+
+
+def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str]:
+    """Construction, its initial vocabulary, pre-tokenization and segmentation of a variant."""
+    variant = experiment.variants[name]
+    construction, cut = variant.construction, variant.segmentation
+    method = construction.method + (f" {construction.ties}" if hasattr(construction, "ties") else "")
+    segmentation = constructions[construction.method].traits["segmentation"] if cut is None else cut.method
+    if getattr(cut, "ties", "longest") == "random":
+        segmentation += " random"
+    return method, getattr(construction, "initial", None), variant.pretokenization, segmentation
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
+def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
+    settings = [part for corpus in open_corpora(file) for part in ("--set", f"{corpus}={text}")]
+    assert tokbench("validate", file, *settings).status == 0
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
+def test_says_its_command(file: Path) -> None:
+    comment = file.read_text(encoding="utf-8").partition("\nname:")[0]
+    assert f"--configfile experiments/{file.relative_to(FOLDER)}" in comment
+    assert all(f" {corpus}=" in comment for corpus in open_corpora(file))
+
+
+def test_every_paper_has_a_small_form(text: Path) -> None:
+    assert set(SMALL) == set(PAPERS)
+    assert sorted(SMALL.values()) == sorted(path.stem for path in (FOLDER / "small").glob("*.yaml"))
+    for name in SMALL.values():
+        small = load(f"small/{name}", text)
+        assert open_corpora(FOLDER / f"small/{name}.yaml") == list(small.corpora)
+        assert small.name == f"{name}_small"
+
+
+@pytest.mark.parametrize("name", ["pathpiece", "bytespan", "bytespan_25_languages"])
+def test_small_form_has_the_same_variants(name: str, text: Path) -> None:
+    whole, small = load(name, text), load(f"small/{SMALL[name]}", text)
+    assert list(whole.variants) == list(small.variants)
+    for variant in whole.variants:
+        one, other = whole.variants[variant], small.variants[variant]
+        assert (one.pretokenization, one.segmentation) == (other.pretokenization, other.segmentation)
+        assert one.construction.method == other.construction.method
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_hub_corpora_are_the_known_ones(name: str, text: Path) -> None:
+    for corpus in load(name, text).corpora.values():
+        if isinstance(corpus.source, HubSource):
+            assert HUB[corpus.source.dataset] == corpus.source.revision
+
+
+@pytest.mark.parametrize("name", ["pathpiece", "small/pathpiece"])
+def test_variants_of_tokenization_is_more_than_compression(name: str, text: Path) -> None:
+    experiment = load(name, text)
+    found = Counter(phases(experiment, variant) for variant in experiment.variants)
+    assert found == Counter([*RANKS, *RANDTRAIN])
+    built = Counter(len(experiment.sizes_of(variant)) for variant in experiment.variants)
+    assert built == {len(experiment.sizes): 18, 1: 8}
+
+
+def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
+    experiment = load("pathpiece", text)
+    models = Targets(experiment).models("{model} {variant} {size}")
+    assert Counter(model.split()[0] for model in models) == {"mpt_350m": 62, "mpt_1_3b": 6, "mpt_2_4b": 4}
+    large = {"mpt_1_3b": {1, 2, 3, 6, 11, 15}, "mpt_2_4b": {1, 2, 3, 6}}
+    for name, ranks in large.items():
+        built = [model.split()[1:] for model in models if model.startswith(name)]
+        assert {RANKS[phases(experiment, variant)] for variant, _ in built} == ranks
+        assert {size for _, size in built} == {"40960"}
+    assert experiment.sizes == [32768, 40960, 49152]
+    lengths = {(model.batches, model.batch, model.max_seq_len) for model in experiment.models.values()}
+    assert lengths == {(100_000, 1024, 2048)}
+    assert [len(suite.tasks) for suite in experiment.suites.values()] == [10]
+    assert {run.corpus for run in experiment.runs} == {"pile"}
+
+
+def test_corpora_of_greedtok(text: Path) -> None:
+    experiment = load("greedtok", text)
+    assert list(experiment.corpora) == ["un", "arxiv", "pubmed", "wiki"]
+    chosen = {
+        corpus: Counter(
+            (experiment.variants[variant].construction.method, *(size - 256 for size in experiment.sizes_of(variant)))
+            for variant in experiment.variants
+            if experiment.corpus_of(variant) == corpus
+        )
+        for corpus in experiment.corpora
+    }
+    methods = Counter(greedtok=1, greedwmc=1, bpe=2, unigram=2)
+    short, long = (1000, 2000, 3000, 4000, 5000), (2000, 4000, 6000, 8000, 10000)
+    for corpus, budgets in {"un": short, "arxiv": short, "pubmed": long, "wiki": long}.items():
+        assert chosen[corpus] == {(method, *budgets): times for method, times in methods.items()}, corpus
+
+
+def test_vocabularies_of_picky_bpe(text: Path) -> None:
+    experiment = load("picky_bpe", text)
+    sizes = {
+        "en_de": {8192, 16384, 32768, 65536},
+        "de_et": {8192},
+        "uk_et": {8192},
+        "en": {8192, 16384, 32768},
+        "de": {8192, 16384, 32768},
+    }
+    built = {
+        (variant.corpus, variant.construction.threshold, size)
+        for name, variant in experiment.variants.items()
+        if variant.construction.method == "picky_bpe" and variant.segmentation is None
+        for size in experiment.sizes_of(name)
+    }
+    thresholds = [1.0, 0.9, 0.8, 0.7, 0.6]
+    assert built == {
+        (corpus, threshold, size) for corpus in sizes for threshold, size in product(thresholds, sizes[corpus])
+    }
+    others = Counter(
+        variant.construction.method if variant.segmentation is None else variant.segmentation.method
+        for variant in experiment.variants.values()
+    )
+    assert others == {"picky_bpe": 25, "bpe_trimmed": 4, "post_removal": 5, "unigram": 1}
+
+
+def test_tokenizers_of_bytespan(text: Path) -> None:
+    experiment = load("bytespan", text)
+    assert experiment.sizes == [16000, 32000, 64000]
+    spans = Counter(
+        (variant.construction.signal, variant.construction.constraint, variant.construction.learning)
+        for variant in experiment.variants.values()
+        if variant.construction.method == "bytespan"
+    )
+    pairs = [("global", "incremental"), *product(["monotonic", "combined"], ["frequency", "seeding"])]
+    assert spans == Counter((signal, *pair) for signal in ("surprisal", "entropy") for pair in pairs)
+    assert [name for name in experiment.variants if name.startswith("bpe")] == ["bpe", "bpe_wp"]
+
+
+def test_tokenizers_of_bytespan_in_25_languages(text: Path) -> None:
+    experiment = load("bytespan_25_languages", text)
+    assert experiment.sizes == [128000]
+    balanced = [
+        variant.construction.constraint
+        for variant in experiment.variants.values()
+        if getattr(variant.construction, "balance_languages", False)
+    ]
+    assert balanced == ["monotonic", "combined"]
+    assert len(experiment.variants) == 9
+    source = experiment.corpora["common_corpus"].source
+    assert len(source.languages or ()) == 25
