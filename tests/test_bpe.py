@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from tests.twins.bpe import train as twin
 from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import BYTES
-from tokbench.vocabulary import bpe
-from tokbench.vocabulary.bpe import PRINTABLE, BpeOptions, build, byte_ranks
+from tokbench.vocabulary import limits
+from tokbench.vocabulary.bpe import BpeOptions, build
+from tokbench.vocabulary.printed import PRINTABLE, printed_ranks
 
 NOVELS = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "novels.jsonl.gz"
 GPT2 = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
@@ -33,7 +35,7 @@ words = st.dictionaries(
     st.integers(1, 5),
     max_size=6,
 )
-limits = st.one_of(st.none(), st.integers(2, 9))
+LIMITS = st.one_of(st.none(), st.integers(2, 9))
 
 
 def spell(token: bytes) -> str:
@@ -71,17 +73,17 @@ def assert_equals_reference(counts: PretokenCounts, size: int, options: BpeOptio
     }
 
 
-@given(words, st.integers(256, 400), limits, st.integers(0, 3))
+@given(words, st.integers(256, 400), LIMITS, st.integers(0, 3))
 def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
     vocabulary = build(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
-    merges, tokens = twin(list(counts.items()), byte_ranks().tolist(), size, least, longest or 10**6)
+    merges, tokens = twin(list(counts.items()), printed_ranks().tolist(), size, least, longest or 10**6)
     assert list(vocabulary.tokens) == tokens
     assert vocabulary.merges.tolist() == [[*pair, 256 + index] for index, pair in enumerate(merges)]
 
 
 @settings(max_examples=60)
-@given(words.filter(bool), st.integers(257, 400), limits, st.integers(0, 3))
+@given(words.filter(bool), st.integers(257, 400), LIMITS, st.integers(0, 3))
 def test_tokenizers(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
     assert_equals_reference(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
@@ -107,12 +109,12 @@ def test_tokenizers_on_novels() -> None:
     assert_equals_reference(count(text[:1_000_000]), 8192, BpeOptions())
 
 
-def test_byte_ranks() -> None:
+def test_printed_ranks() -> None:
     """Bytes are ordered by the code point of their character: ``!`` first, the space after all that print."""
-    by_rank = np.argsort(byte_ranks())
+    by_rank = np.argsort(printed_ranks())
     assert [SPELLING[byte] for byte in by_rank.tolist()] == sorted(SPELLING.values())
-    assert byte_ranks()[ord("!")] == 0
-    assert byte_ranks()[ord(" ")] == 220
+    assert printed_ranks()[ord("!")] == 0
+    assert printed_ranks()[ord(" ")] == 220
 
 
 def test_counts_beyond_32_bits() -> None:
@@ -133,8 +135,8 @@ def test_nothing_to_merge(counted: list[tuple[bytes, int]]) -> None:
 
 
 def test_too_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bpe, "MAX_BYTES", 3)
-    with pytest.raises(bpe.TokbenchError, match="unique pre-tokens come to 4 bytes"):
+    monkeypatch.setattr(limits, "MAX_BYTES", 3)
+    with pytest.raises(TokbenchError, match="unique pre-tokens come to 4 bytes"):
         build(PretokenCounts.from_pairs([(b"abcd", 1)]), 300, BpeOptions())
 
 
@@ -182,5 +184,5 @@ def test_characters_against_twin(counted: dict[bytes, int]) -> None:
 
 
 def test_alphabet_larger_than_the_vocabulary() -> None:
-    with pytest.raises(bpe.TokbenchError, match="alphabet of 262 bytes and characters exceeds the vocabulary size 260"):
+    with pytest.raises(TokbenchError, match="alphabet of 262 bytes and characters exceeds the vocabulary size 260"):
         build(MIXED, 260, BpeOptions(alphabet="character", character_coverage=1.0))

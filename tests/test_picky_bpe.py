@@ -17,10 +17,10 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import BYTES, Event, Vocabulary
-from tokbench.vocabulary import bpe, bpe_trimmed, picky_bpe, scaffold_bpe
-from tokbench.vocabulary.bpe import byte_ranks
+from tokbench.vocabulary import bpe, bpe_trimmed, limits, picky_bpe, scaffold_bpe
 from tokbench.vocabulary.bpe_trimmed import BpeTrimmedOptions
 from tokbench.vocabulary.picky_bpe import AlphabetOptions, PickyBpeOptions, build, cut_into_characters, train
+from tokbench.vocabulary.printed import printed_ranks
 
 UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
 EXAMPLE = {"▁the": 19, "▁he": 5, "▁hen": 34, "▁then": 32, "▁tot": 25, "▁hot": 28, "▁not": 4, "▁ten": 10}
@@ -39,7 +39,7 @@ words = st.dictionaries(
     max_size=8,
 )
 thresholds = st.sampled_from([0.1, 0.3, 0.5, 0.6, 0.75, 0.9, 1.0])
-BYTES_BY_RANK = sorted(map(chr, range(256)), key=lambda byte: byte_ranks()[ord(byte)])
+BYTES_BY_RANK = sorted(map(chr, range(256)), key=lambda byte: printed_ranks()[ord(byte)])
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_alphabet_larger_than_size(method: Callable[..., Vocabulary], options: A
 def test_too_much_text(
     method: Callable[..., Vocabulary], options: AlphabetOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(picky_bpe, "MAX_BYTES", 3)
+    monkeypatch.setattr(limits, "MAX_BYTES", 3)
     with pytest.raises(TokbenchError, match="unique pre-tokens come to 4 bytes, the limit is 3"):
         method(PretokenCounts.from_pairs([(b"abcd", 1)]), 300, options)
 

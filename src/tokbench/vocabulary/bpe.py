@@ -9,21 +9,16 @@ and merged tokens follow in order of creation.
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.kernels.bpe import train
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
+from tokbench.registry import Options
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
 from tokbench.vocabulary.characters import character_merges, cut_by_longest_match
-
-PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
-"""The bytes that GPT-2 prints as the character of the same code point; the others follow from U+0100, in order."""
-
-MAX_BYTES = 2**31 - 1
-"""Bytes of unique pre-tokens that the kernel can address."""
+from tokbench.vocabulary.limits import MAX_BYTES, check_alphabet, check_bytes
+from tokbench.vocabulary.printed import printed_ranks
 
 
 class BpeOptions(Options):
@@ -38,12 +33,6 @@ class BpeOptions(Options):
 
     max_token_bytes: int | None = Field(None, ge=2)
     """Longest token, in bytes; no limit when absent."""
-
-
-def byte_ranks() -> NDArray[np.int64]:
-    """int64 [256], the place of each byte among ties: by code point of its printable character in GPT-2."""
-    order = (*PRINTABLE, *(byte for byte in range(256) if byte not in PRINTABLE))
-    return np.argsort(np.array(order)).astype(np.int64)
 
 
 @construction("bpe", options=BpeOptions, segmentation="merge")
@@ -67,26 +56,18 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
     Raises:
         TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
     """
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"bpe: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
+    check_bytes(counts, "bpe")
     tokens, merges = list(BYTES), np.empty((0, 2), np.int32)
     text, offsets = counts.data.astype(np.int32), counts.offsets
     if options.alphabet == "character":
         tokens, merges = character_merges(counts, options.character_coverage)
         text, offsets = cut_by_longest_match(counts, tokens)
-    if len(tokens) > size:
-        raise TokbenchError(
-            f"bpe: the alphabet of {len(tokens)} bytes and characters exceeds the vocabulary size {size}; "
-            "lower character_coverage or raise the size"
-        )
+    check_alphabet(tokens, size, "bpe")
     pairs = train(
         text,
         offsets,
         counts.counts,
-        np.concatenate([byte_ranks(), np.arange(256, len(tokens))]),
+        np.concatenate([printed_ranks(), np.arange(256, len(tokens))]),
         np.array([len(token) for token in tokens], np.int64),
         size,
         options.min_pair_count,

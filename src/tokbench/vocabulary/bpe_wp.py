@@ -15,8 +15,8 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options, TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
-from tokbench.vocabulary.bpe import MAX_BYTES
 from tokbench.vocabulary.characters import cut_by_longest_match
+from tokbench.vocabulary.limits import MAX_BYTES, check_bytes
 
 Form = tuple[bytes, bool]
 """The bytes of a token, and whether it stands inside a pre-token."""
@@ -70,11 +70,7 @@ def merged(
     Raises:
         TokbenchError: the unique pre-tokens come to 2 GiB or more.
     """
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
+    check_bytes(counts, "bpe_wp")
     grown = list(forms)
     start = vocabulary_of(grown)
     text, offsets = cut_by_longest_match(counts, start.tokens, start.continuation)

@@ -16,13 +16,11 @@ from pydantic import Field
 from tokbench.kernels.greedtok import choose
 from tokbench.kernels.substrings import distinct_substrings, occurrences_of
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
+from tokbench.registry import Options
 from tokbench.tokens import BYTES, Vocabulary, read_tokens
 from tokbench.vocabulary import construction
 from tokbench.vocabulary.initial import check_size
-
-MAX_BYTES = 2**31 - 1
-"""Bytes of unique pre-tokens that the kernels can address."""
+from tokbench.vocabulary.limits import MAX_BYTES, check_bytes
 
 
 class GreedTokOptions(Options):
@@ -72,11 +70,7 @@ def choose_tokens(
         TokbenchError: as :func:`build`.
     """
     check_size(size)
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"greedtok: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
+    check_bytes(counts, "greedtok")
     limit = options.max_token_bytes or MAX_BYTES
     data, offsets, weights = frequent(counts, options.min_word_count)
     if options.candidates is None:

@@ -21,11 +21,12 @@ from pydantic import Field
 
 from tokbench.kernels.picky import Training
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
+from tokbench.registry import Options
 from tokbench.tokens import BYTES, Event, Vocabulary
 from tokbench.vocabulary import construction
-from tokbench.vocabulary.bpe import MAX_BYTES, byte_ranks
 from tokbench.vocabulary.characters import count_characters, cut_by_longest_match
+from tokbench.vocabulary.limits import check_alphabet, check_bytes
+from tokbench.vocabulary.printed import printed_ranks
 
 
 class AlphabetOptions(Options):
@@ -81,20 +82,12 @@ def train(
     Raises:
         TokbenchError: see :func:`build`; the message names ``method``.
     """
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"{method}: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
+    check_bytes(counts, method)
     alphabet, text, offsets = list(BYTES), counts.data.astype(np.int32), counts.offsets
     if options.alphabet == "character":
         alphabet, text, offsets = cut_into_characters(counts, options.character_coverage)
-    if len(alphabet) > size:
-        raise TokbenchError(
-            f"{method}: the alphabet of {len(alphabet)} bytes and characters exceeds the vocabulary size {size}; "
-            "lower character_coverage or raise the size"
-        )
-    ranks = np.concatenate([byte_ranks(), np.arange(len(BYTES), len(alphabet))])
+    check_alphabet(alphabet, size, method)
+    ranks = np.concatenate([printed_ranks(), np.arange(len(BYTES), len(alphabet))])
     training = Training(text, offsets, counts.counts, ranks, threshold)
     training.run(size)
     return alphabet, training

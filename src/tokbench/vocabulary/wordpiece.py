@@ -18,7 +18,8 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options, TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
-from tokbench.vocabulary.bpe import MAX_BYTES, byte_ranks
+from tokbench.vocabulary.limits import MAX_BYTES, check_bytes
+from tokbench.vocabulary.printed import printed_ranks
 
 ALPHABET = 2 * len(BYTES)
 
@@ -61,12 +62,8 @@ def build(
     """
     if size < ALPHABET:
         raise TokbenchError(f"vocabulary size {size} is below WordPiece's alphabet of {ALPHABET}; ask for more")
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"wordpiece: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
-    ranks = np.concatenate([byte_ranks(), len(BYTES) + byte_ranks()])
+    check_bytes(counts, "wordpiece")
+    ranks = np.concatenate([printed_ranks(), len(BYTES) + printed_ranks()])
     text, longest = marked(counts), options.max_token_bytes or MAX_BYTES
     if options.objective == "frequency":
         lengths = np.ones(ALPHABET, np.int64)

@@ -1,0 +1,155 @@
+"""Carry out tasks, ours and the peers' in turn, and keep every single run."""
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from measure import Measured, run
+from tasks import OURS, Contestant, Task
+
+HERE = Path(__file__).parent
+MOST_ROUNDS, LEAST_ROUNDS = 5, 2
+SECONDS_A_PEER = 12.0
+"""Rounds are fewer than :data:`MOST_ROUNDS` where those of one peer would take longer than this together."""
+
+
+PEERS = ("tokenizers", "sentencepiece", "tiktoken", "gigatoken", "rustbpe", "bpeasy", "tokie", "greedtok")
+
+
+@dataclass
+class Run:
+    """One process, one line of ``runs.csv``; times in seconds, memory in MiB.
+
+    Attributes:
+        measured: "function", or "command line" for the verbs of ours.
+        against: the peer that ran before or after, where ours ran in turn with one.
+        error: why there are no numbers; empty where there are.
+    """
+
+    section: str
+    task: str
+    title: str
+    package: str
+    way: str
+    same_ids: bool
+    measured: str
+    size: int
+    threads: int
+    share: float
+    round: int
+    against: str
+    work: float | None = None
+    work_processor: float | None = None
+    wall: float | None = None
+    processor: float | None = None
+    peak_mib: float | None = None
+    tokens: int | None = None
+    error: str = ""
+
+
+class Bench:
+    """Interpreters, the scratch folder, what is installed, and the runs so far.
+
+    Args:
+        folder: where ``prepare.py`` has written the files of the jobs.
+        peers: interpreter of the peers, if there is one.
+        most: rounds of what is quick.
+    """
+
+    def __init__(self, folder: Path, peers: str | None, most: int) -> None:
+        self.folder, self.most = folder, most
+        self.interpreter = {OURS: sys.executable, **dict.fromkeys(PEERS, peers or "")}
+        self.versions = dict.fromkeys((OURS, *PEERS)) | versions(sys.executable, (OURS,))
+        if peers:
+            self.versions |= versions(peers, PEERS)
+        self.runs: list[Run] = []
+
+    def do(self, task: Task, contestant: Contestant, number: int, against: str = "", command: bool = False) -> Run:
+        """Run one contestant once and keep what came of it."""
+        measured = "command line" if command else "function"
+        done = Run(
+            section=task.section,
+            task=task.key,
+            title=task.title,
+            package=contestant.package,
+            way=contestant.way,
+            same_ids=contestant.same_ids,
+            measured=measured,
+            size=task.size,
+            threads=task.threads,
+            share=task.share,
+            round=number,
+            against=against,
+        )
+        self.runs.append(done)
+        if self.versions.get(contestant.package) is None:
+            done.error = "not installed"
+            return done
+        result = run(self._verbs(task) if command else [self._worker(task, contestant)], task.threads)
+        done.error = result.error
+        done.wall, done.processor, done.peak_mib = result.wall, result.processor, result.peak_mib
+        if not command and not result.error:
+            found = result.result()
+            done.work, done.work_processor, done.tokens = found["work"], found["work_processor"], found["tokens"]
+        print(f"{task.key:20}{contestant.label:28}{measured:14}{_told(done, result)}", file=sys.stderr, flush=True)
+        return done
+
+    def _worker(self, task: Task, contestant: Contestant) -> list[str]:
+        module = "ours" if contestant.package == OURS else f"peers.{contestant.package}"
+        settings = json.dumps(task.settings(str(self.folder)))
+        return [self.interpreter[contestant.package], str(HERE / "worker.py"), module, contestant.function, settings]
+
+    def _verbs(self, task: Task) -> list[list[str]]:
+        names = {**task.settings(str(self.folder)), "scratch": self.folder / "scratch"}
+        names["text"] = self.folder / f"text_{task.share:g}.txt"
+        verbs = (verb.format(**names).split() for verb in task.command)
+        return [[str(Path(sys.executable).with_name(OURS)), *verb] for verb in verbs]
+
+    def against_peers(self, task: Task) -> None:
+        """Ours and each peer in turn, round after round; our command line after them."""
+        ours = Contestant(OURS, task.ours)
+        for peer in task.peers:
+            rounds = self.most
+            number = 0
+            while number < rounds:
+                pair = (ours, peer) if number % 2 == 0 else (peer, ours)
+                first, second = (self.do(task, one, number, peer.label) for one in pair)
+                theirs = first if first.package != OURS else second
+                if theirs.error:
+                    break
+                if task.command:
+                    self.do(task, ours, number, peer.label, command=True)
+                number += 1
+                rounds = min(self.most, max(LEAST_ROUNDS, int(SECONDS_A_PEER / (theirs.wall or 1))))
+
+    def write(self, path: Path) -> None:
+        """All runs as CSV."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="", encoding="utf-8") as target:
+            writer = csv.DictWriter(target, [field.name for field in fields(Run)], lineterminator="\n")
+            writer.writeheader()
+            for done in self.runs:
+                row = asdict(done)
+                shown = {key: f"{value:.6g}" for key, value in row.items() if isinstance(value, float)}
+                writer.writerow({**row, **shown})
+
+    def alone(self, task: Task) -> None:
+        for number in range(self.most):
+            if self.do(task, Contestant(OURS, task.ours), number).error:
+                break
+
+
+def _told(done: Run, result: Measured) -> str:
+    if done.error:
+        return done.error[:100]
+    work = "" if done.work is None else f"work {done.work:8.3f} s  "
+    return f"{work}whole {result.wall:8.3f} s {result.peak_mib:7.0f} MiB"
+
+
+def versions(interpreter: str, packages: tuple[str, ...]) -> dict[str, str | None]:
+    asked = [interpreter, str(HERE / "worker.py"), "--versions", *packages]
+    found: dict[str, str | None] = json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
+    return found

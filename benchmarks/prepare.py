@@ -1,0 +1,146 @@
+"""Write the files that the jobs of the benchmark read: the text in parts, words and counts, vocabularies for encoding.
+
+    python benchmarks/prepare.py novels.jsonl.gz build/benchmarks --words words_un.txt.gz counts_un.txt.gz
+
+Peers get our own vocabulary wherever they can take it, so that all encode with the same tokens.
+"""
+
+import argparse
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from pathlib import Path
+
+from job import Job
+from ours import SCHEME
+from tokenizers import pre_tokenizers
+
+from tokbench.commands.arguments import documents_of
+from tokbench.corpus.documents import Document, shard_writers
+from tokbench.export import to_hugging_face
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokenization.word_list import read_word_list
+from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import constructions
+
+SHARES = (1.0, 0.5, 0.25)
+INITIAL_SIZE = 1 << 18
+VOCABULARY_OF = {
+    "merge": "bpe",
+    "bpe_dropout": "bpe",
+    "greedy": "bpe",
+    "longest_suffix": "bpe",
+    "shortest_path": "bpe",
+    "cover": "greedtok",
+    "events": "picky_bpe",
+    "post_removal": "picky_bpe",
+    "likelihood": "unigram",
+    "longest_prefix": "wordpiece",
+}
+"""The construction whose vocabulary each segmentation is timed with."""
+GROWTH = ("merge", "likelihood")
+"""Segmentations that are timed with vocabularies of several sizes."""
+
+
+def write_text(documents: list[bytes], folder: Path) -> None:
+    """The documents end to end and as JSON Lines, whole and in parts, with the counts of their pre-tokens."""
+    ends = list(accumulate(map(len, documents)))
+    for share in SHARES:
+        job = Job(folder, share=share)
+        taken = documents[: 1 + sum(end <= share * ends[-1] for end in ends[:-1])]
+        job.text.write_bytes(b"".join(taken))
+        with (folder / f"documents_{share:g}.jsonl").open("w", encoding="utf-8") as lines:
+            lines.writelines(json.dumps({"text": text.decode()}) + "\n" for text in taken)
+        count_pretokens([b"".join(taken)], SCHEME).write(job.counts)
+    with shard_writers([folder / "documents.parquet"]) as write:
+        for place, text in enumerate(documents):
+            write(Document(place, "", text))
+
+
+def write_words(counts: Iterable[tuple[bytes, int]], folder: Path, name: str) -> None:
+    """Words as counts of ours, and as the reference takes them: text, with spaces spelt U+0120."""
+    kept = dict(_spelt(counts))
+    PretokenCounts.from_pairs((word.encode(), count) for word, count in kept.items()).write(folder / f"{name}.parquet")
+    (folder / f"{name}.json").write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _spelt(counts: Iterable[tuple[bytes, int]]) -> Iterator[tuple[str, int]]:
+    for word, count in counts:
+        yield word.decode().replace(" ", "\u0120"), count
+
+
+def write_tokenizers(folder: Path, counts: PretokenCounts, size: int, sizes: Iterable[int]) -> None:
+    """A tokenizer for each segmentation at one size, and for those of :data:`GROWTH` at several."""
+    vocabularies = {}
+    for segmentation, method in VOCABULARY_OF.items():
+        if segmentation not in segmentations or method not in constructions:
+            continue
+        for own in sorted({size, *(sizes if segmentation in GROWTH else ())}):
+            if (method, own) not in vocabularies:
+                construction = constructions[method]
+                vocabularies[method, own] = construction.function(counts, own, construction.options())
+            tokenizer = Tokenizer(vocabularies[method, own], SCHEME, segmentation)
+            path = Job(folder, size=own).tokenizer(segmentation)
+            path.mkdir(exist_ok=True)
+            tokenizer.save(path)
+            if (
+                method in ("bpe", "unigram", "wordpiece")
+                and segmentation == constructions[method].traits["segmentation"]
+            ):
+                write_for_peers(tokenizer, path)
+
+
+def write_for_peers(tokenizer: Tokenizer, path: Path) -> None:
+    """``.json`` in the form of ``tokenizers``, cut as GPT-2 is; ``.tiktoken`` where there are merges."""
+    converted = to_hugging_face(tokenizer)
+    assert converted is not None
+    converted.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    converted.save(f"{path}.json")
+    if tokenizer.vocabulary.merges is not None:
+        ranked = enumerate(tokenizer.vocabulary.tokens)
+        lines = (base64.b64encode(token) + f" {rank}\n".encode() for rank, token in ranked)
+        Path(f"{path}.tiktoken").write_bytes(b"".join(lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("text", help="text, JSON Lines or Parquet")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--words", nargs=2, help="words and their counts, as the UN corpus is published")
+    parser.add_argument("--size", type=int, default=32768)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[])
+    parser.add_argument("--megabytes", type=float, default=float("inf"), help="take no more of the text than this")
+    arguments = parser.parse_args()
+    folder: Path = arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    documents = [document.text.decode(errors="replace").encode() for document in documents_of([arguments.text])]
+    ends = list(accumulate(map(len, documents)))
+    documents = documents[: 1 + sum(end <= arguments.megabytes * 1e6 for end in ends[:-1])]
+    write_text(documents, folder)
+    counts = PretokenCounts.read(Job(folder).counts)
+    write_words(counts.items(), folder, "text_words")
+    if arguments.words:
+        words = read_word_list(*arguments.words)
+        write_words(words.items(), folder, "un_words")
+        write_words(
+            ((word, n) for word, n in words.items() if word.startswith("\u0120".encode())), folder, "un_initial"
+        )
+    write_tokenizers(folder, counts, arguments.size, arguments.sizes)
+    ngram = constructions["ngram"]
+    (folder / "ngrams").mkdir(exist_ok=True)
+    ngram.function(counts, INITIAL_SIZE, ngram.options()).write(folder / "ngrams")
+    facts = {
+        "bytes": ends[len(documents) - 1],
+        "documents": len(documents),
+        "pretokens": counts.total,
+        "unique_pretokens": len(counts),
+        "unique_bytes": int(counts.data.size),
+    }
+    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

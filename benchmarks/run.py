@@ -1,0 +1,71 @@
+"""Measure everything, ours beside what users would pick instead, and write docs/performance.md.
+
+    python benchmarks/run.py --text novels.jsonl.gz --words words_un.txt.gz counts_un.txt.gz --peers PYTHON
+
+PYTHON is the interpreter of an environment with ``benchmarks/requirements.txt``; without it, or where a package is
+missing there, the tables say so. ``--sage`` takes one with ``benchmarks/requirements-sage.txt``. ``--quick`` takes 4 MB
+of the text, smaller vocabularies and one round. Every run is a process of its own on as many processors as it has
+threads. Ours and a peer take turns, several rounds of it, because the speed of a shared machine drifts: a ratio is that
+of two runs next to each other, and of these ratios the median is shown.
+
+``docs/performance/runs.csv`` has every single run. What is timed is the work alone, by the clock within the process,
+and the whole process from outside. :mod:`tasks` says what the tasks are.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from bench import HERE, MOST_ROUNDS, Bench
+from studies import studies, write_reports
+from tasks import ALONE, COUNTING, ENCODING, GREEDTOK, TRAINING, Task, growth
+
+RESULTS = HERE.parent / "docs"
+SIZES = (8192, 16384, 32768, 65536)
+QUICK_SIZES, QUICK_MEGABYTES = (8192, 16384), 4
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--text", required=True, help="text, JSON Lines or Parquet")
+    parser.add_argument("--words", nargs=2, metavar=("WORDS", "COUNTS"), help="the UN corpus as it is published")
+    parser.add_argument("--peers", help="interpreter of the environment that has the peers")
+    parser.add_argument("--sage", help="interpreter of an environment that has sage-tokenizer")
+    parser.add_argument("--quick", action="store_true", help="4 MB of the text, one round")
+    parser.add_argument("--only", nargs="+", metavar="TASK", help="these tasks alone, and no study")
+    parser.add_argument("--folder", type=Path, default=HERE.parent / "build" / "benchmarks", help="for scratch files")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of performance.md and performance/")
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    folder, results = arguments.folder.absolute(), arguments.results / "performance"
+    sizes = QUICK_SIZES if arguments.quick else SIZES
+    size = sizes[0] if arguments.quick else Task.size
+    prepared = [sys.executable, str(HERE / "prepare.py"), arguments.text, str(folder), "--size", str(size)]
+    prepared += ["--sizes", *map(str, sizes)]
+    if arguments.words:
+        prepared += ["--words", *arguments.words]
+    if arguments.quick:
+        prepared += ["--megabytes", str(QUICK_MEGABYTES)]
+    subprocess.run(prepared, check=True)
+    bench = Bench(folder, arguments.peers, 1 if arguments.quick else MOST_ROUNDS)
+    threads = min(2, os.cpu_count() or 1)
+    for task in (COUNTING, *TRAINING, *ENCODING, *GREEDTOK, *ALONE, *growth(size, sizes, threads)):
+        task = replace(task, size=size) if task.size == Task.size and task.section != "growth" else task
+        if (arguments.words or not task.key.endswith("_un")) and task.key in (arguments.only or (task.key,)):
+            (bench.against_peers if task.section == "peers" else bench.alone)(task)
+    bench.write(results / "runs.csv")
+    (results / "versions.json").write_text(json.dumps(bench.versions, indent=2) + "\n", encoding="utf-8")
+    subprocess.run([sys.executable, str(HERE / "limits.py"), str(folder), str(results)], check=True)
+    if not arguments.only:
+        write_reports(studies(folder, size, arguments.words, arguments.sage), results)
+    subprocess.run([sys.executable, str(HERE / "performance.py"), str(folder), str(arguments.results)], check=True)
+    print(f"{arguments.results / 'performance.md'}, in {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
