@@ -3,21 +3,28 @@
 Stored as Parquet (``pretoken``: binary, ``count``: int64; the scheme in the file's metadata) in a canonical order,
 count descending and bytes ascending, so that equal corpora give equal files whatever the number of shards or
 threads. Also read from TSV, one ``hex<TAB>count`` a line.
+
+pyarrow is imported where a table is read or written, and its arrays are taken by their buffers (``to_numpy`` imports
+pandas): either takes more memory than the counts of a large text.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from tokbench.kernels.count import Counter
 from tokbench.registry import TokbenchError
 from tokbench.whole import whole_file
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 SCHEME_KEY = "tokbench.scheme"
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,48 +64,66 @@ class PretokenCounts:
             yield buffer[start:end], count
 
     @classmethod
-    def from_frame(cls, frame: pl.DataFrame, scheme: str | None = None) -> "PretokenCounts":
-        """Merge, order and flatten a frame with columns ``pretoken`` (binary) and ``count`` (integer)."""
-        merged = (
-            frame.filter(pl.col("pretoken").bin.size() > 0)
-            .group_by("pretoken")
-            .agg(pl.col("count").cast(pl.Int64).sum())
-            .filter(pl.col("count") > 0)
-            .sort(["count", "pretoken"], descending=[True, False])
-        )
-        column = merged["pretoken"].to_arrow().cast(pa.large_binary())
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        _, offsets, data = column.buffers()
-        starts = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-        size = int(starts[-1]) if len(starts) else 0
-        values = np.frombuffer(data, dtype=np.uint8)[:size] if size else np.empty(0, np.uint8)
-        if not len(starts):
-            starts = np.zeros(1, np.int64)
-        return cls(values, starts, merged["count"].to_numpy().astype(np.int64), scheme)
+    def merged(
+        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64], scheme: str | None = None
+    ) -> "PretokenCounts":
+        """Counts from pre-tokens in any order: repeated ones are added up, empty and uncounted ones left out.
+
+        Args:
+            data: uint8 [bytes], the pre-tokens laid end to end.
+            offsets: int64 [n + 1], where each starts, ascending.
+            counts: int64 [n], not negative.
+            scheme: the pre-tokenization that cut the text.
+        """
+        counter = Counter()
+        counter.add_pretokens(data, offsets, counts)
+        data, offsets, counts = counter.counts()
+        return cls(data, offsets, counts, scheme)
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], scheme: str | None = None) -> "PretokenCounts":
         """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up."""
         rows = list(pairs)
-        frame = pl.DataFrame(
-            {"pretoken": [token for token, _ in rows], "count": [count for _, count in rows]},
-            schema={"pretoken": pl.Binary, "count": pl.Int64},
-        )
-        return cls.from_frame(frame, scheme)
+        data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+        offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
+        return cls.merged(data, offsets, np.array([count for _, count in rows], np.int64), scheme)
 
-    def to_frame(self) -> pl.DataFrame:
-        """Columns ``pretoken`` and ``count``, in canonical order."""
-        offsets = pa.py_buffer(np.ascontiguousarray(self.offsets))
-        data = pa.py_buffer(np.ascontiguousarray(self.data))
-        column = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self), [None, offsets, data])
-        return pl.DataFrame({"pretoken": pl.Series(column, dtype=pl.Binary), "count": self.counts})
+    def to_arrow(self) -> "pa.Table":
+        """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; the scheme as metadata."""
+        import pyarrow as pa
+
+        offsets, data, counts = (
+            pa.py_buffer(np.ascontiguousarray(part)) for part in (self.offsets, self.data, self.counts)
+        )
+        pretokens = pa.Array.from_buffers(pa.large_binary(), len(self), [None, offsets, data])
+        numbers = pa.Array.from_buffers(pa.int64(), len(self), [None, counts])
+        metadata = {SCHEME_KEY: self.scheme} if self.scheme else None
+        return pa.table({"pretoken": pretokens, "count": numbers}, metadata=metadata)
+
+    @classmethod
+    def from_arrow(cls, table: "pa.Table") -> "PretokenCounts":
+        """Counts from the columns ``pretoken`` (binary or text) and ``count`` of a table in any order.
+
+        Raises:
+            ValueError: a column is missing or of another kind, or holds a gap or a negative number.
+        """
+        import pyarrow as pa
+
+        pretokens, numbers = (
+            table[name].cast(kind).combine_chunks()
+            for name, kind in (("pretoken", pa.large_binary()), ("count", pa.int64()))
+        )
+        counts = _int64(numbers.buffers()[1], numbers.offset, len(numbers))
+        if pretokens.null_count or numbers.null_count or (counts < 0).any():
+            raise ValueError("a pre-token or a count is missing, or a count is negative")
+        _, offsets, data = pretokens.buffers()
+        starts = _int64(offsets, pretokens.offset, len(pretokens) + 1) if len(pretokens) else np.zeros(1, np.int64)
+        scheme = (table.schema.metadata or {}).get(SCHEME_KEY.encode())
+        return cls.merged(np.frombuffer(data or b"", np.uint8), starts, counts, scheme.decode() if scheme else None)
 
     def write(self, path: Path | str) -> None:
         """Write Parquet, whole or not at all."""
-        metadata = {SCHEME_KEY: self.scheme} if self.scheme else None
-        with whole_file(path) as partial:
-            self.to_frame().write_parquet(partial, compression="zstd", metadata=metadata)
+        write_table(self.to_arrow(), path)
 
     @classmethod
     def read(cls, path: Path | str) -> "PretokenCounts":
@@ -110,15 +135,35 @@ class PretokenCounts:
         path = Path(path)
         if not path.is_file():
             raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
-        if path.suffix != ".parquet":
-            return cls.from_pairs(_read_tsv(path))
-        try:
-            frame = pl.read_parquet(path, columns=["pretoken", "count"])
-            scheme = pl.read_parquet_metadata(path).get(SCHEME_KEY)
-        except Exception as error:
-            reason = str(error).partition("\n")[0]
-            raise TokbenchError(f"{path}: not a readable file of pre-token counts ({reason}); make it again") from error
-        return cls.from_frame(frame, scheme)
+        return cls.from_pairs(_read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
+
+
+def write_table(table: "pa.Table", path: Path | str) -> None:
+    """Write a table as Parquet, whole or not at all."""
+    from pyarrow import parquet
+
+    with whole_file(path) as partial:
+        parquet.write_table(table, partial, compression="zstd", use_dictionary=["language"])
+
+
+def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
+    """Read Parquet and convert it.
+
+    Raises:
+        TokbenchError: the file is no such table; the message names it.
+    """
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            return convert(file.read())
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TokbenchError(f"{path}: not a readable file of pre-token counts ({reason}); make it again") from error
+
+
+def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:
+    return np.frombuffer(buffer or b"", np.int64)[start : start + length]
 
 
 def _read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:

@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -102,7 +103,12 @@ class Registry:
         self._loaded = True
 
     def __getitem__(self, name: str) -> Method:
-        self.load()
+        """A method by name; a built-in one, whose module bears its name, without importing all the others."""
+        module = f"{self.package}.{name}"
+        if name not in self._methods and name.isidentifier() and find_spec(module):
+            importlib.import_module(module)
+        if name not in self._methods:
+            self.load()
         if name not in self._methods:
             raise TokbenchError(unknown(name, self.kind, self._methods))
         return self._methods[name]

@@ -6,6 +6,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -98,17 +99,24 @@ def open_bytes(path: Path) -> io.BufferedIOBase:
     return path.open("rb")
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+@contextmanager
+def _opened(path: Path) -> Iterator[io.BufferedIOBase]:
     try:
-        with open_bytes(path) as lines:
-            yield from lines
+        with open_bytes(path) as file:
+            yield file
     except (OSError, EOFError, zlib.error) as error:
         raise TokbenchError(f"{path}: cannot be read ({error}); fetch or make the file again") from None
 
 
+def _lines(path: Path) -> Iterator[bytes]:
+    with _opened(path) as file:
+        yield from file
+
+
 def _text_documents(path: Path, documents: str) -> Iterator[bytes]:
     if documents == "file":
-        yield b"".join(_lines(path))
+        with _opened(path) as file:
+            yield file.read()
     else:
         yield from _units(_lines(path), documents)
 

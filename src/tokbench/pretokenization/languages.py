@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from tokbench.pretokenization.count import merge_counts
-from tokbench.pretokens import SCHEME_KEY, PretokenCounts
-from tokbench.whole import whole_file
+from tokbench.pretokens import PretokenCounts, read_table, write_table
 
 
 def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> PretokenCounts:
@@ -24,19 +25,18 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     if set(counts) == {""}:
         whole.write(path)
         return whole
-    frames = [
-        counts[language].to_frame().select(pl.lit(language).alias("language"), "pretoken", "count")
+    tables = [
+        part.add_column(0, "language", pa.repeat(language, len(part)))
         for language in sorted(counts)
+        for part in [counts[language].to_arrow()]
     ]
-    metadata = {SCHEME_KEY: whole.scheme} if whole.scheme else None
-    with whole_file(path) as partial:
-        pl.concat(frames).write_parquet(partial, compression="zstd", metadata=metadata)
+    write_table(pa.concat_tables(tables), path)
     return whole
 
 
 def tells_languages(path: Path | str) -> bool:
     """Whether a file of counts keeps languages apart."""
-    return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pl.read_parquet_schema(path)
+    return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
 
 
 def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
@@ -45,11 +45,14 @@ def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
     Raises:
         TokbenchError: the file is missing or holds no counts; the message names it.
     """
-    whole = PretokenCounts.read(path)
     if not tells_languages(path):
-        return {"": whole}
-    frame = pl.read_parquet(path, columns=["language", "pretoken", "count"])
+        return {"": PretokenCounts.read(path)}
+    return read_table(Path(path), _apart)
+
+
+def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
+    languages = sorted(pc.unique(table["language"]).to_pylist())
     return {
-        str(language): PretokenCounts.from_frame(part, whole.scheme)
-        for (language,), part in sorted(frame.partition_by("language", as_dict=True).items())
+        language: PretokenCounts.from_arrow(table.filter(pc.equal(table["language"], language)))
+        for language in languages
     }
