@@ -30,7 +30,7 @@ from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, expect
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokens import BYTES
-from tokbench.vocabulary.bpe import PRINTABLE
+from tokbench.vocabulary.printed import PRINTABLE
 from tokbench.vocabulary.unigram import UNSEEN_PENALTY, UnigramOptions, build
 
 GPT2 = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 from benchmarks.agreement_unigram import (
     GPT2,
@@ -30,8 +31,9 @@ from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import unigram
+from tokbench.vocabulary import limits
 from tokbench.vocabulary.barriers import barriers
+from tokbench.vocabulary.digamma import digamma
 from tokbench.vocabulary.unigram import UNSEEN_PENALTY, UnigramOptions, build
 
 words = st.dictionaries(st.text("ab", min_size=1, max_size=9).map(str.encode), st.integers(1, 4), max_size=6)
@@ -175,6 +177,11 @@ def test_best_and_losses(counted: dict[bytes, int], model: dict[bytes, float], g
     assert not [token for token in unlike if not tied(token, scores)]
 
 
+@given(st.lists(st.floats(1e-3, 1e18), min_size=1, max_size=5))
+def test_digamma(values: list[float]) -> None:
+    assert digamma(np.array(values)) == pytest.approx(special.digamma(values), rel=1e-13, abs=1e-14)
+
+
 def tied(token: bytes, scores: dict[bytes, float]) -> bool:
     """Whether rounding decides how the token is replaced."""
     ways = sorted(sum(scores[piece] for piece in way) for way in twin.segmentations(token, set(scores)))
@@ -285,6 +292,15 @@ def test_refusals() -> None:
         build(counted(["日本"], WORD), 257, UnigramOptions(alphabet="character", character_coverage=1))
 
 
+def test_scores_survive_json(documentation: PretokenCounts) -> None:
+    """``tokenizers`` reads them as they are, so that its sums, and ties, are ours."""
+    tokenizers = pytest.importorskip("tokenizers")
+    scores = build(documentation, 3000, UnigramOptions()).scores.tolist()
+    model = tokenizers.models.Unigram([(f"token {index}", score) for index, score in enumerate(scores)])
+    read = tokenizers.Tokenizer.from_str(tokenizers.Tokenizer(model).to_str())
+    assert [score for _, score in json.loads(read.to_str())["model"]["vocab"]] == scores
+
+
 def test_threads_change_nothing(documentation: PretokenCounts) -> None:
     one, three = (build(documentation, 1000, SENTENCEPIECE, threads=threads) for threads in (1, 3))
     assert one.tokens == three.tokens
@@ -320,6 +336,6 @@ def check(vocabulary: Vocabulary) -> None:
 
 
 def test_too_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unigram, "MAX_BYTES", 3)
+    monkeypatch.setattr(limits, "MAX_BYTES", 3)
     with pytest.raises(TokbenchError, match="unique pre-tokens come to 4 bytes"):
         build(PretokenCounts.from_pairs([(b"abcd", 1)]), 300, UnigramOptions())

@@ -17,6 +17,9 @@ PADDING = "<|padding|>"
 UNBOUNDED = 10**9
 """Longest word, in characters, that Hugging Face's WordPiece model may cut; its own 100 would make unknowns."""
 
+TEXTS_AT_ONCE = 1000
+"""Pre-tokens that are compared in one batch; all at once would need a kilobyte each."""
+
 
 def spellings(tokenizer: Tokenizer) -> list[str]:
     """The tokens' printable spellings, in id order; all different."""
@@ -80,9 +83,11 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path) ->
     if converted is None:
         return f"not exported: Hugging Face has no model for segmentation '{tokenizer.segmentation}'"
     texts = [text for token, _ in counts.items() if (text := _text(token)) is not None] if counts is not None else []
-    for encoding, text in zip(converted.encode_batch(texts, add_special_tokens=False), texts, strict=True):
-        if encoding.ids != tokenizer.encode(text).tolist():
-            return f"not exported: Hugging Face's model gives other ids for {text!r}"
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        batch = texts[start : start + TEXTS_AT_ONCE]
+        for encoding, text in zip(converted.encode_batch(batch, add_special_tokens=False), batch, strict=True):
+            if encoding.ids != tokenizer.encode(text).tolist():
+                return f"not exported: Hugging Face's model gives other ids for {text!r}"
     converted.save(str(folder / "tokenizer.json"), pretty=False)
     return f"tokenizer.json gives the same ids on {len(texts)} pre-tokens"
 

@@ -18,15 +18,15 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import digamma
 
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
+from tokbench.vocabulary.digamma import digamma
+from tokbench.vocabulary.limits import check_alphabet, check_bytes
 from tokbench.vocabulary.seeds import Pieces, SeedOptions, gather, seeds
 
 PARTS = 8
@@ -41,8 +41,9 @@ SLACK = 1.1
 UNSEEN_PENALTY = 10.0
 """Nats by which a byte without an estimate of its own is less likely than the least likely token."""
 
-MAX_BYTES = 2**31 - 1
-"""Bytes of unique pre-tokens that the kernels can address."""
+DECIMALS = 12
+"""To these scores are rounded: ``tokenizers`` reads numbers of more than fifteen digits not always to the last bit,
+and with it a tie may fall otherwise."""
 
 
 class UnigramOptions(SeedOptions):
@@ -108,7 +109,8 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64]) -> NDAr
     """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
     kept = np.isfinite(scores) & (expected >= MIN_EXPECTED)
     result = np.full(len(scores), -np.inf)
-    result[kept] = digamma(expected[kept]) - digamma(expected[kept].sum())
+    if kept.any():
+        result[kept] = digamma(expected[kept]) - digamma(expected[kept].sum(keepdims=True))
     return result
 
 
@@ -160,17 +162,10 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
     Raises:
         TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
     """
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"unigram: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
+    check_bytes(counts, "unigram")
     pieces = seeds(counts, options)
-    if pieces.kept > max(size, 256):
-        raise TokbenchError(
-            f"unigram: the alphabet of {pieces.kept} bytes and characters exceeds the vocabulary size {size}; "
-            "lower character_coverage or raise the size"
-        )
+    if options.alphabet == "character":
+        check_alphabet(range(pieces.kept), size, "unigram")
     kept = pieces.kept
     enough = max(int(SLACK * size), kept)
     while True:
@@ -192,7 +187,7 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
     pieces = select(pieces, chosen[: max(size - kept, 0)])
     text = pieces.data.tobytes()
     longer = [text[start:end] for start, end in zip(pieces.offsets[256:-1], pieces.offsets[257:], strict=True)]
-    scores = with_every_byte(pieces.scores, kept)
+    scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)
     order = sorted(range(len(longer)), key=lambda index: (-scores[256 + index], longer[index]))
     tokens = (*BYTES, *(longer[index] for index in order))
     return Vocabulary(tokens, scores=np.concatenate([scores[:256], scores[256:][order]]))
