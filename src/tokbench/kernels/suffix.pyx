@@ -69,6 +69,7 @@ cdef class Suffixes:
         cdef Suffix suffix
         cdef Character last
         cdef int64_t word, i
+        self.suffixes.reserve(self.data.shape[0])
         for word in range(self.counts.shape[0]):
             last.begun = last.lacking = 0
             for i in range(self.offsets[word], self.offsets[word + 1]):
