@@ -42,6 +42,7 @@ VOCABULARIES: list[tuple[str, dict[str, Any]]] = [
     *((name, QUICK.get(name, {})) for name in constructions),
     ("bpe", {"alphabet": "character", "character_coverage": 0.99}),
     ("picky_bpe", {"alphabet": "character", "threshold": 0.5}),
+    ("unigram", {"alphabet": "character", "character_coverage": 0.99}),
     ("wordpiece", {"objective": "likelihood", "min_pair_count": 3}),
     ("bytespan", {"learning": "seeding", "min_pair_count": 2}),
     ("bytespan", {"learning": "incremental", "constraint": "global", "min_span_count": 2}),

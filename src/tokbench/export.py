@@ -1,6 +1,8 @@
 """Export to ``tokenizer.json``, where Hugging Face's own models give the same ids as ours."""
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,9 @@ END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 UNBOUNDED = 10**9
 """Longest word, in characters, that Hugging Face's WordPiece model may cut; its own 100 would make unknowns."""
+
+TEXTS_AT_ONCE = 1000
+"""Pre-tokens that are compared in one batch; all at once would need a kilobyte each."""
 
 
 def spellings(tokenizer: Tokenizer) -> list[str]:
@@ -79,12 +84,21 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path) ->
     converted = to_hugging_face(tokenizer)
     if converted is None:
         return f"not exported: Hugging Face has no model for segmentation '{tokenizer.segmentation}'"
-    texts = [text for token, _ in counts.items() if (text := _text(token)) is not None] if counts is not None else []
-    for encoding, text in zip(converted.encode_batch(texts, add_special_tokens=False), texts, strict=True):
-        if encoding.ids != tokenizer.encode(text).tolist():
-            return f"not exported: Hugging Face's model gives other ids for {text!r}"
+    compared = 0
+    for texts in _texts(counts) if counts is not None else ():
+        for encoding, text in zip(converted.encode_batch(texts, add_special_tokens=False), texts, strict=True):
+            if encoding.ids != tokenizer.encode(text).tolist():
+                return f"not exported: Hugging Face's model gives other ids for {text!r}"
+        compared += len(texts)
     converted.save(str(folder / "tokenizer.json"), pretty=False)
-    return f"tokenizer.json gives the same ids on {len(texts)} pre-tokens"
+    return f"tokenizer.json gives the same ids on {compared} pre-tokens"
+
+
+def _texts(counts: PretokenCounts) -> Iterator[list[str]]:
+    """The pre-tokens that are text, :data:`TEXTS_AT_ONCE` at a time."""
+    texts = (text for token, _ in counts.items() if (text := _text(token)) is not None)
+    while batch := list(islice(texts, TEXTS_AT_ONCE)):
+        yield batch
 
 
 def _text(token: bytes) -> str | None:

@@ -3,9 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 
-def repeats(words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool) -> dict[bytes, int]:
+def repeats(
+    words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool, distinct_ends: bool
+) -> dict[bytes, int]:
     """Substrings that could not be longer, bytes being the characters, with their counts."""
     counts: Counter[bytes] = Counter()
     ends: dict[bytes, set[object]] = {}
@@ -15,15 +18,35 @@ def repeats(words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool
                 part = word[start:end]
                 counts[part] += count if by_occurrence or end - start == 1 else 1
                 whole = start == 0 and end == len(word)
-                follows = word[end] if end < len(word) else ("end", index, whole) if by_occurrence else "end"
+                follows = word[end] if end < len(word) else ("end", index, whole) if distinct_ends else "end"
                 ends.setdefault(part, set()).add(follows)
 
     def kept(part: bytes) -> bool:
         ways = ends[part]
-        alone = len(ways) == 1 and counts[part] > 1 and by_occurrence
+        alone = len(ways) == 1 and counts[part] > 1
         return len(part) == 1 or len(ways) > 1 or (alone and any(way[2] for way in ways if isinstance(way, tuple)))
 
     return {part: count for part, count in counts.items() if kept(part)}
+
+
+def allowed(piece: str, script: bool, number: bool, whitespace: bool, digits: bool, alphabet: str) -> bool:
+    """Whether sentencepiece's rules let a piece of several characters be; letters are Latin but for я, о and 日, ア."""
+    classes = {
+        **dict.fromkeys("яо", "Cyrl"),
+        **dict.fromkeys("日ア", "Hani"),
+        **dict.fromkeys("0٣!", "Zyyy"),
+        " ": None,
+    }
+    if not number:
+        classes["0"] = None
+    scripts = [classes.get(character, "Latn") for character in piece]
+    crossed = any(left and right and left != right for left, right in pairwise(scripts))
+    return not (
+        (script and crossed)
+        or (whitespace and " " in piece[1:])
+        or (digits and "0" in piece)
+        or any(character not in alphabet for character in piece)
+    )
 
 
 def segmentations(text: bytes, tokens: set[bytes]) -> Iterator[list[bytes]]:
@@ -55,7 +78,7 @@ def best(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
     return max(segmentations(text, set(scores)), key=lambda way: math.fsum(scores[token] for token in way))
 
 
-def loss(token: bytes, scores: dict[bytes, float], occurrences: Counter[bytes]) -> float:
+def loss(token: bytes, scores: dict[bytes, float], occurrences: Counter[bytes], growth: int) -> float:
     """What the text loses per token when a token's occurrences fall to the best segmentation without it."""
     others = {other: score for other, score in scores.items() if other != token}
     if not any(True for _ in segmentations(token, set(others))):
@@ -67,5 +90,6 @@ def loss(token: bytes, scores: dict[bytes, float], occurrences: Counter[bytes]) 
         return math.inf
     total, count = occurrences.total(), occurrences[token]
     before = math.log(count / total)
-    after = sum(math.log((occurrences[piece] + count) / (total + count * (len(way) - 1))) for piece in way)
+    grown = total + count * (growth if growth >= 0 else len(way) - 1)
+    after = sum(math.log((occurrences[piece] + count) / grown) for piece in way)
     return count / total * (before - after)

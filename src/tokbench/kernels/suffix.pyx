@@ -10,7 +10,7 @@ longest substring wanted, so that no suffix array or table of common prefixes is
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 cdef enum:
@@ -47,6 +47,7 @@ cdef class Suffixes:
     cdef int32_t max_length
     cdef bint whole_characters
     cdef bint by_occurrence
+    cdef bint distinct_ends
     cdef vector[Suffix] suffixes
     cdef vector[Suffix] spare
     cdef vector[Range] stack
@@ -68,6 +69,7 @@ cdef class Suffixes:
         cdef Suffix suffix
         cdef Character last
         cdef int64_t word, i
+        self.suffixes.reserve(self.data.shape[0])
         for word in range(self.counts.shape[0]):
             last.begun = last.lacking = 0
             for i in range(self.offsets[word], self.offsets[word + 1]):
@@ -150,13 +152,13 @@ cdef class Suffixes:
             if shared.characters == 1:
                 self.report(&shared, shared.whole, 1)
         if shared.high - shared.low == 1 and shared.last.begun > (1 if shared.last.lacking else 0):
-            if self.by_occurrence:
+            if self.distinct_ends:
                 self.report_word(&shared)
             return
         self.sort(shared.low, shared.high, shared.depth)
         low = self.key(&self.suffixes[shared.low], shared.depth)
         high = self.key(&self.suffixes[shared.high - 1], shared.depth)
-        if low < high or (self.by_occurrence and low == END):
+        if low < high or (self.distinct_ends and low == END):
             if shared.characters > 1:
                 self.report(&shared, shared.whole, shared.characters)
             shared.whole = shared.characters = 0
@@ -177,13 +179,13 @@ cdef class Suffixes:
 
 def repeats(
     const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts, int64_t max_length,
-    bint whole_characters, bint by_occurrence,
+    bint whole_characters, bint by_occurrence, bint distinct_ends,
 ):
     """Substrings that occur repeatedly and could not be longer: some two occurrences are followed differently.
 
-    By type, a substring counts once for each place in the unique words, and all ends of words are one way to go on,
-    as in the suffix arrays of sentencepiece and ``tokenizers``. By occurrence, a place counts as often as its word,
-    and every end of a word is a way of its own, so that words which occur twice are found too.
+    By type, a substring counts once for each place in the unique words, as for ``tokenizers``; by occurrence, a place
+    counts as often as its word, as for sentencepiece. In the suffix arrays of both, all ends of words are one way to
+    go on. With distinct ends each is a way of its own, so that words which occur twice are found too.
 
     Args:
         data: uint8 [n], the words laid end to end; n is less than 2**31.
@@ -193,6 +195,7 @@ def repeats(
         whole_characters: characters are those of UTF-8, where a byte that is out of place is one of its own; else
             every byte is a character.
         by_occurrence: count by occurrence rather than by type.
+        distinct_ends: every end of a word is a way of its own to go on.
 
     Returns:
         int64 [m, 4] in order of the substrings' bytes: start and end of an occurrence in ``data``, characters, count.
@@ -203,6 +206,7 @@ def repeats(
     suffixes.data, suffixes.offsets, suffixes.counts = data, offsets, counts
     suffixes.max_length = <int32_t>min(max_length, 2**30)
     suffixes.whole_characters, suffixes.by_occurrence = whole_characters, by_occurrence
+    suffixes.distinct_ends = distinct_ends
     with nogil:
         suffixes.start()
         while suffixes.stack.size() > 0:
@@ -211,7 +215,6 @@ def repeats(
             suffixes.visit(shared)
     found = np.empty((suffixes.found.size() // 4, 4), np.int64)
     cdef int64_t[::1] flat = found.reshape(-1)
-    cdef size_t i
-    for i in range(suffixes.found.size()):
-        flat[i] = suffixes.found[i]
+    if suffixes.found.size() > 0:
+        memcpy(&flat[0], suffixes.found.data(), suffixes.found.size() * sizeof(int64_t))
     return found

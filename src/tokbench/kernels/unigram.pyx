@@ -181,7 +181,7 @@ def count_best(
 
 def losses(
     Trie trie, const double[::1] scores, const int64_t[::1] occurrences, const uint8_t[::1] data,
-    const int64_t[::1] offsets, int64_t first, int64_t last, double[::1] loss,
+    const int64_t[::1] offsets, int64_t first, int64_t last, int64_t tokens, int64_t growth, double[::1] loss,
 ):
     """What the text would lose, in nats per token, without each of the tokens ``first`` to ``last``.
 
@@ -196,15 +196,16 @@ def losses(
         offsets: int64 [tokens + 1], where each starts.
         first: the first token to look at.
         last: the token to stop before.
+        tokens: of the text.
+        growth: tokens that the text is taken to gain by each replaced occurrence, below zero for what it does gain:
+            the parts that replace it, less one.
         loss: float64 [tokens], set for the tokens looked at: inf for a token that cannot be replaced, or would not
             be used for its own bytes but occurs; -inf for another one that does not occur.
     """
     cdef vector[Arrival] best
     cdef int64_t id, at, length, pieces
-    cdef double total = 0, text, alternative, infinity = float("inf")
+    cdef double total = tokens, alternative, infinity = float("inf")
     with nogil:
-        for id in range(occurrences.shape[0]):
-            total += occurrences[id]
         for id in range(first, last):
             if scores[id] <= NEVER:
                 loss[id] = -infinity
@@ -227,5 +228,5 @@ def losses(
                 pieces += 1
                 alternative += log(<double>(occurrences[best[at].token] + occurrences[id]))
                 at = best[at].start
-            alternative -= pieces * log(total + <double>occurrences[id] * (pieces - 1))
+            alternative -= pieces * log(total + <double>occurrences[id] * (growth if growth >= 0 else pieces - 1))
             loss[id] = occurrences[id] / total * (log(<double>occurrences[id]) - log(total) - alternative)

@@ -39,6 +39,23 @@ def covering_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
     return chosen
 
 
+def frequent_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
+    """The most frequent characters of any width, just enough to cover a share of all occurrences, as in sentencepiece.
+
+    Order: count descending, then bytes.
+    """
+    found = count_characters(counts)
+    total = sum(found.values())
+    covered = 0
+    chosen = []
+    for character, count in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        if covered >= coverage * total:
+            break
+        chosen.append(character.encode())
+        covered += count
+    return chosen
+
+
 def character_merges(counts: PretokenCounts, coverage: float) -> tuple[list[bytes], NDArray[np.int32]]:
     """The 256 bytes, then what merging from the left needs to make each character, the character last.
 

@@ -4,26 +4,30 @@ Kudo, "Subword Regularization" (2018), section 3.2, on bytes, with the procedure
 Hugging Face ``tokenizers``: seeds are repeated substrings; expectation-maximisation alternates with pruning; the
 maximisation is that of a sparse prior (digamma; Liang and Klein, "Structured Bayesian Nonparametric Models with
 Variational Inference", 2007); tokens expected less than half a time are dropped.
+
+The rules of ``tokenizers`` are the defaults with ``whole_characters: false`` and ``pruning_loss: tokenizers``. Those of
+sentencepiece are ``alphabet: character``, ``seed_counts: occurrences``, ``split_by_unicode_script: true``,
+``split_by_whitespace: true`` and ``final_cut: score``, on pre-tokens that are words with the space before them.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import digamma
 
-from tokbench.kernels.suffix import repeats
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
+from tokbench.vocabulary.digamma import digamma
+from tokbench.vocabulary.limits import check_alphabet, check_bytes
+from tokbench.vocabulary.seeds import Pieces, SeedOptions, gather, seeds
 
 PARTS = 8
 """Parts in which pre-tokens and tokens are gone through; fixed, so that sums are the same for any number of threads."""
@@ -37,57 +41,29 @@ SLACK = 1.1
 UNSEEN_PENALTY = 10.0
 """Nats by which a byte without an estimate of its own is less likely than the least likely token."""
 
-MAX_BYTES = 2**31 - 1
-"""Bytes of unique pre-tokens that the kernels can address."""
+DECIMALS = 12
+"""To these scores are rounded: ``tokenizers`` reads numbers of more than fifteen digits not always to the last bit,
+and with it a tie may fall otherwise."""
 
 
-class UnigramOptions(Options):
-    max_token_length: int = Field(16, ge=1)
-    """Longest token, in characters (in bytes unless ``whole_characters``)."""
-
-    whole_characters: bool = True
-    """Tokens longer than a byte neither start nor end inside a UTF-8 character."""
-
-    seed_size: int = Field(1_000_000, ge=1)
-    """Substrings to start from, by count times length."""
-
-    seed_counts: Literal["types", "occurrences"] = "types"
-    """What is counted for a seed longer than a character: its places in the unique pre-tokens, as in the libraries,
-    which pass over strings that are only seen at the end of pre-tokens; or its occurrences in the text, which takes
-    these in and makes shorter sequences of tokens."""
-
+class UnigramOptions(SeedOptions):
     shrinking_factor: float = Field(0.75, gt=0, lt=1)
     """Share of the tokens that a round of pruning keeps."""
 
     sub_iterations: int = Field(2, ge=1)
     """Steps of expectation-maximisation before each round of pruning."""
 
+    pruning_loss: Literal["likelihood", "tokenizers"] = "likelihood"
+    """What a token is worth: the likelihood that the text loses without it, as in sentencepiece; or what the trainer of
+    ``tokenizers`` takes for that, which makes much of frequent tokens: each replaced occurrence adds as many tokens to
+    the text as the vocabulary holds, and all bytes without an estimate are one unknown token."""
+
+    final_cut: Literal["need", "score"] = "need"
+    """What decides about the last tenth, which is cut without another round: the loss of the last round, as in
+    ``tokenizers``, or the probability, as in sentencepiece."""
+
 
 T = TypeVar("T")
-
-
-class Pieces(NamedTuple):
-    """The tokens under consideration, the 256 bytes first.
-
-    Attributes:
-        data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each starts.
-        scores: float64 [tokens], natural logarithms of probabilities; -inf for a token that has been dropped.
-    """
-
-    data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-    scores: NDArray[np.float64]
-
-
-def gather(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Lay the slices ``data[start:end]`` end to end; int64 [slices + 1] offsets say where each starts."""
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(ends - starts, out=offsets[1:])
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)
-    return data[places], offsets
 
 
 def over_parts(work: Callable[[int, int], T], offsets: NDArray[np.int64], threads: int) -> list[T]:
@@ -100,52 +76,23 @@ def over_parts(work: Callable[[int, int], T], offsets: NDArray[np.int64], thread
         return list(pool.map(work, edges[:-1], edges[1:]))
 
 
-def seeds(counts: PretokenCounts, options: UnigramOptions) -> Pieces:
-    """The bytes, and the repeated substrings of greatest count times length; ties fall to the greater bytes."""
-    found = repeats(
-        counts.data,
-        counts.offsets,
-        counts.counts,
-        options.max_token_length,
-        options.whole_characters,
-        options.seed_counts == "occurrences",
-    )
-    starts, ends, characters, occurrences = found.T
-    values = (characters * occurrences).astype(np.float64)
-    single = ends - starts == 1
-    of_bytes = np.zeros(256)
-    of_bytes[counts.data[starts[single]]] = values[single]
-    order = np.lexsort((-np.arange(len(found)), -values, characters > 1))
-    chosen = order[~single[order]][: max(options.seed_size - int(single.sum()), 0)]
-    data, offsets = gather(
-        np.concatenate([np.arange(256, dtype=np.uint8), counts.data]),
-        np.concatenate([np.arange(256), starts[chosen] + 256]),
-        np.concatenate([np.arange(1, 257), ends[chosen] + 256]),
-    )
-    values = np.concatenate([of_bytes, values[chosen]])
-    with np.errstate(divide="ignore"):
-        return Pieces(data, offsets, np.log(values / max(values.sum(), 1.0)))
-
-
 def select(pieces: Pieces, chosen: NDArray[np.int64]) -> Pieces:
-    """The bytes and the chosen other tokens, in the order given."""
-    chosen = np.concatenate([np.arange(256), chosen])
+    """Those that are always kept and the chosen others, in the order given."""
+    chosen = np.concatenate([np.arange(pieces.kept), chosen])
     data, offsets = gather(pieces.data, pieces.offsets[chosen], pieces.offsets[chosen + 1])
-    return Pieces(data, offsets, pieces.scores[chosen])
+    return Pieces(data, offsets, pieces.scores[chosen], pieces.kept)
 
 
-def with_every_byte(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scores with a finite one for the bytes that have none: :data:`UNSEEN_PENALTY` below the least."""
+def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.float64]:
+    """The scores with a finite one for what is kept and has none: :data:`UNSEEN_PENALTY` below the least."""
     least = scores[np.isfinite(scores)].min(initial=0.0)
-    unseen = (np.arange(len(scores)) < 256) & np.isneginf(scores)
+    unseen = (np.arange(len(scores)) < kept) & np.isneginf(scores)
     return np.where(unseen, least - UNSEEN_PENALTY, scores)
 
 
-def expect(
-    counts: PretokenCounts, trie: Trie, scores: NDArray[np.float64], threads: int
-) -> tuple[NDArray[np.float64], float]:
+def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> tuple[NDArray[np.float64], float]:
     """Expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
-    scores = with_every_byte(scores)
+    scores = with_every_byte(pieces.scores, pieces.kept)
     probabilities = np.exp(scores)
 
     def work(first: int, last: int) -> tuple[NDArray[np.float64], float]:
@@ -162,13 +109,16 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64]) -> NDAr
     """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
     kept = np.isfinite(scores) & (expected >= MIN_EXPECTED)
     result = np.full(len(scores), -np.inf)
-    result[kept] = digamma(expected[kept]) - digamma(expected[kept].sum())
+    if kept.any():
+        result[kept] = digamma(expected[kept]) - digamma(expected[kept].sum(keepdims=True))
     return result
 
 
-def by_loss(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> NDArray[np.int64]:
-    """The tokens longer than a byte that are worth keeping, most needed first; ties in their present order."""
-    scores = with_every_byte(pieces.scores)
+def by_loss(
+    counts: PretokenCounts, trie: Trie, pieces: Pieces, options: UnigramOptions, threads: int
+) -> NDArray[np.int64]:
+    """The tokens beyond the alphabet that are worth keeping, most needed first; ties in their present order."""
+    scores = with_every_byte(pieces.scores, pieces.kept)
 
     def best(first: int, last: int) -> NDArray[np.int64]:
         occurrences = np.zeros(len(scores), np.int64)
@@ -176,13 +126,20 @@ def by_loss(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) ->
         return occurrences
 
     occurrences = np.sum(over_parts(best, counts.offsets, threads), axis=0)
+    total, growth = int(occurrences.sum()), -1
+    if options.pruning_loss == "tokenizers":
+        unknown = np.isneginf(pieces.scores)
+        growth = int(np.count_nonzero(~unknown))
+        occurrences[unknown] = occurrences[unknown].sum()
     loss = np.empty(len(scores))
     over_parts(
-        lambda first, last: losses(trie, scores, occurrences, pieces.data, pieces.offsets, first, last, loss),
+        lambda first, last: losses(
+            trie, scores, occurrences, pieces.data, pieces.offsets, first, last, total, growth, loss
+        ),
         pieces.offsets,
         threads,
     )
-    loss[:256] = -np.inf
+    loss[: pieces.kept] = -np.inf
     order = np.argsort(-loss, kind="stable")
     return order[: np.count_nonzero(loss > -np.inf)]
 
@@ -203,32 +160,34 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
         estimate score :data:`UNSEEN_PENALTY` below the least likely token, so that any text can be segmented.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more.
+        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
     """
-    if counts.data.size > MAX_BYTES:
-        raise TokbenchError(
-            f"unigram: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
-            "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
-        )
+    check_bytes(counts, "unigram")
     pieces = seeds(counts, options)
-    enough = max(int(SLACK * size), 256)
+    if options.alphabet == "character":
+        check_alphabet(range(pieces.kept), size, "unigram")
+    kept = pieces.kept
+    enough = max(int(SLACK * size), kept)
     while True:
         trie = Trie(pieces.data, pieces.offsets)
         for _ in range(options.sub_iterations):
-            expected, _ = expect(counts, trie, pieces.scores, threads)
+            expected, _ = expect(counts, trie, pieces, threads)
             pieces = pieces._replace(scores=maximise(pieces.scores, expected))
         estimated = np.isfinite(pieces.scores)
         left = int(estimated.sum())
         if left <= enough:
             break
         target = max(enough, int(options.shrinking_factor * left))
-        needed = by_loss(counts, trie, pieces, threads)[: target - int(estimated[:256].sum())]
+        needed = by_loss(counts, trie, pieces, options, threads)[: target - int(estimated[:kept].sum())]
         pieces = select(pieces, needed)
     # By now the order is that of need, which decides what the slack is cut to.
-    pieces = select(pieces, 256 + np.flatnonzero(estimated[256:])[: max(size - 256, 0)])
+    chosen = kept + np.flatnonzero(estimated[kept:])
+    if options.final_cut == "score":
+        chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]
+    pieces = select(pieces, chosen[: max(size - kept, 0)])
     text = pieces.data.tobytes()
     longer = [text[start:end] for start, end in zip(pieces.offsets[256:-1], pieces.offsets[257:], strict=True)]
-    scores = with_every_byte(pieces.scores)
+    scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)
     order = sorted(range(len(longer)), key=lambda index: (-scores[256 + index], longer[index]))
     tokens = (*BYTES, *(longer[index] for index in order))
     return Vocabulary(tokens, scores=np.concatenate([scores[:256], scores[256:][order]]))
