@@ -110,7 +110,7 @@ def test_embeddings_equal_twin(sentences: list[list[int]], seed: int) -> None:
     options = {"dimensions": 10, "negatives": 4, "window": 3, "epochs": 2, "sample": 0.05, "rate": 0.4, "seed": seed}
     ids = np.array([token for sentence in sentences for token in sentence], np.int32)
     found = train(ids, np.cumsum([0, *map(len, sentences)]), 12, **options)
-    assert found.shape == (12, 16)
+    assert found.shape == (12, 32)
     assert not found[:, 10:].any()
     if len(ids):
         expected = skipgram_twin.train(sentences, 12, alias_table, **options)
@@ -224,11 +224,11 @@ def test_one_batch_drops_the_least_losses(documents: Documents, start: Vocabular
 
 
 def test_tokens_that_do_not_occur_are_left_out(documents: Documents, start: Vocabulary) -> None:
-    """One line uses few tokens: fewer come back than asked for, and no token that the line does not hold."""
-    built = sage.build(documents, 1500, SageOptions(**QUICK, lines=1), seed=1, initial=start)
-    line = sage.choose_lines(documents, 1, 1).data.tobytes()
+    """Few lines use few tokens: fewer come back than asked for, and no token that the lines do not hold."""
+    built = sage.build(documents, 1500, SageOptions(**QUICK, lines=9), seed=1, initial=start)
+    text = sage.choose_lines(documents, 9, 1).data.tobytes()
     assert 256 < len(built) < 1500
-    assert all(token in line for token in built.tokens[256:])
+    assert all(token in text for token in built.tokens[256:])
 
 
 def test_small_sizes_and_long_tokens(documents: Documents, start: Vocabulary) -> None:

@@ -57,12 +57,11 @@ def train(
             for neighbour in range(max(0, place - reach), min(len(kept), place + reach + 1)):
                 if neighbour == place:
                     continue
-                row, change = inputs[kept[neighbour]], np.zeros(dimensions)
-                for rank, target in enumerate(targets):
-                    product = row @ outputs[target]
-                    if abs(product) < 6:
-                        step = now * ((rank == 0) - 1 / (1 + np.exp(-product)))
-                        change += step * outputs[target]
-                        outputs[target] += step * row
-                row += change
+                row, rows = inputs[kept[neighbour]].copy(), outputs[targets]
+                products = rows @ row
+                steps = now * ((np.arange(len(targets)) == 0) - 1 / (1 + np.exp(-products))) * (abs(products) < 6)
+                # a row that is drawn twice has changed when it comes up again
+                for target, step in zip(targets, steps, strict=True):
+                    inputs[kept[neighbour]] += step * outputs[target]
+                    outputs[target] += step * row
     return inputs

@@ -8,7 +8,9 @@ occurrences make less that of the contexts without it. The sizes of the batches 
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from heapq import nsmallest
 from itertools import pairwise
+from operator import itemgetter
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -158,27 +160,24 @@ def schedule(initial_size: int, size: int) -> Iterator[int]:
 
 
 def choose_lines(documents: Documents, limit: int, seed: int) -> Lines:
-    """The first ``limit`` lines, each with its newline, of a random order of all; the documents are read twice.
+    """The first ``limit`` lines, each with its newline, of a random order of all; no more of them are held.
 
     Raises:
         TokbenchError: there is no line.
     """
-    total = sum(len(_lines(text)) for text in documents.texts())
-    if not total:
+    draws = np.random.default_rng(seed)
+
+    def drawn() -> Iterator[tuple[int, bytes]]:
+        for text in documents.texts():
+            own = _lines(text)
+            yield from zip(draws.integers(1 << 64, size=len(own), dtype=np.uint64).tolist(), own, strict=True)
+
+    chosen = [line for _, line in nsmallest(limit, drawn(), key=itemgetter(0))]
+    if not chosen:
         raise TokbenchError("the documents hold no text; give documents that are not empty")
-    chosen = np.random.default_rng(seed).permutation(total)[:limit]
-    places = np.sort(chosen)
-    found: list[bytes] = []
-    first = 0
-    for text in documents.texts():
-        own = _lines(text)
-        low, high = np.searchsorted(places, (first, first + len(own)))
-        found.extend(own[place - first] for place in places[low:high].tolist())
-        first += len(own)
-    ordered = [found[rank] for rank in np.searchsorted(places, chosen).tolist()]
-    offsets = np.zeros(len(ordered) + 1, np.int64)
-    np.cumsum([len(line) for line in ordered], out=offsets[1:])
-    return Lines(np.frombuffer(b"".join(ordered), np.uint8), offsets)
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum([len(line) for line in chosen], out=offsets[1:])
+    return Lines(np.frombuffer(b"".join(chosen), np.uint8), offsets)
 
 
 def _lines(text: bytes) -> list[bytes]:
