@@ -60,18 +60,17 @@ np.savez("reference.npz", first=first, second=second, losses=table, seconds=[tra
 """
 
 WHOLE = """
-import contextlib, io, json, os, resource, sys, time
+import contextlib, io, json, os, sys, time
 from sage_tokenizer.SaGeVocabBuilder import SaGeVocabBuilder
 sizes, embedding_sizes, threads = json.loads(sys.argv[1])
-name = f"whole{threads}"
-start = time.perf_counter()
+os.makedirs(f"whole{threads}/data")
+os.chdir(f"whole{threads}")
+start, clock = sum(os.times()[:4]), time.perf_counter()
 with contextlib.redirect_stdout(io.StringIO()):
     SaGeVocabBuilder(sizes, embedding_sizes, workers_number=threads).build_vocab(
-        name, "lines.txt", "initial.vocab", partial_corpus_filepath="lines.txt")
-clock = time.perf_counter() - start
-used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-os.rename(f"results/{name}/sage_vocabs/active_vocab_{sizes[-1]}.vocab", name)
-json.dump([sum(one.ru_utime + one.ru_stime for one in used), clock], open(f"{name}.json", "w"))
+        "sage", "../lines.txt", "../initial.vocab", partial_corpus_filepath="../lines.txt")
+json.dump([sum(os.times()[:4]) - start, time.perf_counter() - clock], open("seconds.json", "w"))
+os.rename(f"results/sage/sage_vocabs/active_vocab_{sizes[-1]}.vocab", "final.vocab")
 """
 
 
@@ -147,11 +146,11 @@ def main() -> None:
             used = None
             if compared:
                 reference(WHOLE, json.dumps([sizes, embedding_sizes, threads]))
-                used = tuple(json.loads((folder / f"whole{threads}.json").read_text()))
+                used = tuple(json.loads((folder / f"whole{threads}" / "seconds.json").read_text()))
                 seconds = min(seconds, timed(sage.build, documents, sizes[-1], options, **named)[1])
             row(f"all, {threads} threads", seconds, used)
             if compared:
-                kept = set(read_tokens(folder / f"whole{threads}"))
+                kept = set(read_tokens(folder / f"whole{threads}" / "final.vocab"))
                 print(f"  {len(whole)} tokens, {len(kept & set(whole.tokens)) - 256} of {len(whole) - 256} in common")
         if len(built) > 1:
             print(f"ours the same with any of these threads: {all(a == b for a, b in pairwise(built.values()))}")

@@ -110,11 +110,21 @@ def test_embeddings_equal_twin(sentences: list[list[int]], seed: int) -> None:
     options = {"dimensions": 10, "negatives": 4, "window": 3, "epochs": 2, "sample": 0.05, "rate": 0.4, "seed": seed}
     ids = np.array([token for sentence in sentences for token in sentence], np.int32)
     found = train(ids, np.cumsum([0, *map(len, sentences)]), 12, **options)
-    assert found.shape == (12, 32)
+    assert found.shape == (12, 64)
     assert not found[:, 10:].any()
     if len(ids):
         expected = skipgram_twin.train(sentences, 12, alias_table, **options)
         assert found[:, :10] == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize("dimensions", [10, 70])
+def test_width_of_vectors_does_not_show(dimensions: int) -> None:
+    """Bit for bit, with products on both sides of where the sigmoid's table ends."""
+    ids = (np.arange(4000) // 40 % 61).astype(np.int32)
+    options = {"dimensions": dimensions, "negatives": 6, "epochs": 3, "sample": 0, "rate": 0.5, "seed": 5}
+    plain, *wider = (train(ids, np.arange(0, 4001, 20), 61, width=width, **options) for width in (4, 8, 16))
+    assert np.linalg.norm(plain, axis=1).mean() > 2
+    assert all(found.tobytes() == plain.tobytes() for found in wider)
 
 
 def test_neighbours_come_to_lie_together() -> None:

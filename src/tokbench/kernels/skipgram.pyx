@@ -15,23 +15,28 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-BLOCK = 32
+from tokbench.kernels.splitmix cimport advanced, mixed
+
+BLOCK = 64
 MAX_DIMENSIONS = 512
-
-
-cdef enum:
-    STEPS = 4096        # of the table of the sigmoid between -6 and 6
 
 
 cdef extern from *:
     """
     #if defined(__x86_64__) && defined(__linux__)
-    #define ON_WIDER_MACHINES __attribute__((target_clones("avx2", "default")))
+    #define ON(machine) __attribute__((target(machine)))
+    #define RUNS(machine) (__builtin_cpu_init(), __builtin_cpu_supports(machine))
     #else
-    #define ON_WIDER_MACHINES
+    #define ON(machine)
+    #define RUNS(machine) 0
     #endif
+    #define STEPS 4096  /* of the table of the sigmoid between -6 and 6 */
+    #define INLINE inline __attribute__((always_inline))
 
-    typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
+    template <int width> struct row_part { typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias)); };
+    template <> struct row_part<8> { typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias)); };
+    template <> struct row_part<4> { typedef float lanes __attribute__((vector_size(16), aligned(4), may_alias)); };
+    typedef row_part<8>::lanes eight;
     typedef int32_t places __attribute__((vector_size(32)));
 
     #ifdef __clang__
@@ -40,81 +45,109 @@ cdef extern from *:
     #define PICK(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
     #endif
 
-    /* Row i of a table, from its column c on. */
-    #define ROW(table, i, c) ((lanes *)((table) + (int64_t)(i) * columns + (c)))
-
     static void fetch(const float *table, int64_t i, int columns) {
         for (int c = 0; c < columns; c += 16)
-            __builtin_prefetch(ROW(table, i, c), 1);
+            __builtin_prefetch(table + i * columns + c, 1);
+    }
+
+    /* The sums of eight rows of sixteen: both halves, then both halves of that, and so on. */
+    template <int width> INLINE void add_up(const float (*of)[16], float *sums) {
+        eight s[8];
+        for (int u = 0; u < 8; u++)
+            s[u] = *(const eight *)of[u] + *(const eight *)(of[u] + 8);
+        for (int u = 0; u < 4; u++)
+            s[u] = PICK(s[u], s[u + 4], 0, 1, 2, 3, 8, 9, 10, 11) + PICK(s[u], s[u + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        for (int u = 0; u < 2; u++)
+            s[u] = PICK(s[u], s[u + 2], 0, 1, 8, 9, 4, 5, 12, 13) + PICK(s[u], s[u + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        *(eight *)sums = PICK(s[0], s[1], 0, 8, 2, 10, 4, 12, 6, 14) + PICK(s[0], s[1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+
+    template <> INLINE void add_up<4>(const float (*of)[16], float *sums) {
+        for (int u = 0; u < 8; u++) {
+            float s[16];
+            __builtin_memcpy(s, of[u], sizeof s);
+            for (int half = 8; half; half /= 2)
+                for (int i = 0; i < half; i++)
+                    s[i] += s[i + half];
+            sums[u] = s[0];
+        }
     }
 
     /* One step for one neighbour: its row of inputs against n rows of outputs, of which the first alone is true. All
        products are taken before a row is changed. ids has n rounded up to a multiple of eight entries, and so has
-       steps. Additions keep one order on any machine. */
-    static inline __attribute__((always_inline)) void learn_row(
+       steps. Additions keep one order, that of sixteen running sums, whatever the width of the machine's vectors. */
+    template <int width> INLINE void learn_row(
         float *input, float *outputs, const int32_t *ids, int n, int columns, float rate, const float *sigmoid,
         float *steps
     ) {
+        typedef typename row_part<width>::lanes lanes;
+        enum { PARTS = 16 / width, ROWS = 8 / PARTS };
         for (int k = 0; k < n; k += 8) {
-            lanes s[8] = {{0}};
-            for (int c = 0; c < columns; c += 8)
+            float running[8][16];
+            for (int h = 0; h < 8; h += ROWS) {
+                lanes s[8] = {{0}};
+                for (int c = 0; c < columns; c += 16)
+                    for (int u = 0; u < 8; u++) {
+                        int at = c + u % PARTS * width;
+                        s[u] += *(lanes *)(input + at)
+                            * *(lanes *)(outputs + (int64_t)ids[k + h + u / PARTS] * columns + at);
+                    }
                 for (int u = 0; u < 8; u++)
-                    s[u] += *ROW(input, 0, c) * *ROW(outputs, ids[k + u], c);
-            for (int u = 0; u < 4; u++)
-                s[u] = PICK(s[u], s[u + 4], 0, 1, 2, 3, 8, 9, 10, 11)
-                    + PICK(s[u], s[u + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-            for (int u = 0; u < 2; u++)
-                s[u] = PICK(s[u], s[u + 2], 0, 1, 8, 9, 4, 5, 12, 13)
-                    + PICK(s[u], s[u + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-            *(lanes *)(steps + k) = PICK(s[0], s[1], 0, 8, 2, 10, 4, 12, 6, 14)
-                + PICK(s[0], s[1], 1, 9, 3, 11, 5, 13, 7, 15);
+                    ((lanes *)running[h])[u] = s[u];
+            }
+            add_up<width>(running, steps + k);
         }
         for (int k = 0; k < n; k++) {
-            float product = steps[k];
-            steps[k] = product <= -6 || product >= 6 ? 0
-                : ((k == 0 ? 1.0f : 0.0f) - sigmoid[(int)((product + 6) * (4096 / 12.0f))]) * rate;
+            float place = (steps[k] + 6) * (STEPS / 12.0f);
+            steps[k] = place >= 0 && place < STEPS ? ((k == 0 ? 1.0f : 0.0f) - sigmoid[(int)place]) * rate : 0;
         }
-        for (int c = 0; c < columns; c += 32) {
+        for (int c = 0; c < columns; c += 4 * width) {
             lanes own[4], change[4] = {{0}};
             for (int u = 0; u < 4; u++)
-                own[u] = ROW(input, 0, c)[u];
+                own[u] = ((lanes *)(input + c))[u];
             for (int k = 0; k < n; k++) {
-                lanes *to = ROW(outputs, ids[k], c);
+                lanes *to = (lanes *)(outputs + (int64_t)ids[k] * columns + c);
                 for (int u = 0; u < 4; u++) {
                     change[u] += to[u] * steps[k];
                     to[u] += own[u] * steps[k];
                 }
             }
             for (int u = 0; u < 4; u++)
-                ROW(input, 0, c)[u] = own[u] + change[u];
+                ((lanes *)(input + c))[u] = own[u] + change[u];
         }
     }
 
-    /* The same; the compiler unrolls the usual width. */
-    ON_WIDER_MACHINES
-    static void learn(float *input, float *outputs, const int32_t *ids, int n, int columns, float rate,
-                      const float *sigmoid, float *steps) {
-        if (columns == 64)
-            learn_row(input, outputs, ids, n, 64, rate, sigmoid, steps);
-        else
-            learn_row(input, outputs, ids, n, columns, rate, sigmoid, steps);
+    typedef void (*learner)(float *, float *, const int32_t *, int, int, float, const float *, float *);
+
+    /* The compiler unrolls the usual number of columns. */
+    #define LEARNER(name, machine, width) \\
+        machine static void name(float *input, float *outputs, const int32_t *ids, int n, int columns, float rate, \\
+                                 const float *sigmoid, float *steps) { \\
+            if (columns == 64) \\
+                learn_row<width>(input, outputs, ids, n, 64, rate, sigmoid, steps); \\
+            else \\
+                learn_row<width>(input, outputs, ids, n, columns, rate, sigmoid, steps); \\
+        }
+    LEARNER(learn_by_4, , 4)
+    LEARNER(learn_by_8, ON("avx2"), 8)
+    LEARNER(learn_by_16, ON("avx512f"), 16)
+
+    static learner learner_of(int width) {
+        return width >= 16 && RUNS("avx512f") ? learn_by_16 : width >= 8 && RUNS("avx2") ? learn_by_8 : learn_by_4;
     }
     """
-    void fetch(const float* table, int64_t i, int columns) noexcept nogil
-    void learn(
+    ctypedef void (*learner)(
         float* input, float* outputs, const int32_t* ids, int n, int columns, float rate, const float* sigmoid,
         float* steps
     ) noexcept nogil
+    learner learner_of(int width)
+    const int STEPS
+    void fetch(const float* table, int64_t i, int columns) noexcept nogil
 
 
 cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
-    """Next number of splitmix64."""
-    cdef uint64_t mixed
-    state[0] += <uint64_t>0x9E3779B97F4A7C15
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    mixed = (mixed ^ (mixed >> 27)) * <uint64_t>0x94D049BB133111EB
-    return mixed ^ (mixed >> 31)
+    state[0] = advanced(state[0])
+    return mixed(state[0])
 
 
 def alias_table(const double[::1] weights):
@@ -174,13 +207,15 @@ def train(
     double rate=0.025,
     double least_rate=1e-4,
     uint64_t seed=0,
+    int width=16,
 ):
     """Embeddings of tokens from sentences.
 
     Args:
         ids: int32 [n], the sentences laid end to end, each id below ``tokens``.
         bounds: int64 [sentences + 1], where each starts.
-        tokens: number of rows; those of tokens that do not occur stay as drawn, uniform within 0.5 / ``dimensions``.
+        tokens: number of rows; of tokens that occur, they start uniform within 1 / ``dimensions``, as in gensim 4; those
+            of other tokens stay as drawn, uniform within 0.5 / ``dimensions``, as in SaGe 2.0.
         dimensions: length of an embedding, 1 to 512.
         negatives: draws of other tokens for each centre, by their counts to the power 0.75.
         window: farthest neighbour, in tokens.
@@ -188,10 +223,11 @@ def train(
         sample: share of all tokens above which a token is left out at random; 0 for never.
         rate, least_rate: the learning rate falls from one to the other in a straight line.
         seed: of every random draw.
+        width: most numbers to take at once, where the machine can; it does not show in the result.
 
     Returns:
         float32 [tokens, columns], the input embeddings; ``columns`` is ``dimensions`` rounded up to a multiple of
-        32, the columns past ``dimensions`` are zero.
+        64, the columns past ``dimensions`` are zero.
 
     Raises:
         ValueError: ``dimensions`` is out of range.
@@ -200,6 +236,7 @@ def train(
         raise ValueError(f"dimensions must lie between 1 and {MAX_DIMENSIONS}, not {dimensions}")
     cdef int columns = (dimensions + BLOCK - 1) // BLOCK * BLOCK
     embeddings = _rows(tokens, columns)
+    cdef learner learn = learner_of(width)
     cdef float[:, ::1] inputs = embeddings
     cdef float[:, ::1] outputs = _rows(tokens, columns)
     cdef uint64_t state = seed, number
@@ -214,6 +251,7 @@ def train(
 
     counts = np.bincount(np.asarray(ids)[bounds[0]:bounds[sentences]], minlength=tokens).astype(np.float64)
     seen = np.flatnonzero(counts)
+    embeddings[seen] *= 2
     keep = np.full(tokens, 2 ** 32 - 1, np.uint32)
     if sample > 0:
         excess = counts[seen] / (sample * total)
