@@ -233,6 +233,29 @@ def test_one_batch_drops_the_least_losses(documents: Documents, start: Vocabular
     assert built.tokens == BYTES + tuple(start.tokens[index] for index in sorted(stay))
 
 
+@pytest.mark.parametrize("released", [False, True])
+def test_embeddings_of_the_second_batch(documents: Documents, start: Vocabulary, released: bool) -> None:
+    """A token keeps its embedding; in the released code it has that of the token which had its new number before."""
+    options = SageOptions(**QUICK, lines=400, schedule=(900,), rows_as_released=released)
+    built = sage.build(documents, 700, options, seed=2, initial=start)
+    data, offsets = start.flat()
+    lines, lengths = sage.choose_lines(documents, 400, 2), np.diff(offsets).astype(np.int32)
+    alive = list(range(len(start)))
+    trained = sage.embed(sage.segment(lines, Trie(data, offsets), 1), len(start), options, 2)
+    for size in (900, 700):
+        included = np.isin(np.arange(len(start)), alive)
+        text = sage.segment(lines, Trie(data, offsets, included=included), 1)
+        embeddings = np.zeros_like(trained)
+        for number, index in enumerate(alive):
+            embeddings[index] = trained[number if released else index]
+        losses, occurrences = sage.ablate(lines, text, lengths, embeddings, 1)
+        active = [index for index in alive if index < 256 or occurrences[index]]
+        order = sorted(active[256:], key=lambda index: (losses[index], index))
+        gone = set(order[: len(active) - size])
+        alive, active = ([index for index in kind if index not in gone] for kind in (alive, active))
+    assert built.tokens == tuple(start.tokens[index] for index in active)
+
+
 def test_tokens_that_do_not_occur_are_left_out(documents: Documents, start: Vocabulary) -> None:
     """Few lines use few tokens: fewer come back than asked for, and no token that the lines do not hold."""
     built = sage.build(documents, 1500, SageOptions(**QUICK, lines=9), seed=1, initial=start)

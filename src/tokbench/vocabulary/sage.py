@@ -65,6 +65,9 @@ class SageOptions(Options):
     """Share of the text above which a token is left out at random for the embeddings; 0 for never."""
     learning_rate: float = Field(0.025, gt=0)
     """Learning rate at the start of the embeddings' training, from which it falls to 0.0001."""
+    rows_as_released: bool = False
+    """Whether the embeddings' rows stay in place while each batch renumbers the tokens, as in version 2.0's released
+    code: until embeddings are trained anew, most tokens then have another token's. To compare with its vocabularies."""
 
 
 class Lines(NamedTuple):
@@ -107,7 +110,8 @@ def build(
 
     A batch drops the tokens of least loss, ties in their order. Tokens that do not occur in the lines have no loss:
     they do not count towards a size, wait until they occur, and are left out at the end, so that fewer than ``size``
-    come back where no more occur. Embeddings are trained in one thread; the rest uses ``threads``.
+    come back where no more occur. Embeddings are trained in one thread; the rest uses ``threads``. A token keeps its
+    embedding until embeddings are trained anew, unless the options ask for what version 2.0's code does.
 
     Raises:
         TokbenchError: ``size`` is below 256, or the documents are unreadable or hold no text.
@@ -129,6 +133,9 @@ def build(
         text = segment(lines, Trie(data, offsets, included=alive), threads)
         if embeddings is None or label in options.embedding_schedule:
             embeddings = embed(text, len(tokens), options, seed)
+            rows = embeddings[alive]
+        elif options.rows_as_released:
+            embeddings[alive] = rows[: alive.sum()]
         losses, occurrences = ablate(lines, text, lengths, embeddings, threads)
         active = alive & ((occurrences > 0) | (lengths == 1))
         while sizes and sizes[0] >= active.sum():
