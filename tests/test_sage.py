@@ -1,6 +1,7 @@
 """SaGe: embeddings, ablation losses, schedule, lines, the whole descent."""
 
-from collections.abc import Iterable
+import tracemalloc
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -172,6 +173,19 @@ def test_lines_do_not_depend_on_shards(tmp_path: Path) -> None:
     lines = [one.data.tobytes()[start:end] for start, end in pairwise(ends)]
     assert sorted(lines) == sorted([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\n", b"four\n"])
     assert lines[:3] == [sage.choose_lines(whole, 3, 5).data.tobytes()[a:b] for a, b in pairwise(ends[:4])]
+
+
+def test_only_the_chosen_lines_are_held() -> None:
+    class Many(Documents):
+        def texts(self) -> Iterator[bytes]:
+            return (b"%d of many lines, all of them read\n" % part * 1000 for part in range(100))
+
+    tracemalloc.start()
+    chosen = sage.choose_lines(Many((), "none"), 50, 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(chosen.offsets) == 51
+    assert peak < 1_000_000 < sum(map(len, Many((), "none").texts()))
 
 
 def test_refusals(tmp_path: Path) -> None:
