@@ -1,6 +1,7 @@
 """SaGe: embeddings, ablation losses, schedule, lines, the whole descent."""
 
-from collections.abc import Iterable
+import tracemalloc
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -110,11 +111,21 @@ def test_embeddings_equal_twin(sentences: list[list[int]], seed: int) -> None:
     options = {"dimensions": 10, "negatives": 4, "window": 3, "epochs": 2, "sample": 0.05, "rate": 0.4, "seed": seed}
     ids = np.array([token for sentence in sentences for token in sentence], np.int32)
     found = train(ids, np.cumsum([0, *map(len, sentences)]), 12, **options)
-    assert found.shape == (12, 16)
+    assert found.shape == (12, 64)
     assert not found[:, 10:].any()
     if len(ids):
         expected = skipgram_twin.train(sentences, 12, alias_table, **options)
         assert found[:, :10] == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize("dimensions", [10, 70])
+def test_width_of_vectors_does_not_show(dimensions: int) -> None:
+    """Bit for bit, with products on both sides of where the sigmoid's table ends."""
+    ids = (np.arange(4000) // 40 % 61).astype(np.int32)
+    options = {"dimensions": dimensions, "negatives": 6, "epochs": 3, "sample": 0, "rate": 0.5, "seed": 5}
+    plain, *wider = (train(ids, np.arange(0, 4001, 20), 61, width=width, **options) for width in (4, 8, 16))
+    assert np.linalg.norm(plain, axis=1).mean() > 2
+    assert all(found.tobytes() == plain.tobytes() for found in wider)
 
 
 def test_neighbours_come_to_lie_together() -> None:
@@ -162,6 +173,19 @@ def test_lines_do_not_depend_on_shards(tmp_path: Path) -> None:
     lines = [one.data.tobytes()[start:end] for start, end in pairwise(ends)]
     assert sorted(lines) == sorted([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\n", b"four\n"])
     assert lines[:3] == [sage.choose_lines(whole, 3, 5).data.tobytes()[a:b] for a, b in pairwise(ends[:4])]
+
+
+def test_only_the_chosen_lines_are_held() -> None:
+    class Many(Documents):
+        def texts(self) -> Iterator[bytes]:
+            return (b"%d of many lines, all of them read\n" % part * 1000 for part in range(100))
+
+    tracemalloc.start()
+    chosen = sage.choose_lines(Many((), "none"), 50, 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(chosen.offsets) == 51
+    assert peak < 1_000_000 < sum(map(len, Many((), "none").texts()))
 
 
 def test_refusals(tmp_path: Path) -> None:
@@ -223,12 +247,35 @@ def test_one_batch_drops_the_least_losses(documents: Documents, start: Vocabular
     assert built.tokens == BYTES + tuple(start.tokens[index] for index in sorted(stay))
 
 
+@pytest.mark.parametrize("released", [False, True])
+def test_embeddings_of_the_second_batch(documents: Documents, start: Vocabulary, released: bool) -> None:
+    """A token keeps its embedding; in the released code it has that of the token which had its new number before."""
+    options = SageOptions(**QUICK, lines=400, schedule=(900,), rows_as_released=released)
+    built = sage.build(documents, 700, options, seed=2, initial=start)
+    data, offsets = start.flat()
+    lines, lengths = sage.choose_lines(documents, 400, 2), np.diff(offsets).astype(np.int32)
+    alive = list(range(len(start)))
+    trained = sage.embed(sage.segment(lines, Trie(data, offsets), 1), len(start), options, 2)
+    for size in (900, 700):
+        included = np.isin(np.arange(len(start)), alive)
+        text = sage.segment(lines, Trie(data, offsets, included=included), 1)
+        embeddings = np.zeros_like(trained)
+        for number, index in enumerate(alive):
+            embeddings[index] = trained[number if released else index]
+        losses, occurrences = sage.ablate(lines, text, lengths, embeddings, 1)
+        active = [index for index in alive if index < 256 or occurrences[index]]
+        order = sorted(active[256:], key=lambda index: (losses[index], index))
+        gone = set(order[: len(active) - size])
+        alive, active = ([index for index in kind if index not in gone] for kind in (alive, active))
+    assert built.tokens == tuple(start.tokens[index] for index in active)
+
+
 def test_tokens_that_do_not_occur_are_left_out(documents: Documents, start: Vocabulary) -> None:
-    """One line uses few tokens: fewer come back than asked for, and no token that the line does not hold."""
-    built = sage.build(documents, 1500, SageOptions(**QUICK, lines=1), seed=1, initial=start)
-    line = sage.choose_lines(documents, 1, 1).data.tobytes()
+    """Few lines use few tokens: fewer come back than asked for, and no token that the lines do not hold."""
+    built = sage.build(documents, 1500, SageOptions(**QUICK, lines=9), seed=1, initial=start)
+    text = sage.choose_lines(documents, 9, 1).data.tobytes()
     assert 256 < len(built) < 1500
-    assert all(token in line for token in built.tokens[256:])
+    assert all(token in text for token in built.tokens[256:])
 
 
 def test_small_sizes_and_long_tokens(documents: Documents, start: Vocabulary) -> None:

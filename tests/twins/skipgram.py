@@ -1,20 +1,11 @@
 """Plain twin of skip-gram with negative sampling, draw for draw, in double precision."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-MASK = (1 << 64) - 1
-
-
-def splitmix64(state: int) -> Iterator[int]:
-    """Random 64-bit numbers."""
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & MASK
-        mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & MASK
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & MASK
-        yield mixed ^ mixed >> 31
+from tests.twins.splitmix import numbers
 
 
 def train(
@@ -31,11 +22,12 @@ def train(
     seed: int,
 ) -> NDArray[np.float64]:
     """Input embeddings, float64 [tokens, dimensions]."""
-    numbers = splitmix64(seed)
-    drawn = [(next(numbers) >> 11) * 2.0**-53 for _ in range(tokens * dimensions)]
+    draws = numbers(seed)
+    drawn = [(next(draws) >> 11) * 2.0**-53 for _ in range(tokens * dimensions)]
     inputs = (np.reshape(drawn, (tokens, dimensions)) - 0.5) / dimensions
     outputs = np.zeros((tokens, dimensions))
     counts = np.bincount([token for sentence in sentences for token in sentence], minlength=tokens)
+    inputs[counts > 0] *= 2
     total = int(counts.sum())
     seen = np.flatnonzero(counts)
     excess = np.where(counts > 0, counts, 1) / (sample * total)
@@ -45,24 +37,23 @@ def train(
     for sentence in [*sentences] * epochs:
         now = max(1e-4, rate - (rate - 1e-4) * done / (epochs * total))
         done += len(sentence)
-        kept = [token for token in sentence if next(numbers) >> 32 <= kept_share[token]]
+        kept = [token for token in sentence if next(draws) >> 32 <= kept_share[token]]
         for place, centre in enumerate(kept):
-            reach = window - ((next(numbers) >> 32) * window >> 32)
+            reach = window - ((next(draws) >> 32) * window >> 32)
             targets = [centre]
             for _ in range(negatives):
-                number = next(numbers)
+                number = next(draws)
                 column = (number >> 32) * len(seen) >> 32
                 other = seen[column if number & 0xFFFFFFFF <= thresholds[column] else aliases[column]]
                 targets += [other] if other != centre else []
             for neighbour in range(max(0, place - reach), min(len(kept), place + reach + 1)):
                 if neighbour == place:
                     continue
-                row, change = inputs[kept[neighbour]], np.zeros(dimensions)
-                for rank, target in enumerate(targets):
-                    product = row @ outputs[target]
-                    if abs(product) < 6:
-                        step = now * ((rank == 0) - 1 / (1 + np.exp(-product)))
-                        change += step * outputs[target]
-                        outputs[target] += step * row
-                row += change
+                row, rows = inputs[kept[neighbour]].copy(), outputs[targets]
+                products = rows @ row
+                steps = now * ((np.arange(len(targets)) == 0) - 1 / (1 + np.exp(-products))) * (abs(products) < 6)
+                # a row that is drawn twice has changed when it comes up again
+                for target, step in zip(targets, steps, strict=True):
+                    inputs[kept[neighbour]] += step * outputs[target]
+                    outputs[target] += step * row
     return inputs

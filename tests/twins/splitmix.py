@@ -12,8 +12,12 @@ def draws(text: bytes, seed: int, place: int = 0) -> Iterator[int]:
     value = 0xCBF29CE484222325
     for byte in text:
         value = (value ^ byte) * 0x100000001B3 % WORD
-    start = _mixed(value ^ place ^ _mixed((seed + GOLDEN) % WORD))
-    return (_mixed((start + k * GOLDEN) % WORD) for k in count(1))
+    return numbers(_mixed(value ^ place ^ _mixed((seed + GOLDEN) % WORD)))
+
+
+def numbers(state: int) -> Iterator[int]:
+    """The 64-bit numbers that follow a state."""
+    return (_mixed((state + k * GOLDEN) % WORD) for k in count(1))
 
 
 def place_of(document: int, offset: int) -> int:

@@ -1,13 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
+# distutils: extra_compile_args = -O3 -ffp-contract=off
 """Skip-gram embeddings by negative sampling, trained in one thread and hence the same whatever the machine's load.
 
 Mikolov et al., "Distributed Representations of Words and Phrases and their Compositionality" (2013), with the
 conventions of gensim's ``Word2Vec``: neighbours' input rows predict the centre's output row, windows shrink at random,
 frequent tokens are left out at random, updates whose product lies outside (-6, 6) are passed over. One departure: the
-negatives of a centre are drawn once and serve all its neighbours (Ji et al., "Parallelizing Word2Vec in Shared and
-Distributed Memory", 2016, section III), which keeps their rows in the cache.
+negatives of a centre are drawn once and serve all its neighbours, one after the other (Ji et al., "Parallelizing
+Word2Vec in Shared and Distributed Memory", 2016, section III), which keeps their rows in the cache.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -15,56 +15,139 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-LANES = 8
+from tokbench.kernels.splitmix cimport advanced, mixed
+
+BLOCK = 64
 MAX_DIMENSIONS = 512
-
-
-cdef enum:
-    STEPS = 4096        # of the table of the sigmoid between -6 and 6
 
 
 cdef extern from *:
     """
     #if defined(__x86_64__) && defined(__linux__)
-    #define ON_WIDER_MACHINES __attribute__((target_clones("avx2", "default")))
+    #define ON(machine) __attribute__((target(machine)))
+    #define RUNS(machine) (__builtin_cpu_init(), __builtin_cpu_supports(machine))
     #else
-    #define ON_WIDER_MACHINES
+    #define ON(machine)
+    #define RUNS(machine) 0
+    #endif
+    #define STEPS 4096  /* of the table of the sigmoid between -6 and 6 */
+    #define INLINE inline __attribute__((always_inline))
+
+    template <int width> struct row_part { typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias)); };
+    template <> struct row_part<8> { typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias)); };
+    template <> struct row_part<4> { typedef float lanes __attribute__((vector_size(16), aligned(4), may_alias)); };
+    typedef row_part<8>::lanes eight;
+    typedef int32_t places __attribute__((vector_size(32)));
+
+    #ifdef __clang__
+    #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+    #else
+    #define PICK(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
     #endif
 
-    /* One step for one neighbour: its row of inputs against n rows of outputs, of which the first alone is true. */
-    ON_WIDER_MACHINES
-    static void learn(float *input, float *outputs, const int32_t *ids, int n, int size, float rate,
-                      const float *sigmoid) {
-        float change[512] = {0};
-        for (int k = 0; k < n; k++) {
-            float *output = outputs + (int64_t)ids[k] * size;
-            float product = dot(input, output, size);
-            if (product <= -6 || product >= 6)
-                continue;
-            float step = ((k == 0 ? 1.0f : 0.0f) - sigmoid[(int)((product + 6) * (4096 / 12.0f))]) * rate;
-            for (int i = 0; i < size; i += 8) {
-                lanes *to = (lanes *)(output + i), *by = (lanes *)(change + i);
-                *by += *to * step;
-                *to += *(const lanes *)(input + i) * step;
-            }
+    static void fetch(const float *table, int64_t i, int columns) {
+        for (int c = 0; c < columns; c += 16)
+            __builtin_prefetch(table + i * columns + c, 1);
+    }
+
+    /* The sums of eight rows of sixteen: both halves, then both halves of that, and so on. */
+    template <int width> INLINE void add_up(const float (*of)[16], float *sums) {
+        eight s[8];
+        for (int u = 0; u < 8; u++)
+            s[u] = *(const eight *)of[u] + *(const eight *)(of[u] + 8);
+        for (int u = 0; u < 4; u++)
+            s[u] = PICK(s[u], s[u + 4], 0, 1, 2, 3, 8, 9, 10, 11) + PICK(s[u], s[u + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        for (int u = 0; u < 2; u++)
+            s[u] = PICK(s[u], s[u + 2], 0, 1, 8, 9, 4, 5, 12, 13) + PICK(s[u], s[u + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        *(eight *)sums = PICK(s[0], s[1], 0, 8, 2, 10, 4, 12, 6, 14) + PICK(s[0], s[1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+
+    template <> INLINE void add_up<4>(const float (*of)[16], float *sums) {
+        for (int u = 0; u < 8; u++) {
+            float s[16];
+            __builtin_memcpy(s, of[u], sizeof s);
+            for (int half = 8; half; half /= 2)
+                for (int i = 0; i < half; i++)
+                    s[i] += s[i + half];
+            sums[u] = s[0];
         }
-        for (int i = 0; i < size; i += 8)
-            *(lanes *)(input + i) += *(const lanes *)(change + i);
+    }
+
+    /* One step for one neighbour: its row of inputs against n rows of outputs, of which the first alone is true. All
+       products are taken before a row is changed. ids has n rounded up to a multiple of eight entries, and so has
+       steps. Additions keep one order, that of sixteen running sums, whatever the width of the machine's vectors. */
+    template <int width> INLINE void learn_row(
+        float *input, float *outputs, const int32_t *ids, int n, int columns, float rate, const float *sigmoid,
+        float *steps
+    ) {
+        typedef typename row_part<width>::lanes lanes;
+        enum { PARTS = 16 / width, ROWS = 8 / PARTS };
+        for (int k = 0; k < n; k += 8) {
+            float running[8][16];
+            for (int h = 0; h < 8; h += ROWS) {
+                lanes s[8] = {{0}};
+                for (int c = 0; c < columns; c += 16)
+                    for (int u = 0; u < 8; u++) {
+                        int at = c + u % PARTS * width;
+                        s[u] += *(lanes *)(input + at)
+                            * *(lanes *)(outputs + (int64_t)ids[k + h + u / PARTS] * columns + at);
+                    }
+                for (int u = 0; u < 8; u++)
+                    ((lanes *)running[h])[u] = s[u];
+            }
+            add_up<width>(running, steps + k);
+        }
+        for (int k = 0; k < n; k++) {
+            float place = (steps[k] + 6) * (STEPS / 12.0f);
+            steps[k] = place >= 0 && place < STEPS ? ((k == 0 ? 1.0f : 0.0f) - sigmoid[(int)place]) * rate : 0;
+        }
+        for (int c = 0; c < columns; c += 4 * width) {
+            lanes own[4], change[4] = {{0}};
+            for (int u = 0; u < 4; u++)
+                own[u] = ((lanes *)(input + c))[u];
+            for (int k = 0; k < n; k++) {
+                lanes *to = (lanes *)(outputs + (int64_t)ids[k] * columns + c);
+                for (int u = 0; u < 4; u++) {
+                    change[u] += to[u] * steps[k];
+                    to[u] += own[u] * steps[k];
+                }
+            }
+            for (int u = 0; u < 4; u++)
+                ((lanes *)(input + c))[u] = own[u] + change[u];
+        }
+    }
+
+    typedef void (*learner)(float *, float *, const int32_t *, int, int, float, const float *, float *);
+
+    /* The compiler unrolls the usual number of columns. */
+    #define LEARNER(name, machine, width) \\
+        machine static void name(float *input, float *outputs, const int32_t *ids, int n, int columns, float rate, \\
+                                 const float *sigmoid, float *steps) { \\
+            if (columns == 64) \\
+                learn_row<width>(input, outputs, ids, n, 64, rate, sigmoid, steps); \\
+            else \\
+                learn_row<width>(input, outputs, ids, n, columns, rate, sigmoid, steps); \\
+        }
+    LEARNER(learn_by_4, , 4)
+    LEARNER(learn_by_8, ON("avx2"), 8)
+    LEARNER(learn_by_16, ON("avx512f"), 16)
+
+    static learner learner_of(int width) {
+        return width >= 16 && RUNS("avx512f") ? learn_by_16 : width >= 8 && RUNS("avx2") ? learn_by_8 : learn_by_4;
     }
     """
-    void learn(
-        float* input, float* outputs, const int32_t* ids, int n, int size, float rate, const float* sigmoid
+    ctypedef void (*learner)(
+        float* input, float* outputs, const int32_t* ids, int n, int columns, float rate, const float* sigmoid,
+        float* steps
     ) noexcept nogil
+    learner learner_of(int width)
+    const int STEPS
+    void fetch(const float* table, int64_t i, int columns) noexcept nogil
 
 
 cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
-    """Next number of splitmix64."""
-    cdef uint64_t mixed
-    state[0] += <uint64_t>0x9E3779B97F4A7C15
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    mixed = (mixed ^ (mixed >> 27)) * <uint64_t>0x94D049BB133111EB
-    return mixed ^ (mixed >> 31)
+    state[0] = advanced(state[0])
+    return mixed(state[0])
 
 
 def alias_table(const double[::1] weights):
@@ -104,6 +187,13 @@ def alias_table(const double[::1] weights):
     return thresholds, aliases
 
 
+def _rows(int64_t n, int64_t columns):
+    """Zeros, float32 [n, columns], each row on cache lines of its own."""
+    room = np.zeros(n * columns + 16, np.float32)
+    first = -room.ctypes.data // 4 % 16
+    return room[first:first + n * columns].reshape(n, columns)
+
+
 def train(
     const int32_t[::1] ids,
     const int64_t[::1] bounds,
@@ -117,13 +207,15 @@ def train(
     double rate=0.025,
     double least_rate=1e-4,
     uint64_t seed=0,
+    int width=16,
 ):
     """Embeddings of tokens from sentences.
 
     Args:
         ids: int32 [n], the sentences laid end to end, each id below ``tokens``.
         bounds: int64 [sentences + 1], where each starts.
-        tokens: number of rows; those of tokens that do not occur stay as drawn, uniform within 0.5 / ``dimensions``.
+        tokens: number of rows; of tokens that occur, they start uniform within 1 / ``dimensions``, as in gensim 4; those
+            of other tokens stay as drawn, uniform within 0.5 / ``dimensions``, as in SaGe 2.0.
         dimensions: length of an embedding, 1 to 512.
         negatives: draws of other tokens for each centre, by their counts to the power 0.75.
         window: farthest neighbour, in tokens.
@@ -131,24 +223,26 @@ def train(
         sample: share of all tokens above which a token is left out at random; 0 for never.
         rate, least_rate: the learning rate falls from one to the other in a straight line.
         seed: of every random draw.
+        width: most numbers to take at once, where the machine can; it does not show in the result.
 
     Returns:
         float32 [tokens, columns], the input embeddings; ``columns`` is ``dimensions`` rounded up to a multiple of
-        eight, the columns past ``dimensions`` are zero.
+        64, the columns past ``dimensions`` are zero.
 
     Raises:
         ValueError: ``dimensions`` is out of range.
     """
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise ValueError(f"dimensions must lie between 1 and {MAX_DIMENSIONS}, not {dimensions}")
-    cdef int columns = (dimensions + LANES - 1) // LANES * LANES
-    embeddings = np.zeros((tokens, columns), np.float32)
+    cdef int columns = (dimensions + BLOCK - 1) // BLOCK * BLOCK
+    embeddings = _rows(tokens, columns)
+    cdef learner learn = learner_of(width)
     cdef float[:, ::1] inputs = embeddings
-    cdef float[:, ::1] outputs = np.zeros((tokens, columns), np.float32)
+    cdef float[:, ::1] outputs = _rows(tokens, columns)
     cdef uint64_t state = seed, number
-    cdef int64_t token, sentence, start, end, i, neighbour, low, high, kept_here, done = 0
+    cdef int64_t token, sentence, start, end, i, neighbour, place, kept_here, done = 0
     cdef int64_t sentences = bounds.shape[0] - 1, total = bounds[sentences] - bounds[0]
-    cdef int column, epoch, reach, drawn, n
+    cdef int column, epoch, side, drawn
     for token in range(tokens):
         for column in range(dimensions):
             inputs[token, column] = ((draw(&state) >> 11) * 2.0 ** -53 - 0.5) / dimensions
@@ -156,20 +250,22 @@ def train(
         return embeddings
 
     counts = np.bincount(np.asarray(ids)[bounds[0]:bounds[sentences]], minlength=tokens).astype(np.float64)
-    seen = np.flatnonzero(counts).astype(np.int32)
+    seen = np.flatnonzero(counts)
+    embeddings[seen] *= 2
     keep = np.full(tokens, 2 ** 32 - 1, np.uint32)
     if sample > 0:
         excess = counts[seen] / (sample * total)
         keep[seen] = np.minimum((np.sqrt(excess) + 1) / excess, 1) * (2 ** 32 - 1)
     thresholds, aliases = alias_table(counts[seen] ** 0.75)
-    cdef const int32_t[::1] occurring = seen
     cdef const uint32_t[::1] kept_share = keep
-    cdef const uint32_t[::1] threshold = thresholds
-    cdef const int32_t[::1] alias = aliases
+    cdef const uint32_t[:, ::1] table = np.column_stack([thresholds, seen, seen[aliases]]).astype(np.uint32)
     cdef uint64_t choices = len(seen)
     cdef float[::1] sigmoid = (1 / (1 + np.exp(6 - (np.arange(STEPS) + 0.5) * (12.0 / STEPS)))).astype(np.float32)
+    cdef int64_t[2] reach
+    cdef int[2] n
     cdef int32_t[::1] kept = np.empty(max(int(np.diff(bounds).max()), 1), np.int32)
-    cdef int32_t[::1] targets = np.empty(negatives + 1, np.int32)
+    cdef int32_t[:, ::1] targets = np.empty((2, negatives + 8), np.int32)
+    cdef float[::1] steps = np.empty(negatives + 8, np.float32)
     cdef float now
     with nogil:
         for epoch in range(epochs):
@@ -182,21 +278,29 @@ def train(
                     if (draw(&state) >> 32) <= kept_share[ids[i]]:
                         kept[kept_here] = ids[i]
                         kept_here += 1
-                for i in range(kept_here):
-                    reach = window - <int>((draw(&state) >> 32) * window >> 32)
-                    targets[0] = kept[i]
-                    n = 1
-                    for drawn in range(negatives):
-                        number = draw(&state)
-                        token = <int64_t>((number >> 32) * choices >> 32)
-                        if <uint32_t>number > threshold[token]:
-                            token = alias[token]
-                        targets[n] = occurring[token]
-                        n += targets[n] != targets[0]
-                    low, high = max(<int64_t>0, i - reach), min(kept_here, i + reach + 1)
-                    for neighbour in range(low, high):
-                        if neighbour != i:
-                            learn(
-                                &inputs[kept[neighbour], 0], &outputs[0, 0], &targets[0], n, columns, now, &sigmoid[0]
-                            )
+                for i in range(kept_here + 1):
+                    if i < kept_here:                           # the next centre's rows come while the last one learns
+                        side = i & 1
+                        reach[side] = window - <int64_t>((draw(&state) >> 32) * window >> 32)
+                        targets[side, 0] = kept[i]
+                        fetch(&outputs[0, 0], kept[i], columns)
+                        n[side] = 1
+                        for drawn in range(negatives):
+                            number = draw(&state)
+                            place = <int64_t>((number >> 32) * choices >> 32)
+                            token = table[place, 1 + (<uint32_t>number > table[place, 0])]
+                            if token != kept[i]:
+                                targets[side, n[side]] = <int32_t>token
+                                fetch(&outputs[0, 0], token, columns)
+                                n[side] += 1
+                        for drawn in range(n[side], (n[side] + 7) // 8 * 8):
+                            targets[side, drawn] = kept[i]
+                    if i > 0:
+                        side = (i - 1) & 1
+                        for neighbour in range(max(0, i - 1 - reach[side]), min(kept_here, i + reach[side])):
+                            if neighbour != i - 1:
+                                learn(
+                                    &inputs[kept[neighbour], 0], &outputs[0, 0], &targets[side, 0], n[side], columns,
+                                    now, &sigmoid[0], &steps[0],
+                                )
     return embeddings

@@ -8,7 +8,9 @@ occurrences make less that of the contexts without it. The sizes of the batches 
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from heapq import nsmallest
 from itertools import pairwise
+from operator import itemgetter
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -63,6 +65,9 @@ class SageOptions(Options):
     """Share of the text above which a token is left out at random for the embeddings; 0 for never."""
     learning_rate: float = Field(0.025, gt=0)
     """Learning rate at the start of the embeddings' training, from which it falls to 0.0001."""
+    rows_as_released: bool = False
+    """Whether the embeddings' rows stay in place while each batch renumbers the tokens, as in version 2.0's released
+    code: until embeddings are trained anew, most tokens then have another token's. To compare with its vocabularies."""
 
 
 class Lines(NamedTuple):
@@ -105,7 +110,8 @@ def build(
 
     A batch drops the tokens of least loss, ties in their order. Tokens that do not occur in the lines have no loss:
     they do not count towards a size, wait until they occur, and are left out at the end, so that fewer than ``size``
-    come back where no more occur. Embeddings are trained in one thread; the rest uses ``threads``.
+    come back where no more occur. Embeddings are trained in one thread; the rest uses ``threads``. A token keeps its
+    embedding until embeddings are trained anew, unless the options ask for what version 2.0's code does.
 
     Raises:
         TokbenchError: ``size`` is below 256, or the documents are unreadable or hold no text.
@@ -127,6 +133,9 @@ def build(
         text = segment(lines, Trie(data, offsets, included=alive), threads)
         if embeddings is None or label in options.embedding_schedule:
             embeddings = embed(text, len(tokens), options, seed)
+            rows = embeddings[alive]
+        elif options.rows_as_released:
+            embeddings[alive] = rows[: alive.sum()]
         losses, occurrences = ablate(lines, text, lengths, embeddings, threads)
         active = alive & ((occurrences > 0) | (lengths == 1))
         while sizes and sizes[0] >= active.sum():
@@ -158,27 +167,24 @@ def schedule(initial_size: int, size: int) -> Iterator[int]:
 
 
 def choose_lines(documents: Documents, limit: int, seed: int) -> Lines:
-    """The first ``limit`` lines, each with its newline, of a random order of all; the documents are read twice.
+    """The first ``limit`` lines, each with its newline, of a random order of all; no more of them are held.
 
     Raises:
         TokbenchError: there is no line.
     """
-    total = sum(len(_lines(text)) for text in documents.texts())
-    if not total:
+    draws = np.random.default_rng(seed)
+
+    def drawn() -> Iterator[tuple[int, bytes]]:
+        for text in documents.texts():
+            own = _lines(text)
+            yield from zip(draws.integers(1 << 64, size=len(own), dtype=np.uint64).tolist(), own, strict=True)
+
+    chosen = [line for _, line in nsmallest(limit, drawn(), key=itemgetter(0))]
+    if not chosen:
         raise TokbenchError("the documents hold no text; give documents that are not empty")
-    chosen = np.random.default_rng(seed).permutation(total)[:limit]
-    places = np.sort(chosen)
-    found: list[bytes] = []
-    first = 0
-    for text in documents.texts():
-        own = _lines(text)
-        low, high = np.searchsorted(places, (first, first + len(own)))
-        found.extend(own[place - first] for place in places[low:high].tolist())
-        first += len(own)
-    ordered = [found[rank] for rank in np.searchsorted(places, chosen).tolist()]
-    offsets = np.zeros(len(ordered) + 1, np.int64)
-    np.cumsum([len(line) for line in ordered], out=offsets[1:])
-    return Lines(np.frombuffer(b"".join(ordered), np.uint8), offsets)
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum([len(line) for line in chosen], out=offsets[1:])
+    return Lines(np.frombuffer(b"".join(chosen), np.uint8), offsets)
 
 
 def _lines(text: bytes) -> list[bytes]:
