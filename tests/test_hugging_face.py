@@ -14,7 +14,7 @@ from tokbench.pretokenization import schemes
 from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import Vocabulary
+from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import bpe, bytespan, ngram, unigram
 from tokbench.vocabulary.scores import ScoredDocuments
 
@@ -165,3 +165,13 @@ def test_building_tokenizers_imports_nothing_heavy(module: str) -> None:
         "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("segmentation", ["greedy", "longest_prefix"])
+def test_words_of_a_novel_s_length_are_not_compared(segmentation: str, tmp_path: Path) -> None:
+    """Hugging Face's WordPiece would take hours."""
+    counts = PretokenCounts.from_pairs([(b"ab " * 100_000, 1)])
+    ours = Tokenizer(Vocabulary((*BYTES, b"ab")), "none", segmentation)
+    told = export(ours, counts, tmp_path)
+    assert told == "not exported: Hugging Face's WordPiece takes too long on pre-tokens of up to 300000 bytes"
+    assert not (tmp_path / "tokenizer.json").exists()

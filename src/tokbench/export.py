@@ -6,6 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokbench.byte_level import CONTINUATION, spell
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
@@ -16,8 +18,14 @@ if TYPE_CHECKING:
 
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
+BY_WORDPIECE = ("greedy", "longest_prefix")
+"""Segmentations that Hugging Face's WordPiece model does."""
+
 UNBOUNDED = 10**9
 """Longest word, in characters, that Hugging Face's WordPiece model may cut; its own 100 would make unknowns."""
+
+LONGEST_WORD = 2000
+"""Bytes of the longest pre-token that its WordPiece model cuts in good time, which grows with the length's cube."""
 
 TEXTS_AT_ONCE = 1000
 """Pre-tokens that are compared in one batch; all at once would need a kilobyte each."""
@@ -62,7 +70,7 @@ def _model(tokenizer: Tokenizer) -> Any:
         return models.BPE(ids, [(spelt[left], spelt[right]) for left, right, _ in vocabulary.merges.tolist()])
     if tokenizer.segmentation == "likelihood" and vocabulary.scores is not None:
         return models.Unigram(list(zip(spelt, vocabulary.scores.tolist(), strict=True)))
-    if tokenizer.segmentation in ("greedy", "longest_prefix"):
+    if tokenizer.segmentation in BY_WORDPIECE:
         prefix = "" if vocabulary.continuation is None else CONTINUATION
         return models.WordPiece(
             ids, unk_token=spelt[0], max_input_chars_per_word=UNBOUNDED, continuing_subword_prefix=prefix
@@ -84,6 +92,9 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path) ->
     converted = to_hugging_face(tokenizer)
     if converted is None:
         return f"not exported: Hugging Face has no model for segmentation '{tokenizer.segmentation}'"
+    longest = int(np.diff(counts.offsets).max(initial=0)) if counts is not None else 0
+    if longest > LONGEST_WORD and tokenizer.segmentation in BY_WORDPIECE:
+        return f"not exported: Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
     compared = 0
     for texts in _texts(counts) if counts is not None else ():
         for encoding, text in zip(converted.encode_batch(texts, add_special_tokens=False), texts, strict=True):
