@@ -11,7 +11,7 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
 STRINGS ?= 1000000
 
-.PHONY: help demo test nightly install lint format lock clean
+.PHONY: help demo test nightly benchmarks install lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ test: install  ## run the tests
 
 nightly: install  ## send a million random and adversarial strings through every tokenizer
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) python -m pytest tests/test_fuzz.py
+
+benchmarks: install  ## time everything beside its peers: TEXT=FILE, WORDS="FILE FILE", PEERS=PYTHON, SAGE=PYTHON
+	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }
+	python benchmarks/run.py --text $(TEXT) $(if $(WORDS),--words $(WORDS)) $(if $(PEERS),--peers $(PEERS)) $(if $(SAGE),--sage $(SAGE))
 
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import plots
-from summary import Entry, Row, entries, exponent, growth, least, read_runs, tasks_of
+from summary import Entry, Row, command_line, entries, exponent, growth, least, read_runs, tasks_of
 from tasks import ALONE, COUNTING, TRAINING
 
 BESIDE = """\
 One thread. *Work* is the time around the call, in the process; starting, importing and reading the text are left out
 for all, but where a library takes nothing but a file it reads it within that time. *Whole* is the process from outside,
-for Tokbench that of the command line (`tokbench count`, then `tokbench build`; `tokbench encode`), as is the peak
-memory. Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work
+a Python program that calls the library, for all alike; beneath stands Tokbench's command line (`tokbench count`, then
+`tokbench build`, which also writes and compares `tokenizer.json`; `tokbench encode`), with the memory of its largest
+process. Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work
 and for the whole process. All encode with the same vocabulary, but `sentencepiece`, which has its own. Lines handed
 over one by one give slightly other counts, as their ends are no part of a run of white space then.
 """
@@ -64,6 +65,9 @@ def _beside(rows: list[Row]) -> Iterator[list[str]]:
         ours, peers = entries(runs)
         note = f" ({ours.note})" if ours.note else ""
         yield [title, f"**{ours.label}**{note}", *_cells(ours), f"{ours.tokens:,}"]
+        whole, peak = command_line(runs)
+        if not math.isnan(whole):
+            yield ["", "its command line", "", "", seconds(whole), "", f"{peak:.0f}", "", ""]
         for peer in sorted(peers, key=lambda peer: (bool(peer.note), peer.work)):
             if math.isnan(peer.whole) or peer.note not in ("", "other ids"):
                 yield ["", peer.label, *["–"] * 6, peer.note.replace("|", " ")]

@@ -37,8 +37,7 @@ class Entry:
     Attributes:
         label: the peer.
         work, whole, peak: its seconds, those of the whole process, its MiB; the best of the rounds.
-        ratio, whole_ratio: median over the rounds of its seconds over ours; the whole process is that of our command
-            line.
+        ratio, whole_ratio: median over the rounds of its seconds over ours.
         tokens: what came of it.
         note: why it is not to be compared; empty where it is.
     """
@@ -64,6 +63,17 @@ def least(rows: Iterable[Row], key: str) -> float:
     return min(found, default=float("nan"))
 
 
+def best(rows: list[Row]) -> tuple[float, float, float]:
+    """The least seconds of work, seconds of the whole process, and MiB."""
+    return least(rows, "work"), least(rows, "wall"), least(rows, "peak_mib")
+
+
+def command_line(runs: list[Row]) -> tuple[float, float]:
+    """Seconds and MiB of our verbs, one process after another; NaN where the task has none."""
+    rows = [row for row in runs if row["measured"] == "command line"]
+    return least(rows, "wall"), least(rows, "peak_mib")
+
+
 def tasks_of(rows: list[Row], section: str) -> Iterator[tuple[str, list[Row]]]:
     """Titles of a section's tasks with their runs, in order of appearance."""
     own = [row for row in rows if row["section"] == section]
@@ -76,15 +86,13 @@ def entries(runs: list[Row]) -> tuple[Entry, list[Entry]]:
     """Ours, and every peer in order of appearance."""
     ours = [row for row in runs if row["package"] == OURS]
     called = [row for row in ours if row["measured"] == "function"]
-    command = [row for row in ours if row["measured"] == "command line"] or called
     tokens = int(called[0].number("tokens"))
-    own = Entry(OURS, least(called, "work"), least(command, "wall"), least(command, "peak_mib"), 1.0, 1.0, tokens,
-                next((row["error"] for row in ours if row["error"]), ""))  # fmt: skip
+    error = next((row["error"] for row in ours if row["error"]), "")
+    own = Entry(OURS, *best(called), 1.0, 1.0, tokens, error)
     peers = []
     for label in dict.fromkeys(row.label for row in runs if row["package"] != OURS):
         theirs = [row for row in runs if row.label == label]
         beside = {row["round"]: row for row in called if row["against"] == label}
-        beside_command = {row["round"]: row for row in command if row["against"] == label}
         found = theirs[0]["tokens"]
         note = theirs[0]["error"]
         if theirs[0]["same_ids"] == "True" and found and abs(int(found) - tokens) > ALIKE * tokens:
@@ -92,11 +100,9 @@ def entries(runs: list[Row]) -> tuple[Entry, list[Entry]]:
         peers.append(
             Entry(
                 label,
-                least(theirs, "work"),
-                least(theirs, "wall"),
-                least(theirs, "peak_mib"),
+                *best(theirs),
                 _ratio(theirs, beside, "work"),
-                _ratio(theirs, beside_command, "wall"),
+                _ratio(theirs, beside, "wall"),
                 int(found or 0),
                 note,
             )
