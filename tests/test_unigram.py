@@ -243,14 +243,14 @@ def test_agreement_with_tokenizers() -> None:
 
 
 def test_agreement_with_sentencepiece() -> None:
-    """With its rules, closely; with those of ``tokenizers``, not."""
+    """With its rules, closely, whichever of its two trainers is installed; with those of ``tokenizers``, not."""
     pytest.importorskip("sentencepiece")
     paragraphs = paragraphs_of(topics())
     counts = counted(paragraphs, WORD)
     theirs = train_sentencepiece(paragraphs, 1500)
     agreement = compare(counts, with_ours(counts, 1500, SENTENCEPIECE), theirs)
     assert agreement.shared >= 0.95
-    assert abs(agreement.likelihood) <= 0.005
+    assert abs(agreement.likelihood) <= 0.015
     assert abs(agreement.tokens) <= 0.005
     assert compare(counts, with_ours(counts, 1500, TOKENIZERS), theirs).shared < 0.9
 
