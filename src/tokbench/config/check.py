@@ -176,7 +176,8 @@ def _report(experiment: Experiment) -> Iterator[str]:
         yield from _known(key, "variant", [variant], experiment.variants)
         if corpus:
             yield from _known(key, "corpus", [corpus], experiment.corpora)
-        if corpus and variant in experiment.variants and experiment.corpus_of(variant) != corpus:
+        known = corpus in experiment.corpora and variant in experiment.variants
+        if known and experiment.corpus_of(variant) != corpus:
             yield f"{key}: '{variant}' is built from '{experiment.corpus_of(variant)}'; name a variant of '{corpus}'"
     yield from _known("report.venn", "variant", report.venn, experiment.variants)
     if report.venn and len(set(report.venn)) != 3:

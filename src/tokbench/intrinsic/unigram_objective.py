@@ -6,6 +6,8 @@ segmentations are in use: the tokenizer's own, the one with the greatest likelih
 and the table's own, by which all its token sets are cut, the cover of GreedTok.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,16 +18,15 @@ from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options
-from tokbench.tokenizer import Tokenizer
+from tokbench.segmentation import Segmenter
+from tokbench.segmentation.cover import cover
+from tokbench.segmentation.likelihood import likelihood
 from tokbench.tokens import Vocabulary
 
 NAME = "unigram_objective"
 PROBABILITY = "sum over tokens of the text of ln(substring occurrences / those of the whole vocabulary), nats"
-SEGMENTATIONS = {
-    "own": "text cut by the tokenizer",
-    "likelihood": "each pre-token cut so that its sum is greatest",
-    "cover": "text cut by cover in order of ids",
-}
+OWN = "text cut by the tokenizer"
+OTHERS = {"each pre-token cut so that its sum is greatest": likelihood, "text cut by cover in order of ids": cover}
 
 
 def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
@@ -44,28 +45,30 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
 @metric(NAME)
 def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
     """Sum over the tokens of the text of the natural logarithm of their substring probability, in nats."""
-    definitions = {cut: f"{PROBABILITY}; {meaning}" for cut, meaning in SEGMENTATIONS.items()}
+    cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]
     reason = None
     if usage.vocabulary.continuation is not None:
         reason = "a token with continuation forms has no single number of substring occurrences"
     elif not usage.total:
         reason = "the text has no tokens"
     if reason is not None:
-        return [Measurement(NAME, definition, None, usage.total, reason) for definition in definitions.values()]
+        return [Measurement(NAME, definition, None, usage.total, reason) for definition, _ in cuts]
     occurrences = substring_occurrences(usage.vocabulary, usage.counts)
     logarithms = np.full(len(occurrences), -np.inf)
     logarithms[occurrences > 0] = np.log(occurrences[occurrences > 0] / occurrences.sum())
     rows = []
-    for cut, definition in definitions.items():
-        frequencies = usage.frequencies if cut == "own" else _frequencies(usage, cut, logarithms)
+    for definition, method in cuts:
+        frequencies = usage.frequencies if method is None else _frequencies(usage, method, logarithms)
         used = frequencies > 0
         value = float((frequencies[used] * logarithms[used]).sum())
         rows.append(Measurement(NAME, definition, value, int(frequencies.sum())))
     return rows
 
 
-def _frequencies(usage: Usage, segmentation: str, logarithms: NDArray[np.float64]) -> NDArray[np.int64]:
+def _frequencies(
+    usage: Usage, method: Callable[[Vocabulary, Options], Segmenter], logarithms: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """Occurrences of each token where the text is cut by another segmentation than the tokenizer's."""
     vocabulary = Vocabulary(usage.vocabulary.tokens, scores=logarithms)
-    ids, bounds = Tokenizer(vocabulary, "none", segmentation).segment(usage.counts)
+    ids, bounds = method(vocabulary, Options()).segment(usage.counts.data, usage.counts.offsets)
     return token_frequencies(ids, bounds, usage.counts.counts, len(vocabulary))
