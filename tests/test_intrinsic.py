@@ -235,8 +235,8 @@ def test_lengths_of_tokens_that_hold_parts_of_characters() -> None:
     )
     distribution = {row.definition: row.value for row in rows if row.metric == "token_length_distribution"}
     assert distribution == {
-        "tokens of the vocabulary of 1 byte": 256,
-        "tokens of the vocabulary of 2 bytes": 1,
+        "tokens of the vocabulary of 01 bytes": 256,
+        "tokens of the vocabulary of 02 bytes": 1,
         "tokens of the vocabulary of more than 2 bytes": 2,
     }
 
@@ -253,13 +253,15 @@ def test_classes_of_frequency(frequencies: list[int], classes: int) -> None:
 
 
 def test_frequencies_of_the_tail() -> None:
-    assert class_names(4) == ["never", "once", "2 to 3 times", "4 to 7 times", "8 times or more"]
+    assert class_names(4) == [
+        *("0 times", "2^00 to 2^01 - 1 times", "2^01 to 2^02 - 1 times", "2^02 to 2^03 - 1 times", "2^03 times or more")
+    ]
     counts = PretokenCounts.from_pairs([(bytes([letter]), letter) for letter in range(1, 256)])
     rows = measure(
         Greedy(vocabulary()), counts, families={"frequency": FrequencyOptions(classes=2, percentiles=(50, 99, 100))}
     )
-    assert value(rows, "token_frequency_distribution", "never") == 1
-    assert value(rows, "token_frequency_distribution", "2 times or more") == 254
+    assert value(rows, "token_frequency_distribution", " 0 times") == 1
+    assert value(rows, "token_frequency_distribution", "2^01 times or more") == 254
     assert [value(rows, f"token_frequency_at_{percent}") for percent in (50, 99, 100)] == [128, 2, 0]
 
 

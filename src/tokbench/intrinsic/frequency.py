@@ -29,10 +29,9 @@ def frequency_classes(frequencies: NDArray[np.int64], classes: int) -> NDArray[n
 
 
 def class_names(classes: int) -> list[str]:
-    """The classes in words."""
-    edges = [1 << place for place in range(classes)]
-    named = [f"{low} to {high - 1} times" if low > 1 else "once" for low, high in pairwise(edges)]
-    return ["never", *named, f"{edges[-1]} times or more"]
+    """The classes in words whose alphabetical order is their own."""
+    named = [f"2^{low:02} to 2^{high:02} - 1 times" for low, high in pairwise(range(classes))]
+    return ["0 times", *named, f"2^{classes - 1:02} times or more"]
 
 
 @metric("frequency", options=FrequencyOptions)

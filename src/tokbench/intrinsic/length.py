@@ -77,7 +77,7 @@ def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
 def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
     """How many tokens have which length."""
     numbers = np.bincount(np.minimum(byte_lengths(vocabulary), longest + 1), minlength=longest + 2)
-    classes = [*(f"{width} byte{'s' * (width > 1)}" for width in range(1, longest + 1)), f"more than {longest} bytes"]
+    classes = [*(f"{width:02} bytes" for width in range(1, longest + 1)), f"more than {longest} bytes"]
     return [
         Measurement("token_length_distribution", f"tokens of the vocabulary of {name}", float(number), len(vocabulary))
         for name, number in zip(classes, numbers[1:].tolist(), strict=True)
