@@ -15,7 +15,6 @@ from tokbench.config.errors import explain
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
-from tokbench.intrinsic import metrics
 from tokbench.registry import Method, Options, TokbenchError, unknown
 
 Chosen = TypeVar("Chosen", bound=Options)
@@ -95,16 +94,6 @@ def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:
     ngram = isinstance(value, dict) and value.get("kind") == "ngram"
     kind: type[ByteLmOptions | ByteNgramOptions] = ByteNgramOptions if ngram else ByteLmOptions
     return recipe_options(text, kind, BYTE_LM_PRESETS)
-
-
-def metric_families(text: str | None) -> dict[str, Options]:
-    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
-
-    Raises:
-        TokbenchError: no such family or option; the message names it.
-    """
-    given = mapping_of(text, "--metrics") if text else {}
-    return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
 
 
 def recipe(text: str) -> tuple[str, dict[str, Any]]:

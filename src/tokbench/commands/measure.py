@@ -5,11 +5,11 @@ from dataclasses import asdict
 
 import click
 
-from tokbench.commands.arguments import metric_families
-from tokbench.intrinsic import ByLanguage, families_of, measure, measure_languages
+from tokbench.commands.arguments import mapping_of, validated
+from tokbench.intrinsic import ByLanguage, families_of, measure, measure_languages, metrics
 from tokbench.pretokenization.languages import read_languages
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
+from tokbench.registry import Options, TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.whole import whole_file
 
@@ -38,6 +38,16 @@ def command(
     rows: ByLanguage = [("", row) for row in measure(tokenizer, pretokens, families=families, nominal_size=size)]
     rows += measure_languages(tokenizer, read_languages(counts), families=given, nominal_size=size)
     write_measurements(tokenizer, rows, variant, corpus, output)
+
+
+def metric_families(text: str | None) -> dict[str, Options]:
+    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
+
+    Raises:
+        TokbenchError: no such family or option; the message names it.
+    """
+    given = mapping_of(text, "--metrics") if text else {}
+    return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
 
 
 def write_measurements(

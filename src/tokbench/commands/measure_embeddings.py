@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from tokbench.commands.arguments import metric_families
-from tokbench.commands.measure import write_measurements
+from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.intrinsic import measure_embeddings
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.tokenizer import Tokenizer

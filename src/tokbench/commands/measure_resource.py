@@ -4,8 +4,8 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import mapping_of, metric_families, validated
-from tokbench.commands.measure import write_measurements
+from tokbench.commands.arguments import mapping_of, validated
+from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.intrinsic import measure_words
 from tokbench.intrinsic.resources import ResourceOptions, read_resource, resource_types
 from tokbench.registry import TokbenchError
