@@ -18,6 +18,7 @@ wildcard_constraints:
     corpus="|".join(experiment.corpora),
     split="tokenizer|evaluation",
     scheme=r"\w+",
+    resource=r"[\w-]+",
     shard=r"\d{4}",
     byte_lm=r"[\w-]+",
     initial=r"\w+",

@@ -1,7 +1,8 @@
 rule tabulate:
     input:
-        intrinsic=targets.tokenizers("<results>/intrinsic/{variant}/{size}.json"),
+        intrinsic=targets.measurements(),
         tokenizer=targets.tokenizers("<results>/tokenizers/{variant}/{size}"),
+        embeddings=targets.models("<results>/embeddings/{model}/{variant}/{size}"),
         model=targets.models("<results>/models/{model}/{variant}/{size}"),
         downstream=targets.models("<results>/downstream/{model}/{variant}/{size}/{suite}.json"),
     output:
@@ -14,8 +15,15 @@ rule tabulate:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
+        baseline=targets.baseline_flags(),
         venn=targets.venn_flags(),
-        source=fingerprint("tokbench.commands.tabulate", "tokbench.statistics.tables", "tokbench.intrinsic.overlap"),
+        source=fingerprint(
+            "tokbench.commands.tabulate",
+            "tokbench.intrinsic.comparison",
+            "tokbench.intrinsic.overlap",
+            "tokbench.statistics.relative",
+            "tokbench.statistics.tables",
+        ),
     threads: 1
     resources:
         mem_mb=4000,
@@ -23,7 +31,7 @@ rule tabulate:
     message:
         "gather the tables"
     shell:
-        "tokbench tabulate {params.inputs} {params.venn} -o {output} &> {log}"
+        "tokbench tabulate {params.inputs} {params.baseline} {params.venn} -o {output} &> {log}"
 
 
 rule compare:

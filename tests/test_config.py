@@ -83,6 +83,8 @@ def test_the_demo_is_without_a_mistake() -> None:
         ("corpora/pydoc/source", {"type": "embedded", "max_documents": 3}),
         ("corpora/pydoc/source", {"type": "text", "path": "config.yaml"}),
         ("corpora/pydoc/source", {"type": "text", "path": ["config.yaml", "Snakefile"]}),
+        ("metrics", {"renyi": {"orders": [2.5]}, "parity": {"reference": "en"}}),
+        ("resources", {"gold": {"type": "unimorph", "path": {"en": "config.yaml"}, "languages": ["en"]}}),
         ("corpora/pydoc/source", {"type": "hub", "dataset": "a/b", "revision": "0" * 40}),
     ],
 )
@@ -129,6 +131,29 @@ def test_path_of_a_corpus_from_the_command_line(source: Any, experiment: dict[st
     assert validate({**experiment, "books": str(text)}, "mine").corpora["books"].source == JsonLinesSource(
         type="jsonl", path=[str(text)]
     )
+
+
+def test_path_of_a_resource_from_the_command_line(experiment: dict[str, Any], tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.touch()
+    experiment["resources"] = {"ladec": "ladec", "other": {"type": "ladec", "path": "absent", "languages": ["en"]}}
+    found = validate({**experiment, "ladec": str(gold), "other": [str(gold)]}, "mine").resources
+    assert [resource.path for resource in found.values()] == [[str(gold)], [str(gold)]]
+    assert found["other"].languages == ["en"]
+
+
+def test_baselines_by_corpus(experiment: dict[str, Any]) -> None:
+    experiment["corpora"]["other"] = experiment["corpora"]["pydoc"]
+    for name in ("first", "second"):
+        experiment["variants"][name] = {"corpus": "other", "pretokenization": "gpt2", "construction": "bpe"}
+    for baseline, expected in (
+        (None, {"pydoc": "bpe", "other": "first"}),
+        ("second", {"pydoc": "bpe", "other": "second"}),
+        ({"pydoc": "span"}, {"pydoc": "span", "other": "first"}),
+    ):
+        assert validate({**experiment, "report": {"baseline": baseline}}, "mine").baselines() == expected
+    with pytest.raises(TokbenchError, match=r"report\.baseline\.other: 'bpe' is built from 'pydoc'; name a variant"):
+        validate({**experiment, "report": {"baseline": {"other": "bpe"}}}, "mine")
 
 
 def test_full_form_is_a_configuration_too(tmp_path: Path, tokbench: Tokbench) -> None:

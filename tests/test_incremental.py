@@ -13,6 +13,8 @@ from tests.workflow.checkout import Checkout
 EXPERIMENT = Path(__file__).parent / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
+PARTS = ("models", "embeddings")
+VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
 FINAL = {"tables", "statistics"} | REPORT
 
 
@@ -21,6 +23,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """A finished run of an experiment whose commands do nothing but leave their outputs."""
     checkout = Checkout(tmp_path_factory.mktemp("incremental"), stand_in=True)
     (checkout.folder / "books.txt").write_text("It was a dark and stormy night.\n")
+    (checkout.folder / "gold.tsv").write_text("cats\tcat @@s\t100\n")
+    (checkout.folder / "reading.tsv").write_text("spelling\tlexicality\trt\taccuracy\na\tW\t1\t1\n")
     (checkout.folder / "planned.yaml").write_text(EXPERIMENT.read_text())
     checkout.snakemake("--cores", "2", "--configfile", "planned.yaml")
     yield checkout
@@ -33,12 +37,20 @@ def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[
 
 
 def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
-    return {
-        output
-        for variant in variants
-        for size in sizes
-        for output in (f"tokenizers/{variant}/{size}", f"intrinsic/{variant}/{size}.json")
-    }
+    return (
+        {
+            output
+            for variant in variants
+            for size in sizes
+            for output in (f"tokenizers/{variant}/{size}", f"intrinsic/{variant}/{size}.json")
+        }
+        | measured_on("gold", *variants, sizes=sizes)
+        | measured_on("reading", *variants, sizes=sizes)
+    )
+
+
+def measured_on(resource: str, *variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
+    return {f"intrinsic/{variant}/{size}/{resource}.json" for variant in variants for size in sizes}
 
 
 def packed(*variants: str) -> set[str]:
@@ -46,7 +58,7 @@ def packed(*variants: str) -> set[str]:
 
 
 def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
-    return {f"models/{model}/{variant}/1024" for model in models for variant in variants}
+    return {f"{part}/{model}/{variant}/1024" for part in PARTS for model in models for variant in variants}
 
 
 def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
@@ -70,7 +82,7 @@ def changed(tmp_path: Path, key: str, value: Any) -> Path:
     *parents, last = key.split(".")
     place = configuration
     for parent in parents:
-        place = place[parent]
+        place = place.setdefault(parent, {})
     place[last] = value
     path = tmp_path / "changed.yaml"
     path.write_text(yaml.safe_dump(configuration, sort_keys=False))
@@ -124,8 +136,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         pytest.param(
             "sizes",
             [1024, 1280, 1536],
-            tokenizers(*("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan"), sizes=(1536,))
-            | FINAL,
+            tokenizers(*VARIANTS, sizes=(1536,)) | FINAL,
             id="new size",
         ),
         pytest.param(
@@ -147,6 +158,16 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
             {"preset": "offline", "num_fewshot": 1},
             evaluated("small", "large", variants=("bpe", "unigram")) | FINAL,
             id="suite",
+        ),
+        pytest.param("report.baseline", "unigram", FINAL, id="baseline"),
+        pytest.param(
+            "metrics.renyi",
+            {"orders": [2.5]},
+            {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | FINAL,
+            id="option of a metric",
+        ),
+        pytest.param(
+            "resources.gold.languages", ["gold"], measured_on("gold", *VARIANTS) | FINAL, id="option of a resource"
         ),
         pytest.param("report.title", "Another title", REPORT, id="title"),
     ],
@@ -171,13 +192,16 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
         pytest.param("kernels/merge.pxd", with_models("bpe") | FINAL, id="kernel of a segmentation"),
         pytest.param(
             "intrinsic/renyi.py",
-            {
-                output
-                for output in tokenizers("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
-                if output.startswith("intrinsic/")
-            }
-            | FINAL,
+            {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | FINAL,
             id="metric",
+        ),
+        pytest.param("intrinsic/morphology.py", measured_on("gold", *VARIANTS) | FINAL, id="metric of gold data"),
+        pytest.param("intrinsic/resources/sigmorphon2022.py", measured_on("gold", *VARIANTS) | FINAL, id="resource"),
+        pytest.param(
+            "intrinsic/undertrained.py",
+            {f"embeddings/{model}/{variant}/1024" for model in ("small", "large") for variant in ("bpe", "unigram")}
+            | FINAL,
+            id="metric of embeddings",
         ),
         pytest.param("statistics/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
     ],
@@ -196,6 +220,11 @@ def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> N
 def test_another_text_reruns_everything(finished: Checkout) -> None:
     with finished.edited("books.txt", "dark", "bright"):
         assert all(finished.summary("planned.yaml").values())
+
+
+def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout) -> None:
+    with finished.edited("gold.tsv", "cats", "rats"):
+        assert plan(finished) == measured_on("gold", *VARIANTS) | FINAL
 
 
 def test_report_of_snakemake(finished: Checkout) -> None:

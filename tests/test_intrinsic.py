@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tokbench.intrinsic import measure, metrics
 from tokbench.intrinsic.compression import compression
-from tokbench.intrinsic.length import character_lengths, length_distribution
+from tokbench.intrinsic.length import LengthOptions, character_lengths
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.overlap import overlap, venn_regions
 from tokbench.intrinsic.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
@@ -123,14 +123,11 @@ def naive_occurrences(tokens: tuple[bytes, ...], counts: PretokenCounts) -> list
 @given(
     st.lists(st.text("ab", min_size=2, max_size=5).map(str.encode), max_size=8),
     st.lists(st.tuples(st.text("ab", min_size=1, max_size=9).map(str.encode), st.integers(1, 5)), max_size=8),
-    st.integers(1, 12),
 )
 @settings(max_examples=60, deadline=None)
-def test_substring_occurrences(tokens: list[bytes], pairs: list[tuple[bytes, int]], block: int) -> None:
+def test_substring_occurrences(tokens: list[bytes], pairs: list[tuple[bytes, int]]) -> None:
     counts, tokens_there = PretokenCounts.from_pairs(pairs), vocabulary(*tokens)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokbench.intrinsic.unigram_objective.BLOCK", block)
-        found = substring_occurrences(tokens_there, counts)
+    found = substring_occurrences(tokens_there, counts)
     assert found.tolist() == naive_occurrences(tokens_there.tokens, counts)
 
 
@@ -140,7 +137,20 @@ def test_unigram_objective_by_hand() -> None:
     occurrences = {"aa": 2, "a": 4, "b": 3}
     everything = sum(occurrences.values())
     expected = 2 * log(occurrences["aa"] / everything) + 3 * log(occurrences["b"] / everything)
-    assert value(rows, "unigram_objective") == pytest.approx(expected)
+    for cut in ("cut by the tokenizer", "greatest", "cover"):
+        assert value(rows, "unigram_objective", cut) == pytest.approx(expected)
+
+
+def test_unigram_objective_depends_on_how_the_text_is_cut() -> None:
+    """Greedy: aab|b; cover takes bb, the lesser id, first; the likeliest is aa|bb."""
+    counts = PretokenCounts.from_pairs([(b"aabb", 1), (b"aa", 9), (b"bb", 9)])
+    rows = measure(Greedy(vocabulary(b"bb", b"aab", b"aa")), counts, families={"unigram_objective": Options()})
+    occurrences = {"aab": 1, "aa": 10, "bb": 10, "a": 20, "b": 20}
+    logarithm = {token: log(count / sum(occurrences.values())) for token, count in occurrences.items()}
+    whole = 9 * (logarithm["aa"] + logarithm["bb"])
+    assert value(rows, "unigram_objective", "tokenizer") == pytest.approx(whole + logarithm["aab"] + logarithm["b"])
+    for cut in ("greatest", "cover"):
+        assert value(rows, "unigram_objective", cut) == pytest.approx(whole + logarithm["aa"] + logarithm["bb"])
 
 
 def test_every_tokenizer_yields_the_same_rows() -> None:
@@ -156,7 +166,8 @@ def test_every_tokenizer_yields_the_same_rows() -> None:
     assert len(set(keys[0])) == len(keys[0])
     assert value(cases[1], "word_initial_share", "marked", "of the text") == 4 / 5
     assert value(cases[1], "word_initial_share", "marked", "vocabulary") == 257 / 513
-    assert value(cases[1], "unigram_objective") is None
+    assert value(cases[1], "unigram_objective", "cover") is None
+    assert value(cases[1], "covered_pairs") is None
     assert value(cases[2], "bytes_per_token") is None
     assert value(cases[2], "corpus_token_count") == 0
 
@@ -202,14 +213,26 @@ def test_whole_words() -> None:
     pairs = [(b" the", 9), (b"...", 8), (b" of", 7), (b"zebra", 1)]
     usage = usage_of(Greedy(vocabulary(b" the", b"...", b"zebra")), PretokenCounts.from_pairs(pairs))
     assert [whole_words(usage, frequent) for frequent in (1, 2, 3)] == [1, 1, 2]
+    assert whole_words(usage, 3, longer=True) == 2
+    assert whole_words(usage_of(Greedy(vocabulary()), PretokenCounts.from_pairs([(b"a", 2)])), 1) == 1
+    assert whole_words(usage_of(Greedy(vocabulary()), PretokenCounts.from_pairs([(b"a", 2)])), 1, longer=True) == 0
     assert VocabularyOptions().frequent_words == 40_000
 
 
 def test_lengths_of_tokens_that_hold_parts_of_characters() -> None:
     tokens = vocabulary("é".encode(), "é".encode()[1:] + b"a", b"ab")
     assert character_lengths(tokens)[256:].tolist() == [1, 1, 2]
-    usage = usage_of(Greedy(tokens), PretokenCounts.from_pairs([(b"abab", 2), (b"b", 1)]))
-    assert length_distribution(usage).rows() == [(1, 256, 1), (2, 3, 4)]
+    rows = measure(
+        Greedy(vocabulary(b"ab", b"abc", b"abcd")),
+        PretokenCounts.from_pairs([(b"a", 1)]),
+        families={"length": LengthOptions(longest=2)},
+    )
+    distribution = {row.definition: row.value for row in rows if row.metric == "token_length_distribution"}
+    assert distribution == {
+        "tokens of the vocabulary of 01 bytes": 256,
+        "tokens of the vocabulary of 02 bytes": 1,
+        "tokens of the vocabulary of more than 2 bytes": 2,
+    }
 
 
 def test_overlap_of_vocabularies() -> None:

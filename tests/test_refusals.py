@@ -213,6 +213,26 @@ MISTAKES: list[tuple[str, Any, str]] = [
         {"type": "hub", "dataset": "a/b"},
         "corpora.pydoc.source.revision: this key is missing; add it",
     ),
+    # Gold data
+    ("resources", {"mine": "ladek"}, "resources.mine: 'ladek' is not one of british_lexicon_project, compoundpiece"),
+    (
+        "resources",
+        {"ladec": "ladec"},
+        "resources.ladec.path: no path given; add it, or say --config ladec=PATH on the command line",
+    ),
+    (
+        "resources",
+        {"mine": {"type": "ladec", "path": "absent.csv"}},
+        "resources.mine.path: no file at 'absent.csv'; name an existing file, folder or pattern",
+    ),
+    (
+        "resources",
+        {"pydoc": {"type": "ladec", "path": __file__}},
+        "resources.pydoc: a corpus bears this name, too, and tables tell the two apart by it; rename one",
+    ),
+    ("resources", {"mine": {"type": "ladec", "paths": "x"}}, "resources.mine.paths: unknown key. Did you mean 'path'?"),
+    ("metrics", {"reny": {}}, "metrics.reny: unknown key. Did you mean 'renyi'?"),
+    ("metrics", {"renyi": {"order": [2]}}, "metrics.renyi.order: unknown key. Did you mean 'orders'?"),
     # Names that lead nowhere
     ("variants/bpe/corpus", "pydocs", "variants.bpe.corpus: 'pydocs' is not a corpus (pydoc). Did you mean 'pydoc'?"),
     ("runs/0/variants", ["bp"], "runs.0.variants: 'bp' is not a variant (bpe, pathpiece, span). Did you mean 'bpe'?"),
@@ -221,6 +241,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("runs/0/corpus", "x", "runs.0.corpus: 'x' is not a corpus (pydoc)."),
     ("runs/0/sizes", [2048], "runs.0.sizes: 'bpe' is not built at 2048; choose among 1024"),
     ("report", {"baseline": "bp"}, "report.baseline: 'bp' is not a variant (bpe, pathpiece, span)."),
+    ("report", {"baseline": {"pydoc": "bp"}}, "report.baseline.pydoc: 'bp' is not a variant (bpe, pathpiece, span)."),
+    ("report", {"baseline": {"docs": "bpe"}}, "report.baseline.docs: 'docs' is not a corpus (pydoc)."),
     ("report", {"venn": ["bpe", "span"]}, "report.venn: a Venn diagram compares three different variants; name three"),
 ]
 

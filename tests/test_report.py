@@ -18,6 +18,7 @@ from tokbench.report.figures.style import COLUMN, FULL, save, styles, svg
 from tokbench.report.files import write_tables
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.numbers import fitting_decimals, printed, probability
+from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.summary import summary
 from tokbench.report.tables import Column, Table, latex, layout, to_csv, to_latex, to_markdown, write_table
@@ -429,3 +430,16 @@ def test_tables_are_written_in_three_forms(tmp_path: Path) -> None:
     names = sorted(path.stem for path in (tmp_path / "tables").glob("*.tex"))
     assert names == sorted(table.name for table in tables(whole()))
     assert len(list((tmp_path / "tables").iterdir())) == 3 * len(names)
+
+
+def test_gold_data_are_no_text() -> None:
+    """Captions say what was measured: the words of a resource, means over all of them, or a corpus."""
+    measures = intrinsic()
+    frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
+    content = replace(whole(), intrinsic=pl.concat(frames), resources=["ladec"])
+    captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
+    assert [caption.rpartition(" over ")[2] for caption in captions] == [
+        "all resources.",
+        "the text of the evaluation split of books.",
+        "the words of ladec.",
+    ]

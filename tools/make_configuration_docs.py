@@ -4,7 +4,7 @@ Run after a change to an option: ``python tools/make_configuration_docs.py``.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.schema import schema
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Corpus, ReportOptions, Run, Variant
+from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
 from tokbench.corpus import sources
 from tokbench.downstream.suites import SuiteOptions, TaskSettings, named_suites
 from tokbench.downstream.tasks import TaskOptions
+from tokbench.intrinsic import metrics
+from tokbench.intrinsic.resources import ResourceOptions, resource_types
 from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
@@ -38,7 +40,7 @@ Three forms save typing:
 
 - a method, source or recipe that needs no option may be given by its name alone: `construction: bpe`;
 - a recipe may start from a preset and change some of its keys: `{preset: tiny, batches: 400}`;
-- the path of a corpus may be given on the command line: `snakemake --config books=novels.jsonl.gz`.
+- the path of a corpus or a resource may be given on the command line: `snakemake --config books=novels.jsonl.gz`.
 
 [`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
 `tools/make_configuration_docs.py`.
@@ -62,6 +64,8 @@ def reference() -> str:
             *section("## Byte language models", "byte_lms.NAME", ByteLmOptions),
             *section("### Byte n-gram models", "byte_lms.NAME", ByteNgramOptions),
             *preset_section(BYTE_LM_PRESETS),
+            *resource_sections(),
+            *metric_sections(),
             *section("## Language models", "models.NAME", ModelOptions),
             *preset_section(MODEL_PRESETS),
             *section("## Offline tasks", "tasks", TaskOptions),
@@ -130,6 +134,34 @@ def traits(method: Method) -> Iterator[str]:
         yield f"The construction must make {method.traits['needs']}."
 
 
+def resource_sections() -> Iterator[str]:
+    """What a resource may say, and every type of resource with its own options."""
+    yield from section("## Resources", "resources.NAME", ResourceOptions)
+    yield from ("| type | holds | files in a folder | what is read |", "|---|---|---|---|")
+    for method in resource_types.methods():
+        holds = method.traits["gold"].replace("_", " ")
+        yield f"| `{method.name}` | {holds} | `{method.traits['files']}` | {escaped(plain(method.summary))} |"
+    yield ""
+    common = set(ResourceOptions.model_fields)
+    for method in resource_types.methods():
+        if set(method.options.model_fields) > common:
+            yield from (f"### Resource `{method.name}`", "", *key_table("resources.NAME", method.options, common))
+
+
+def metric_sections() -> Iterator[str]:
+    """Every family of metrics with its options."""
+    yield from ("## Metrics", "", f"{first_sentence(MetricsOptions)}", "")
+    yield from ("| family | taken of | what it tells |", "|---|---|---|")
+    for method in metrics.methods():
+        seen = method.traits["of"].replace("_", " ")
+        seen += ", and each language" if method.traits["per_language"] else ""
+        yield f"| `{method.name}` | {seen} | {escaped(plain(method.summary))} |"
+    yield from ("", "| key | type | default | meaning |", "|---|---|---|---|")
+    for method in metrics.methods():
+        yield from list(key_table(f"metrics.{method.name}", method.options))[2:-1]
+    yield ""
+
+
 def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
     """What each preset says otherwise than the defaults."""
     yield from ("| preset | what it sets |", "|---|---|")
@@ -144,10 +176,10 @@ def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
     yield ""
 
 
-def key_table(path: str, model: type[BaseModel]) -> Iterator[str]:
-    """The keys of a model: path, type, default, meaning."""
+def key_table(path: str, model: type[BaseModel], known: Collection[str] = ()) -> Iterator[str]:
+    """The keys of a model, without those that are known: path, type, default, meaning."""
     properties = model.model_json_schema(mode="validation").get("properties", {})
-    keys = [key for key in properties if key not in ("method", "type")]
+    keys = [key for key in properties if key not in ("method", "type", *known)]
     if not keys:
         return
     yield from ("| key | type | default | meaning |", "|---|---|---|---|")

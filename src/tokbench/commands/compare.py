@@ -10,6 +10,9 @@ from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.tables import write_tables
 
+IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
+"""Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
+
 
 @click.command("compare")
 @click.argument("tables", type=click.Path(exists=True, file_okay=False))
@@ -17,7 +20,8 @@ from tokbench.statistics.tables import write_tables
 def command(tables: str, output: str) -> None:
     """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests, correlations, R^2 between sizes."""
     accuracy = pl.read_parquet(Path(tables) / "accuracy.parquet")
-    intrinsic = pl.read_parquet(Path(tables) / "intrinsic.parquet")
+    measured = pl.read_parquet(Path(tables) / "intrinsic.parquet")
+    intrinsic = measured.filter(~pl.col("metric").is_in(IN_PARTS))
     statistics = {
         "ranks": averages(accuracy),
         "ranks_by_size": averages_by_size(accuracy),

@@ -16,6 +16,8 @@ VERBS = {
     "encode": "encode a file with a tokenizer",
     "decode": "decode ids with a tokenizer",
     "measure": "measure a tokenizer on pre-token counts",
+    "measure_resource": "measure a tokenizer on gold data",
+    "measure_embeddings": "measure the embeddings of a language model",
     "methods": "list constructions, segmentations and schemes with their options",
     "validate": "check a configuration",
     "schema": "print the JSON schema of the configuration",

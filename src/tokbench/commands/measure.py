@@ -5,10 +5,11 @@ from dataclasses import asdict
 
 import click
 
-from tokbench.intrinsic import families_per_language, measure
+from tokbench.commands.arguments import mapping_of, validated
+from tokbench.intrinsic import ByLanguage, families_of, measure, measure_languages, metrics
 from tokbench.pretokenization.languages import read_languages
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
+from tokbench.registry import Options, TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.whole import whole_file
 
@@ -18,8 +19,11 @@ from tokbench.whole import whole_file
 @click.option("--counts", required=True, type=click.Path(dir_okay=False), help="Pre-token counts of the text.")
 @click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
 @click.option("--corpus", default="", help="What the counts were taken of, for the tables.")
+@click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
-def command(folder: str, counts: str, variant: str | None, corpus: str, output: str | None) -> None:
+def command(
+    folder: str, counts: str, variant: str | None, corpus: str, metrics: str | None, output: str | None
+) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON."""
     tokenizer = Tokenizer.load(folder)
     pretokens = PretokenCounts.read(counts)
@@ -29,15 +33,30 @@ def command(folder: str, counts: str, variant: str | None, corpus: str, output: 
             f"count with --scheme {tokenizer.pretokenization}"
         )
     size = tokenizer.origin.get("requested_size", len(tokenizer))
-    rows = [("", row) for row in measure(tokenizer, pretokens, nominal_size=size)]
-    languages = read_languages(counts)
-    if len(languages) > 1:
-        families = families_per_language()
-        for language, part in languages.items():
-            rows += [(language, row) for row in measure(tokenizer, part, families=families, nominal_size=size)]
+    given = metric_families(metrics)
+    families = {method.name: given.get(method.name, method.options()) for method in families_of("text")}
+    rows: ByLanguage = [("", row) for row in measure(tokenizer, pretokens, families=families, nominal_size=size)]
+    rows += measure_languages(tokenizer, read_languages(counts), families=given, nominal_size=size)
+    write_measurements(tokenizer, rows, variant, corpus, output)
+
+
+def metric_families(text: str | None) -> dict[str, Options]:
+    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
+
+    Raises:
+        TokbenchError: no such family or option; the message names it.
+    """
+    given = mapping_of(text, "--metrics") if text else {}
+    return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
+
+
+def write_measurements(
+    tokenizer: Tokenizer, rows: ByLanguage, variant: str | None, corpus: str, output: str | None
+) -> None:
+    """Write the measurements of a tokenizer as JSON, to standard output where no file is named."""
     result = {
         "variant": variant or tokenizer.name,
-        "size": size,
+        "size": tokenizer.origin.get("requested_size", len(tokenizer)),
         "corpus": corpus,
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }

@@ -1,4 +1,4 @@
-"""``tokbench methods``: list constructions, segmentations and schemes with their options."""
+"""``tokbench methods``: list constructions, segmentations, schemes, metrics and resources with their options."""
 
 import json
 import shutil
@@ -8,19 +8,30 @@ from typing import Any
 
 import click
 
+from tokbench.intrinsic import metrics
+from tokbench.intrinsic.resources import resource_types
 from tokbench.pretokenization import schemes
 from tokbench.registry import Method, Registry
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
-KINDS: dict[str, Registry] = {"construction": constructions, "segmentation": segmentations, "pre-tokenization": schemes}
+KINDS: dict[str, Registry] = {
+    "construction": constructions,
+    "segmentation": segmentations,
+    "pre-tokenization": schemes,
+    "metric": metrics,
+    "resource": resource_types,
+}
 
 
 @click.command("methods")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("names", nargs=-1)
 def command(as_json: bool, names: tuple[str, ...]) -> None:
-    """List constructions, segmentations and pre-tokenizations with their options and defaults, or only NAMES."""
+    """List constructions, segmentations, pre-tokenizations, metrics and types of resource, or only NAMES.
+
+    Each comes with its options and their defaults.
+    """
     chosen = {
         kind: [method for method in registry.methods() if not names or method.name in names]
         for kind, registry in KINDS.items()

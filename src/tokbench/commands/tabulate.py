@@ -1,37 +1,62 @@
 """``tokbench tabulate``: gather measurements and results into tidy tables."""
 
+from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 import click
 import polars as pl
 
+from tokbench.intrinsic.comparison import (
+    ALL_RESOURCES,
+    Compared,
+    exchanged_embeddings,
+    exchanged_tokens,
+    mean_over_resources,
+    partition_cover_ratio,
+    venn_tokens,
+)
 from tokbench.intrinsic.overlap import overlaps_by_size, venn_by_size
+from tokbench.registry import TokbenchError
+from tokbench.statistics.cells import INTRINSIC
+from tokbench.statistics.relative import relative_to
 from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table, write_tables
 from tokbench.tokenizer import Tokenizer
+
+Key = tuple[str, int]
+"""Variant and vocabulary size."""
+ORDER = ("corpus", "language", "metric", "definition", "size", "variant")
 
 
 @click.command("tabulate")
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, for overlaps; may be repeated.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, to compare; may be repeated.")
+@click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
+@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
 @click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tables.")
 def command(
     intrinsic: tuple[str, ...],
     tokenizers: tuple[str, ...],
+    embeddings: tuple[str, ...],
     models: tuple[str, ...],
     downstream: tuple[str, ...],
+    baselines: tuple[str, ...],
     venn: tuple[str, ...],
     output: str,
 ) -> None:
-    """Gather what the stages wrote into tidy tables, Parquet and CSV."""
-    loaded = [Tokenizer.load(folder) for folder in tokenizers]
-    vocabularies = {
-        (tokenizer.name, int(tokenizer.origin["requested_size"])): tokenizer.vocabulary for tokenizer in loaded
+    """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
+    loaded = {
+        (tokenizer.name, int(tokenizer.origin["requested_size"])): tokenizer
+        for tokenizer in map(Tokenizer.load, tokenizers)
     }
+    vocabularies = {key: tokenizer.vocabulary for key, tokenizer in loaded.items()}
+    measured = intrinsic_table([*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings)])
+    compared = _compared(measured, loaded, _by_corpus(baselines), venn, _tables_of_tokens(embeddings))
     tables: dict[str, pl.DataFrame] = {
-        "intrinsic": intrinsic_table(intrinsic),
+        "intrinsic": pl.concat([measured, *compared]).sort(ORDER),
         "overlaps": overlaps_by_size(vocabularies),
         "venn": venn_by_size(vocabularies, venn),
         "accuracy": accuracy_table(downstream),
@@ -41,3 +66,55 @@ def command(
     write_tables(tables, Path(output))
     for name, table in tables.items():
         click.echo(f"{name}: {len(table):,} rows", err=True)
+
+
+def _by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
+    for baseline in baselines:
+        if "=" not in baseline:
+            raise TokbenchError(f"--baseline {baseline}: expected CORPUS=VARIANT")
+    return dict(baseline.split("=", 1) for baseline in baselines)
+
+
+def _tables_of_tokens(folders: tuple[str, ...]) -> dict[str, dict[Key, pl.DataFrame]]:
+    """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
+    tables: dict[str, dict[Key, pl.DataFrame]] = {}
+    for folder in map(Path, folders):
+        model, variant, size = folder.parts[-3:]
+        tables.setdefault(model, {})[variant, int(size)] = pl.read_parquet(folder / "tokens.parquet")
+    return tables
+
+
+def _compared(
+    measured: pl.DataFrame,
+    loaded: Mapping[Key, Tokenizer],
+    baselines: Mapping[str, str],
+    venn: tuple[str, ...],
+    tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
+) -> list[pl.DataFrame]:
+    """Rows that compare tokenizers: corpus by corpus, and over all resources."""
+    frames = [_rows(mean_over_resources(measured), ALL_RESOURCES)]
+    covering = [key for key, tokenizer in loaded.items() if _construction(tokenizer) == "greedwmc"]
+    for corpus, baseline in baselines.items():
+        part = measured.filter(corpus=corpus)
+        keys = set(part.filter(metric="corpus_token_count").select("variant", "size").iter_rows())
+        vocabularies = {key: loaded[key].vocabulary for key in sorted(keys & loaded.keys())}
+        rows = exchanged_tokens(vocabularies, baseline) + venn_tokens(vocabularies, venn)
+        for model, tables in tokens.items():
+            rows += exchanged_embeddings(tables, vocabularies, baseline, model)
+        frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
+        if baseline in part["variant"]:
+            frames.append(relative_to(part, "corpus_token_count", baseline))
+    return frames
+
+
+def _construction(tokenizer: Tokenizer) -> str:
+    return str(tokenizer.origin.get("construction", {}).get("method", ""))
+
+
+def _rows(compared: Compared, corpus: str) -> pl.DataFrame:
+    """Measurements as rows of the table of intrinsic metrics, of the whole corpus."""
+    rows = []
+    for (variant, size), measurement in compared:
+        metric, definition, value, n, reason = astuple(measurement)
+        rows.append((variant, size, corpus, "", metric, definition, value, n, reason))
+    return pl.DataFrame(rows, schema=INTRINSIC, orient="row")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
 from tokbench.corpus.sources import FileSource, files_of
+from tokbench.intrinsic.resources import resource_files
 from tokbench.registry import TokbenchError, unknown
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
@@ -19,6 +20,7 @@ def check(experiment: Experiment) -> list[str]:
     return [
         *_corpora(experiment),
         *_splits(experiment),
+        *_resources(experiment),
         *_variants(experiment),
         *_sizes(experiment),
         *_runs(experiment),
@@ -46,6 +48,20 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 files_of(corpus.source)
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
+
+
+def _resources(experiment: Experiment) -> Iterator[str]:
+    for name, resource in experiment.resources.items():
+        key = f"resources.{name}"
+        if name in experiment.corpora:
+            yield f"{key}: a corpus bears this name, too, and tables tell the two apart by it; rename one"
+        if not resource.path:
+            yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+            continue
+        try:
+            resource_files(resource.type, resource)
+        except TokbenchError as error:
+            yield f"{key}.path: {error}"
 
 
 def _splits(experiment: Experiment) -> Iterator[str]:
@@ -154,7 +170,15 @@ def _runs(experiment: Experiment) -> Iterator[str]:
 
 def _report(experiment: Experiment) -> Iterator[str]:
     report = experiment.report
-    yield from _known("report.baseline", "variant", [report.baseline] if report.baseline else [], experiment.variants)
+    named = {"": report.baseline} if isinstance(report.baseline, str) else report.baseline or {}
+    for corpus, variant in named.items():
+        key = f"report.baseline.{corpus}".rstrip(".")
+        yield from _known(key, "variant", [variant], experiment.variants)
+        if corpus:
+            yield from _known(key, "corpus", [corpus], experiment.corpora)
+        known = corpus in experiment.corpora and variant in experiment.variants
+        if known and experiment.corpus_of(variant) != corpus:
+            yield f"{key}: '{variant}' is built from '{experiment.corpus_of(variant)}'; name a variant of '{corpus}'"
     yield from _known("report.venn", "variant", report.venn, experiment.variants)
     if report.venn and len(set(report.venn)) != 3:
         yield "report.venn: a Venn diagram compares three different variants; name three, or leave the key out"

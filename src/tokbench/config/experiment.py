@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import AnyByteLm
-from tokbench.config.sections import Corpus, Name, ReportOptions, Run, Variant
+from tokbench.config.sections import Corpus, MetricsOptions, Name, ReportOptions, Resource, Run, Variant
 from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
@@ -36,6 +36,10 @@ class Experiment(Options):
     """Tokenizer recipes."""
     sizes: list[int] = Field(min_length=1)
     """Vocabulary sizes, the 256 bytes included."""
+    resources: dict[Name, Resource] = Field(default_factory=dict)
+    """Gold data on which every tokenizer is measured: a type's name, or its options."""
+    metrics: MetricsOptions = Field(default_factory=MetricsOptions)
+    """Options of the intrinsic metrics."""
     models: dict[Name, Model] = Field(default_factory=dict)
     """Language-model recipes: a preset's name, or its options, with ``preset`` for what they change."""
     tasks: TaskOptions = Field(default_factory=TaskOptions)
@@ -59,3 +63,13 @@ class Experiment(Options):
     def corpus_of(self, variant: str) -> str:
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))
+
+    def baselines(self) -> dict[str, str]:
+        """For each corpus that variants are built from, the variant to which the others are relative."""
+        first: dict[str, str] = {}
+        for variant in self.variants:
+            first.setdefault(self.corpus_of(variant), variant)
+        chosen = self.report.baseline or {}
+        if isinstance(chosen, str):
+            chosen = {self.corpus_of(chosen): chosen}
+        return {corpus: chosen.get(corpus, variant) for corpus, variant in first.items()}

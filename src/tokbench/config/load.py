@@ -16,7 +16,7 @@ from tokbench.registry import TokbenchError
 def validate(values: Mapping[str, Any], name: str) -> Experiment:
     """The experiment that a configuration describes.
 
-    A top-level key that bears the name of a corpus is the path of that corpus, so that a path can be given on the
+    A top-level key that bears the name of a corpus or a resource is its path, so that a path can be given on the
     command line (``snakemake --config books=novels.jsonl.gz``).
 
     Args:
@@ -55,17 +55,23 @@ def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experi
 
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
-    corpora = values.get("corpora")
-    if not isinstance(corpora, dict):
-        return dict(values)
-    corpora = dict(corpora)
+    """The values with the paths of corpora and resources where they belong."""
+    named = {key: dict(values[key]) for key in ("corpora", "resources") if isinstance(values.get(key), dict)}
+    corpora, resources = named.get("corpora", {}), named.get("resources", {})
     rest = {}
     for key, value in values.items():
-        corpus = corpora.get(key)
-        if key not in Experiment.model_fields and isinstance(corpus, dict) and "source" in corpus:
-            source = corpus["source"]
-            source = {"type": source} if isinstance(source, str) else source
-            corpora[key] = corpus | {"source": {**source, "path": value}} if isinstance(source, dict) else corpus
+        if key in Experiment.model_fields:
+            rest[key] = value
+        elif isinstance(corpora.get(key), dict) and "source" in corpora[key]:
+            corpora[key] = corpora[key] | {"source": _with_path(corpora[key]["source"], value)}
+        elif key in resources:
+            resources[key] = _with_path(resources[key], value)
         else:
             rest[key] = value
-    return rest | {"corpora": corpora}
+    return rest | named
+
+
+def _with_path(options: Any, path: Any) -> Any:
+    """Options, or a type's name, with another path; anything else as it is, to be refused later."""
+    options = {"type": options} if isinstance(options, str) else options
+    return {**options, "path": path} if isinstance(options, dict) else options

@@ -9,6 +9,8 @@ from pydantic import Field, create_model
 
 from tokbench.config.short_forms import NameAlone
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
+from tokbench.intrinsic import metrics
+from tokbench.intrinsic.resources import resource_types
 from tokbench.pretokenization import schemes
 from tokbench.registry import Options, Registry
 from tokbench.segmentation import segmentations
@@ -25,21 +27,39 @@ DEFAULT_FRACTIONS: dict[Split, float | Split] = {
 }
 
 
-def _choice(registry: Registry) -> Any:
-    """The options of every method of a kind, told apart by ``method``."""
+def _choice(registry: Registry, key: str = "method") -> Any:
+    """The options of every method of a kind, told apart by ``key``."""
     models = [
-        create_model(f"{method.name}_{registry.kind}", __base__=method.options, method=(Literal[method.name], ...))  # type: ignore[arg-type]
+        create_model(
+            f"{method.name}_{registry.kind.replace(' ', '_')}",
+            __base__=method.options,
+            **{key: (Literal[method.name], ...)},  # type: ignore[call-overload]
+        )
         for method in registry.methods()
     ]
     choice = functools.reduce(operator.or_, models)
-    return Annotated[choice, Field(discriminator="method"), NameAlone("method", tuple(registry))]
+    return Annotated[choice, Field(discriminator=key), NameAlone(key, tuple(registry))]
+
+
+def _every(registry: Registry, name: str, documentation: str) -> Any:
+    """A section with the options of every method of a kind that has any."""
+    fields = {
+        method.name: (method.options, Field(default_factory=method.options, description=method.summary))
+        for method in registry.methods()
+        if method.options.model_fields
+    }
+    return create_model(name, __base__=Options, __doc__=documentation, **fields)  # type: ignore[call-overload]
 
 
 if TYPE_CHECKING:
     Construction = Any
     Segmentation = Any
+    Resource = Any
+    MetricsOptions = Any
     Scheme = str
 else:
+    Resource = _choice(resource_types, "type")
+    MetricsOptions = _every(metrics, "MetricsOptions", "Options of the intrinsic metrics; all are always taken.")
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)
     Scheme = Literal[tuple(schemes)]
@@ -107,7 +127,8 @@ class ReportOptions(Options):
     """Title of the report; made from the experiment's name where it is left out."""
     summary: str = ""
     """A paragraph of the author's own above everything else."""
-    baseline: str | None = None
-    """Variant to which token counts are relative; the first variant where it is left out."""
+    baseline: str | dict[str, str] | None = None
+    """Variant to which the others are relative, or a mapping of corpora to such variants; the first variant of a corpus
+    where it is left out."""
     venn: list[str] = Field(default_factory=list, max_length=3)
     """Three variants whose vocabularies the Venn diagram compares; the first three where it is left out."""

@@ -18,7 +18,8 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.fingerprint import fingerprint
 from tokbench.config.sections import Variant, files_among
 from tokbench.corpus.sources import FileSource, HubSource, files_of
-from tokbench.intrinsic import metrics
+from tokbench.intrinsic import Sight, families_of
+from tokbench.intrinsic.resources import resource_files, resource_types
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
@@ -202,11 +203,41 @@ class Targets:
 
     # Intrinsic
 
+    def _metrics(self, *of: Sight) -> str:
+        """Options of the metrics that see one of these."""
+        chosen = {method.name for method in families_of(*of)}
+        return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
+
+    def measure_metrics(self) -> str:
+        """Options of the metrics that are taken of a text."""
+        return self._metrics("text", "languages")
+
     def measure_source(self) -> str:
-        """Fingerprint of every metric."""
-        return fingerprint(
-            "tokbench.commands.measure", "tokbench.tokenizer", *(method.module for method in metrics.methods())
-        )
+        """Fingerprint of every metric that is taken of a text."""
+        families = (method.module for method in families_of("text", "languages"))
+        return fingerprint("tokbench.commands.measure", "tokbench.tokenizer", *families)
+
+    def resource_files(self, wildcards: Any) -> list[str]:
+        """The files of a resource."""
+        resource = self.experiment.resources[wildcards.resource]
+        return [str(path) for _, path in resource_files(resource.type, resource)]
+
+    def resource_recipe(self, wildcards: Any) -> str:
+        """Type and options of a resource; files are inputs, and named here only where they have language tags."""
+        recipe = self.experiment.resources[wildcards.resource].model_dump(mode="json")
+        if not isinstance(recipe["path"], dict):
+            recipe.pop("path")
+        return canonical(recipe)
+
+    def resource_metrics(self, wildcards: Any) -> str:
+        """Options of the metrics that are taken of a resource."""
+        return self._metrics(resource_types[self.experiment.resources[wildcards.resource].type].traits["gold"])
+
+    def resource_source(self, wildcards: Any) -> str:
+        """Fingerprint of how a resource is read and of every metric that is taken of it."""
+        kind = resource_types[self.experiment.resources[wildcards.resource].type]
+        families = (method.module for method in families_of(kind.traits["gold"]))
+        return fingerprint("tokbench.commands.measure_resource", "tokbench.tokenizer", kind.module, *families)
 
     def corpus_of(self, wildcards: Any) -> str:
         """Corpus of a variant."""
@@ -278,6 +309,15 @@ class Targets:
             return []
         return [f"<results>/tasks/{self.run_corpus(wildcards)}"]
 
+    def embedding_metrics(self) -> str:
+        """Options of the metrics that are taken of a model's embeddings."""
+        return self._metrics("embeddings")
+
+    def embedding_source(self) -> str:
+        """Fingerprint of every metric that is taken of a model's embeddings."""
+        families = (method.module for method in families_of("embeddings"))
+        return fingerprint("tokbench.commands.measure_embeddings", "tokbench.intrinsic.embeddings", *families)
+
     # All of an experiment
 
     def tokenizers(self, pattern: str) -> list[str]:
@@ -298,6 +338,16 @@ class Targets:
             for size in run.sizes or self.experiment.sizes_of(variant)
             for suite in run.suites
         )
+
+    def measurements(self) -> list[str]:
+        """What was measured of every tokenizer, on its text and on every resource."""
+        folder = "<results>/intrinsic/{variant}/{size}"
+        patterns = [f"{folder}.json", *(f"{folder}/{resource}.json" for resource in self.experiment.resources)]
+        return [path for pattern in patterns for path in self.tokenizers(pattern)]
+
+    def baseline_flags(self) -> str:
+        """The variant to which the others are relative, by corpus."""
+        return " ".join(f"--baseline {corpus}={variant}" for corpus, variant in self.experiment.baselines().items())
 
     def report_recipe(self) -> str:
         """The whole experiment as the user wrote it, defaults left out and in its own order: the report shows it."""

@@ -1,38 +1,55 @@
 """Intrinsic metrics: one module per family.
 
-A metric is a function ``(Usage, options) -> list[Measurement]``, registered under its family's name. It sees unique
-pre-tokens, their segmentations and their counts, never the text itself. A value that cannot be had is a row with a
-reason, so that every tokenizer yields the same rows.
+A metric is a function registered under its family's name; it gives a list of measurements. What it sees is told by
+``of``:
+
+- ``text``: ``(Usage, options)``, the unique pre-tokens of a text, their segmentations and their counts, never the text
+  itself;
+- ``languages``: ``({language: Usage}, options)`` and gives measurements by language, for texts in several languages;
+- ``segmentations`` and ``lexical_decisions``: ``(Words, options)``, the words of a resource of that kind of gold data
+  as the tokenizer cuts them;
+- ``embeddings``: ``(Embeddings, options)``, the input embeddings of a trained model.
+
+A value that cannot be had is a row with a reason, so that every tokenizer yields the same rows.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
+import polars as pl
+
+from tokbench.intrinsic.embeddings import Embeddings
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import CountSegmenter, usage_of
+from tokbench.intrinsic.words import WordSegmenter, words_of
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, Registry
+from tokbench.registry import Method, Options, Registry
 
 metrics = Registry("metric", "tokbench.intrinsic", "tokbench.metric")
 
+Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
+Families = Mapping[str, Options]
+ByLanguage = list[tuple[str, Measurement]]
+"""Measurements, each with its language; that of the whole text is empty."""
+
 
 def metric(
-    name: str, *, options: type[Options] = Options, per_language: bool = False
+    name: str, *, options: type[Options] = Options, of: Sight = "text", per_language: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a family of metrics; ``per_language`` where each language of a text deserves its own rows, too."""
-    return metrics.register(name, options=options, per_language=per_language)
+    """Register a family of metrics; ``per_language`` where each language deserves its own rows, too."""
+    return metrics.register(name, options=options, of=of, per_language=per_language)
 
 
-def families_per_language() -> dict[str, Options]:
-    """The families that are taken of each language, with their defaults."""
-    return {method.name: method.options() for method in metrics.methods() if method.traits["per_language"]}
+def families_of(*of: Sight) -> list[Method]:
+    """The families that see one of these, ordered by name."""
+    return [method for method in metrics.methods() if method.traits["of"] in of]
 
 
 def measure(
     tokenizer: CountSegmenter,
     counts: PretokenCounts,
     *,
-    families: Mapping[str, Options] | None = None,
+    families: Families | None = None,
     nominal_size: int | None = None,
 ) -> list[Measurement]:
     """Measure a tokenizer on the pre-token counts of a text, segmenting each unique pre-token once.
@@ -40,7 +57,8 @@ def measure(
     Args:
         tokenizer: anything with ``segment(counts)`` and ``vocabulary``.
         counts: the pre-tokens of the text, cut by the tokenizer's own scheme.
-        families: the metrics to take, with the options of each; every registered one with its defaults when None.
+        families: the metrics to take, with the options of each; every registered one of a text with its defaults when
+            None.
         nominal_size: the vocabulary size that was asked for; the number of tokens when None.
 
     Returns:
@@ -50,7 +68,77 @@ def measure(
         TokbenchError: no such metric, or a segmentation that does not fit the counts.
     """
     if families is None:
-        families = {method.name: method.options() for method in metrics.methods()}
+        families = {method.name: method.options() for method in families_of("text")}
     methods = [(metrics[name], families[name]) for name in sorted(families)]
     usage = usage_of(tokenizer, counts, nominal_size)
     return [row for method, options in methods for row in method.function(usage, options)]
+
+
+def measure_languages(
+    tokenizer: CountSegmenter,
+    counts: Mapping[str, PretokenCounts],
+    *,
+    families: Families,
+    nominal_size: int | None = None,
+) -> ByLanguage:
+    """Measure a tokenizer on each language of a text, and on what only all of them together tell.
+
+    Args:
+        tokenizer: as for :func:`measure`.
+        counts: the pre-tokens of each language.
+        families: options by family; the defaults of those that are not named.
+        nominal_size: as for :func:`measure`.
+
+    Returns:
+        Rows with their languages: of the families registered with ``per_language``, language by language, then of those
+        that see all languages; none for a single language.
+    """
+    if len(counts) < 2:
+        return []
+    usages = {language: usage_of(tokenizer, part, nominal_size) for language, part in counts.items()}
+    chosen = [(method, families.get(method.name, method.options())) for method in families_of("text", "languages")]
+    rows = [
+        (language, row)
+        for language, usage in usages.items()
+        for method, options in chosen
+        if method.traits["of"] == "text" and method.traits["per_language"]
+        for row in method.function(usage, options)
+    ]
+    for method, options in chosen:
+        if method.traits["of"] == "languages":
+            rows += method.function(usages, options)
+    return rows
+
+
+def measure_words(tokenizer: WordSegmenter, gold: pl.DataFrame, of: Sight, *, families: Families) -> ByLanguage:
+    """Measure a tokenizer on the words of a resource.
+
+    Args:
+        tokenizer: anything with ``segment(counts)``, ``vocabulary`` and ``pretokenization``.
+        gold: the resource's table, see :mod:`tokbench.intrinsic.resources.gold`.
+        of: its kind of gold data.
+        families: options by family; the defaults of those that are not named.
+
+    Returns:
+        Rows with their languages: of all words, then, where there are several languages, of each.
+    """
+    words = words_of(tokenizer, gold)
+    languages = gold["language"].unique().sort().to_list()
+    parts = [("", words)]
+    if len(languages) > 1:
+        parts += [(language, words.only((gold["language"] == language).to_numpy())) for language in languages]
+    return [
+        (language, row)
+        for language, part in parts
+        for method in families_of(of)
+        for row in method.function(part, families.get(method.name, method.options()))
+    ]
+
+
+def measure_embeddings(embeddings: Embeddings, *, families: Families) -> list[Measurement]:
+    """Measure the input embeddings of a trained model; families that are not named have their defaults."""
+    return [
+        row
+        for method in families_of("embeddings")
+        for row in method.function(embeddings, families.get(method.name, method.options()))
+    ]

@@ -1,8 +1,8 @@
 """Token lengths, over the vocabulary and weighted by use, and the share of tokens that begin a word."""
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
+from pydantic import Field
 
 from tokbench.intrinsic import metric
 from tokbench.intrinsic.measurement import Measurement, ratio
@@ -18,16 +18,18 @@ def byte_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
     return np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
 
 
-def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """int64 [tokens], bytes of each token that begin a UTF-8 character.
+def character_length(token: bytes) -> int:
+    """Bytes of a token that begin a UTF-8 character.
 
     A token may hold part of a character; counting first bytes makes the lengths of a text's tokens add up to its
     characters, however it is cut. A token of continuation bytes alone has length 0.
     """
-    data, offsets = vocabulary.flat()
-    starts = np.zeros(len(data) + 1, np.int64)
-    np.cumsum((data & 0xC0) != 0x80, out=starts[1:])
-    return np.diff(starts[offsets])
+    return sum(byte & 0xC0 != 0x80 for byte in token)
+
+
+def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """int64 [tokens], characters that begin in each token, see :func:`character_length`."""
+    return np.fromiter(map(character_length, vocabulary.tokens), np.int64, len(vocabulary))
 
 
 def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -35,22 +37,16 @@ def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return np.fromiter((token[0] == 0x20 for token in vocabulary.tokens), np.bool_, len(vocabulary))
 
 
-def length_distribution(usage: Usage) -> pl.DataFrame:
-    """Tokens by length: columns ``bytes``, ``tokens`` (of the vocabulary), ``occurrences`` (in the text); Int64."""
-    frame = pl.DataFrame({"bytes": byte_lengths(usage.vocabulary), "occurrences": usage.frequencies})
-    return (
-        frame.group_by("bytes")
-        .agg(pl.len().cast(pl.Int64).alias("tokens"), pl.col("occurrences").sum())
-        .sort("bytes")
-        .select("bytes", "tokens", "occurrences")
-    )
+class LengthOptions(Options):
+    longest: int = Field(16, ge=1)
+    """Greatest length in bytes that the distribution tells apart; longer tokens are counted together."""
 
 
-@metric("length")
-def length(usage: Usage, options: Options) -> list[Measurement]:
-    """Mean token length in bytes and in characters, and the share of word-initial tokens.
+@metric("length", options=LengthOptions)
+def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
+    """Mean token length in bytes and in characters, the share of word-initial tokens, and the lengths' distribution.
 
-    Both are reported for Picky BPE ("BPE gets picky", "Token qualities"). Vocabularies with continuation forms
+    The first two are reported for Picky BPE ("BPE gets picky", "Token qualities"). Vocabularies with continuation forms
     mark the tokens that begin a pre-token; in others a token begins a word when it begins with a space.
     """
     vocabulary, used, total = usage.vocabulary, usage.frequencies, usage.total
@@ -75,7 +71,17 @@ def length(usage: Usage, options: Options) -> list[Measurement]:
             NO_TOKENS,
         ),
     ]
-    return rows + _marked_initial(usage)
+    return rows + _marked_initial(usage) + _distribution(vocabulary, options.longest)
+
+
+def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
+    """How many tokens have which length."""
+    numbers = np.bincount(np.minimum(byte_lengths(vocabulary), longest + 1), minlength=longest + 2)
+    classes = [*(f"{width:02} bytes" for width in range(1, longest + 1)), f"more than {longest} bytes"]
+    return [
+        Measurement("token_length_distribution", f"tokens of the vocabulary of {name}", float(number), len(vocabulary))
+        for name, number in zip(classes, numbers[1:].tolist(), strict=True)
+    ]
 
 
 def _marked_initial(usage: Usage) -> list[Measurement]:

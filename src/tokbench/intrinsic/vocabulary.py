@@ -15,18 +15,21 @@ class VocabularyOptions(Options):
     """How many of the text's most frequent words a token is looked up in to count as a whole word."""
 
 
-def whole_words(usage: Usage, frequent_words: int) -> int:
+def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> int:
     """Tokens that are one of the most frequent words of the text, from their first byte to their last.
 
     A word is a pre-token that holds a letter or a number. Words are ordered by count, then by bytes. Tokens that
-    only match inside a pre-token are no whole words.
+    only match inside a pre-token are no whole words. With ``longer``, tokens of one byte are left out, as in the paper,
+    whose vocabularies are counted without the alphabet.
     """
     is_word = words(usage.counts).tolist()
     ordered = (token for (token, _), flag in zip(usage.counts.items(), is_word, strict=True) if flag)
     frequent = {token for token, _ in zip(ordered, range(frequent_words), strict=False)}
     continuation = usage.vocabulary.continuation
     inside = [False] * len(usage.vocabulary) if continuation is None else continuation.tolist()
-    whole = {token for token, inner in zip(usage.vocabulary.tokens, inside, strict=True) if not inner}
+    least = 2 if longer else 1
+    tokens = zip(usage.vocabulary.tokens, inside, strict=True)
+    whole = {token for token, inner in tokens if not inner and len(token) >= least}
     return len(whole & frequent)
 
 
@@ -63,4 +66,11 @@ def vocabulary(usage: Usage, options: VocabularyOptions) -> list[Measurement]:
             "the text has no tokens",
         ),
         Measurement("whole_word_share", f"tokens that are one of {top} / tokens of the vocabulary", whole / size, size),
+        ratio(
+            "whole_word_share",
+            f"tokens longer than one byte that are one of {top} / tokens longer than one byte",
+            whole_words(usage, options.frequent_words, longer=True),
+            size - int(single.sum()),
+            "all tokens are of one byte",
+        ),
     ]

@@ -58,6 +58,7 @@ class ReportContent:
     Attributes:
         title: the experiment's name.
         models: names of the models in the order of the configuration.
+        resources: names of the resources of gold data; in tables they stand in the place of a corpus.
         preface: a paragraph of the author's own, above everything else.
         recipes: each variant's recipe as configured (phase: method or options), in the order of the configuration. The
             order settles each variant's colour and mark in every figure.
@@ -86,6 +87,7 @@ class ReportContent:
     missing: Mapping[str, str] = field(default_factory=dict)
     preface: str = ""
     models: Sequence[str] = ()
+    resources: Sequence[str] = ()
     intrinsic: pl.DataFrame | None = None
     accuracy: pl.DataFrame | None = None
     bits_per_byte: pl.DataFrame | None = None

@@ -41,6 +41,7 @@ def load(tables: Path | str, statistics: Path | str, experiment: Mapping[str, An
         missing=missing,
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
+        resources=list(experiment.get("resources", {})),
         **read_frames(tables),
         **read_frames(statistics),
     )

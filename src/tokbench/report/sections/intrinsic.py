@@ -16,6 +16,9 @@ from tokbench.report.tables import UNEXPLAINED, Column, Table
 DRAWN = ("corpus_token_count", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
+ALL = "all resources"
+"""What stands in place of a corpus where resources are averaged."""
+
 _COLUMNS, _ROWS = 6, 30
 
 Measure = tuple[str, str]
@@ -32,18 +35,25 @@ def intrinsic(content: ReportContent) -> Section:
     exhibits: list[Table | Drawing] = []
     for (corpus,), part in frame.sort("corpus").group_by("corpus", maintain_order=True):
         overall, split = whole_corpus(part)
-        texts = f"the text of the evaluation split of {corpus}"
+        about = texts = _what(content, str(corpus))
         if split > 1:
             texts += f" (unweighted mean over {counted(split, 'language')})"
         exhibits += _drawings(content, overall, str(corpus), texts)
         for number, measures in enumerate(_related(overall), 1):
             exhibits.append(_table(content, overall, slug("intrinsic", corpus, number), measures, texts))
         if part["language"].n_unique() > 1:
-            texts = f"the text of the evaluation split of {corpus}, by language"
+            texts = f"{about}, by language"
             for number, measures in enumerate(_related(part), 1):
                 name = slug("intrinsic", corpus, "languages", number)
                 exhibits.append(_table(content, part, name, measures, texts, by_language=True))
     return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
+
+
+def _what(content: ReportContent, corpus: str) -> str:
+    """What was measured, in words: a text or gold data."""
+    if corpus in content.resources:
+        return f"the words of {corpus}"
+    return ALL if corpus == ALL else f"the text of the evaluation split of {corpus}"
 
 
 def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:

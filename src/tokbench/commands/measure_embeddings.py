@@ -1,0 +1,45 @@
+"""``tokbench measure_embeddings``: hold the embeddings of a trained model against its tokens' probabilities."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from tokbench.commands.measure import metric_families, write_measurements
+from tokbench.intrinsic import measure_embeddings
+from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.tokenizer import Tokenizer
+from tokbench.whole import whole_folder
+
+
+@click.command("measure_embeddings")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="What it was trained on.")
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
+@click.option("--model-name", "name", required=True, help="Name of the model in the tables.")
+@click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
+@click.option("--corpus", default="", help="Name of the pretraining text in the tables.")
+@click.option("--metrics", help="Options of metrics as JSON, by family.")
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the results.")
+def command(
+    model: str,
+    packed: str,
+    tokenizer: str,
+    name: str,
+    variant: str | None,
+    corpus: str,
+    metrics: str | None,
+    output: str,
+) -> None:
+    """Write norm, occurrences and probability of every token, and measurements of them."""
+    loaded = Tokenizer.load(tokenizer)
+    embeddings = embeddings_of(loaded.vocabulary, Path(model), Path(packed))
+    rows = [
+        ("", replace(row, definition=f"{row.definition}; model {name}"))
+        for row in measure_embeddings(embeddings, families=metric_families(metrics))
+    ]
+    with whole_folder(output) as folder:
+        frame = embeddings.to_frame()
+        frame.write_parquet(folder / "tokens.parquet", compression="zstd")
+        frame.write_csv(folder / "tokens.csv")
+        write_measurements(loaded, rows, variant, corpus, str(folder / "measurements.json"))

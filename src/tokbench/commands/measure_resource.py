@@ -1,0 +1,49 @@
+"""``tokbench measure_resource``: measure a tokenizer on the gold data of a resource."""
+
+from typing import cast
+
+import click
+
+from tokbench.commands.arguments import mapping_of, validated
+from tokbench.commands.measure import metric_families, write_measurements
+from tokbench.intrinsic import measure_words
+from tokbench.intrinsic.resources import ResourceOptions, read_resource, resource_types
+from tokbench.registry import TokbenchError
+from tokbench.tokenizer import Tokenizer
+
+
+@click.command("measure_resource")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--recipe", "text", required=True, help="Type of the resource, or its options as JSON: {type: ladec}.")
+@click.option("--name", help="Name of the resource in the tables; its type if left out.")
+@click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
+@click.option("--metrics", help="Options of metrics as JSON, by family.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+@click.argument("files", nargs=-1)
+def command(
+    folder: str,
+    text: str,
+    name: str | None,
+    variant: str | None,
+    metrics: str | None,
+    output: str | None,
+    files: tuple[str, ...],
+) -> None:
+    """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON."""
+    kind, options = _resource(text)
+    if files and not isinstance(options.path, dict):
+        options = options.model_copy(update={"path": list(files)})
+    if not options.path:
+        raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
+    gold = read_resource(kind, options)
+    tokenizer = Tokenizer.load(folder)
+    rows = measure_words(tokenizer, gold, resource_types[kind].traits["gold"], families=metric_families(metrics))
+    write_measurements(tokenizer, rows, variant, name or kind, output)
+
+
+def _resource(text: str) -> tuple[str, ResourceOptions]:
+    """Type and options of a resource from its type's name or a mapping."""
+    values = mapping_of(text, "--recipe") if text.lstrip().startswith("{") else {"type": text}
+    kind = str(values.pop("type", ""))
+    options = validated(values, cast(type[ResourceOptions], resource_types[kind].options), f"--recipe ({kind})")
+    return kind, options

@@ -1,0 +1,45 @@
+"""CompoundPiece (Minixhofer, Pfeiffer and Vulić 2023): compounds of 36 languages from Wiktionary.
+
+A table (Parquet, or CSV or TSV with a head) of the data set ``benjamin/compoundpiece``: ``word``, ``lang``, and
+``segmentation``, the word's parts with ``-`` between them. Files made by the authors' own script lack the last column,
+and have the hyphens in ``word``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from tokbench.intrinsic.resources import ResourceOptions, resource
+from tokbench.intrinsic.resources.gold import Segmentation
+from tokbench.intrinsic.resources.rows import lines, records
+from tokbench.registry import TokbenchError
+
+
+@resource("compoundpiece", gold="segmentations", files="*")
+def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+    """Words with their constituents; those that are no compounds are one part."""
+    for parts, tag in _rows(path):
+        segments = parts.split("-")
+        yield Segmentation(language or tag, "".join(segments), segments)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str]]:
+    """Parts with hyphens between them, and language."""
+    if path.suffix == ".parquet":
+        try:
+            frame = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
+            raise TokbenchError(f"{path}: not readable as Parquet ({reason}); name the resource's own file") from None
+        absent = [column for column in ("word", "lang") if column not in frame.columns]
+        if absent:
+            raise TokbenchError(f"{path}: no column '{absent[0]}' (there are {', '.join(frame.columns)})")
+        parts = "segmentation" if "segmentation" in frame.columns else "word"
+        yield from frame.select(pl.col(parts).fill_null(pl.col("word")), "lang").iter_rows()
+        return
+    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    _, head = next(lines(path), (0, ""))
+    parts = "segmentation" if "segmentation" in head.split(delimiter) else "word"
+    for _, (word, segmentation, tag) in records(path, ("word", parts, "lang"), delimiter):
+        yield segmentation or word, tag

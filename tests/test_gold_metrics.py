@@ -1,0 +1,246 @@
+"""Alignment with gold segmentations and lexical decisions, against the words spelled out and the released BPE."""
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import test_released_vocabularies as released
+from tests.test_intrinsic import Greedy, value, vocabulary
+from tests.twins import morphology as twin
+from tokbench.intrinsic import ByLanguage, measure_words
+from tokbench.intrinsic.cognition import chunkability
+from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.resources import read_resource, resource_types
+from tokbench.intrinsic.resources.gold import Decision, Segmentation, decision_table, segmentation_table
+from tokbench.intrinsic.words import Words, words_of
+from tokbench.tokens import BYTES, Vocabulary
+
+DATA = Path(__file__).parents[1].parent / "shared" / "data"
+needs_data = pytest.mark.skipif(
+    not (DATA / "morphology").is_dir() or not (DATA / "timtc").is_dir(), reason=f"no gold data at {DATA}"
+)
+
+
+class Cutter(Greedy):
+    """Longest match from the left inside the pre-tokens of a scheme."""
+
+    def __init__(self, tokens: Vocabulary, pretokenization: str = "gpt2") -> None:
+        super().__init__(tokens)
+        self.pretokenization = pretokenization
+
+
+def gold(*words: Sequence[str], language: str = "en") -> pl.DataFrame:
+    return segmentation_table(Segmentation(language, "".join(parts), parts) for parts in words)
+
+
+def whole(rows: ByLanguage) -> list[Measurement]:
+    return [row for language, row in rows if not language]
+
+
+SEGMENT = st.text("abé", min_size=1, max_size=3)
+
+
+@given(
+    st.lists(st.lists(SEGMENT, min_size=1, max_size=3), min_size=1, max_size=8),
+    st.lists(st.text(" abé", min_size=2, max_size=4).map(str.encode), max_size=10),
+    st.sampled_from(["first_space", "space"]),
+)
+def test_alignment_agrees_with_the_words_spelled_out(words: list[list[str]], tokens: list[bytes], scheme: str) -> None:
+    cutter = Cutter(vocabulary(*tokens), scheme)
+    table = gold(*words)
+    unique = {("".join(parts), tuple(parts)): parts for parts in words if len(parts) > 1}
+    space = b" " if scheme == "first_space" else b""
+    known = set(cutter.vocabulary.tokens)
+    spelled = [
+        (
+            [part.encode() for part in parts],
+            [cutter.vocabulary.tokens[index] for index in cutter.tokens(space + "".join(parts).encode())],
+        )
+        for parts in unique.values()
+    ]
+    score, scored, covered = twin.alignment(spelled, known, space)
+    rows = whole(measure_words(cutter, table, "segmentations", families={}))
+    assert value(rows, "morphological_alignment", "gold segments all are") == score
+    assert next(row.n for row in rows if row.metric == "morphological_alignment") == scored
+    n = len(spelled)
+    assert value(rows, "morphological_coverage", "words whose") == (covered / n if n else None)
+    assert value(rows, "morphological_coverage", "words that") == (scored / n if n else None)
+    assert value(rows, "gold_words_left_out", "one gold") == len({"".join(parts) for parts in words if len(parts) == 1})
+
+
+def test_alignment_by_hand() -> None:
+    """unlike: un|like, cut unl|ike; cats is a token; dogs lacks a segment; made is not spelt."""
+    cutter = Cutter(vocabulary(b" un", b"like", b" unl", b"ike", b" cats", b" cat", b" dog"))
+    table = segmentation_table(
+        [
+            Segmentation("en", "unlike", ["un", "like"]),
+            Segmentation("en", "cats", ["cat", "s"]),
+            Segmentation("en", "dogsled", ["dog", "sled"]),
+            Segmentation("en", "made", ["make", "ed"]),
+            Segmentation("en", "cat", ["cat"]),
+        ]
+    )
+    rows = whole(measure_words(cutter, table, "segmentations", families={}))
+    assert value(rows, "morphological_alignment", "gold segments all are") == 0
+    assert value(rows, "morphological_precision", "gold segments all are") == 0
+    dogsled = {"right": 1, "found": 4, "gold": 1}
+    assert value(rows, "morphological_precision", "no token$") == dogsled["right"] / (1 + dogsled["found"])
+    assert value(rows, "morphological_recall", "no token$") == dogsled["right"] / (1 + dogsled["gold"])
+    assert value(rows, "morphological_alignment", "no token$") == 1 / (1 + (4 + 1) / 2)
+    assert value(rows, "morphological_coverage", "words whose") == 2 / 3
+    assert value(rows, "morphological_coverage", "words that") == 1 / 3
+    assert value(rows, "gold_words_left_out", "do not spell") == 1
+    assert value(rows, "gold_words_left_out", "one gold") == 1
+
+
+def test_a_space_that_stands_alone_is_a_wrong_boundary() -> None:
+    """Where the pre-tokenization gives the space to the word; where spaces stand apart, there is none."""
+    table = gold(("un", "like"))
+    parted = whole(
+        measure_words(Cutter(vocabulary(b" un", b"like", b" ul"), "gpt2"), table, "segmentations", families={})
+    )
+    assert value(parted, "morphological_alignment", "gold segments all are") == 1
+    lone = Vocabulary((*BYTES, b" un", b"like", b"un"))
+    apart = whole(measure_words(Backwards(lone, "gpt2"), table, "segmentations", families={}))
+    assert value(apart, "morphological_alignment", "gold segments all are") == 1 / (1 + 1 / 2)
+    spaces = whole(measure_words(Backwards(lone, "space"), table, "segmentations", families={}))
+    assert value(spaces, "morphological_alignment", "gold segments all are") == 1
+
+
+class Backwards(Cutter):
+    """Longest match from the right: un is found before a space can join it."""
+
+    def tokens(self, pretoken: bytes) -> list[int]:
+        ids: list[int] = []
+        while pretoken:
+            fitting = [
+                (len(t), i) for i, t in enumerate(self.vocabulary.tokens) if pretoken.endswith(t) and t != b" un"
+            ]
+            width, index = max(fitting)
+            ids.insert(0, index)
+            pretoken = pretoken[:-width]
+        return ids
+
+
+def test_continuation_forms_are_told_apart_and_take_no_room() -> None:
+    """like matches only inside a word; as the first segment of likely it is no token."""
+    tokens = (*BYTES, *BYTES, b" un", b"like", b" like")
+    flags = np.array([False] * 256 + [True] * 256 + [False, True, False])
+    table = gold(("un", "like"), ("like", "ly"))
+    rows = whole(measure_words(Cutter(Vocabulary(tokens, continuation=flags)), table, "segmentations", families={}))
+    assert value(rows, "morphological_alignment", "gold segments all are") == 1
+    assert value(rows, "morphological_coverage", "words whose") == 1 / 2
+    inside = Vocabulary((*tokens[:-1], b"un"), continuation=flags)
+    spaced = whole(measure_words(Cutter(inside, "space"), gold(("un", "like")), "segmentations", families={}))
+    assert value(spaced, "morphological_coverage", "words whose") == 1
+    hyphen = Vocabulary((*BYTES, *BYTES, b" un", b"like"), continuation=np.repeat([False, True, False], [256, 256, 2]))
+    cut = whole(measure_words(Cutter(hyphen), gold(("un", "-", "like")), "segmentations", families={}))
+    assert value(cut, "morphological_coverage", "words whose") == 1, "segments that begin a pre-token have its form"
+
+
+def test_languages_have_their_own_rows() -> None:
+    cutter = Cutter(vocabulary(" dör".encode(), "zé".encode()))
+    table = pl.concat([gold(("dör", "zé"), language="aa"), gold(("dör", "q"), ("x", "yy"), language="bb")])
+    rows = measure_words(cutter, table, "segmentations", families={})
+    coverage = {
+        language: row.value
+        for language, row in rows
+        if row.metric == "morphological_coverage" and row.definition.startswith("words whose")
+    }
+    assert coverage == {"": 2 / 3, "aa": 1.0, "bb": 0.5}
+    nothing = whole(measure_words(cutter, gold(("q", "rr")), "segmentations", families={}))
+    assert value(nothing, "morphological_alignment", "gold segments all are") is None
+    assert value(nothing, "morphological_coverage", "words whose") == 0
+
+
+def test_every_resource_yields_the_same_rows() -> None:
+    cutter = Cutter(vocabulary())
+    keys = [
+        [(row.metric, row.definition) for row in whole(measure_words(cutter, table, "segmentations", families={}))]
+        for table in (gold(("a", "b")), gold(("a",)), gold(("é", "é", "é")))
+    ]
+    assert keys[0] == keys[1] == keys[2]
+    assert len(set(keys[0])) == len(keys[0])
+
+
+# Lexical decisions
+
+
+def test_cognitive_plausibility_by_hand() -> None:
+    items = [("ab", "W", 500.0, 0.9), ("abab", "W", 700.0, 0.8), ("xyz", "W", 900.0, 0.4), ("é", "W", None, 0.5)]
+    items += [(word, "N", 1000.0 - time, 1.0 - accuracy / 2) for word, _, time, accuracy in items[:3]]  # type: ignore[operator]
+    table = decision_table(Decision("en", *item) for item in items)
+    cutter = Cutter(vocabulary(b" ab", b"ab"))
+    words = words_of(cutter, table)
+    assert words.tokens_per_word.tolist() == [1, 2, 4, 3, 1, 2, 4]
+    assert chunkability(words).tolist() == [0.5, 0.5, 1 - 4 / 3, 1 - 3 / 1, 0.5, 0.5, 1 - 4 / 3]
+    rows = whole(measure_words(cutter, table, "lexical_decisions", families={}))
+    x = [0.5, 0.5, 1 - 4 / 3]
+    expected = [
+        statistics.correlation(x, [500.0, 700.0, 900.0]),
+        statistics.correlation(x, [0.9, 0.8, 0.4]),
+        statistics.correlation(x, [500.0, 300.0, 100.0]),
+        statistics.correlation(x, [0.55, 0.6, 0.8]),
+    ]
+    assert [row.value for row in rows[:4]] == [pytest.approx(r) for r in expected]
+    assert expected[0] < 0 < expected[1]
+    assert value(rows, "cognitive_plausibility") == pytest.approx(sum(map(abs, expected)) / 4)
+    assert value(rows, "lexical_decisions_left_out") == 1
+
+
+def test_a_missing_correlation_leaves_no_score() -> None:
+    table = decision_table(Decision("en", word, "W", 1.0, 0.5) for word in ("a", "bb", "ccc"))
+    rows = whole(measure_words(Cutter(vocabulary()), table, "lexical_decisions", families={}))
+    assert value(rows, "cognitive_plausibility") is None
+    assert [row.n for row in rows] == [3, 3, 0, 0, 3, 3]
+
+
+def test_words_are_cut_as_in_text() -> None:
+    table = gold(("3", "rd"), ("un", "like"))
+    cutter = Cutter(vocabulary(b" un", b"like"), "space_digit")
+    words: Words = words_of(cutter, table)
+    assert words.spaces.tolist() == [0, 0]
+    assert words.cuts == [(1, 3), (6,)]
+    assert words_of(Cutter(vocabulary(), "first_space_digit"), table).spaces.tolist() == [0, 1]
+    index, offset = words_of(Cutter(vocabulary(b" un", b"like")), table).token_ends()
+    assert list(zip(index.tolist(), offset.tolist(), strict=True)) == [(0, 0), (0, 1), (0, 2), (1, 2)]
+
+
+# The released tokenizers on the gold data at hand
+
+
+def measured(kind: str, path: Path, rank: int, segmentation: str) -> list[Measurement]:
+    table = read_resource(kind, resource_types[kind].options(path=[str(path)]))
+    tokenizer = released.tokenizer(rank, segmentation)
+    return whole(measure_words(tokenizer, table, resource_types[kind].traits["gold"], families={}))
+
+
+@needs_data
+def test_published_cognitive_plausibility() -> None:
+    """The correlations known of BPE at 50,000 are met by the released BPE at 40,960, within what the sizes differ."""
+    rows = measured("british_lexicon_project", DATA / "lexical_decision" / "blp_items_recovered.tsv.gz", 3, "merge")
+    known = [-0.33, 0.47, 0.40, -0.18]
+    assert [row.value for row in rows[:4]] == [pytest.approx(r, abs=0.05) for r in known]
+    assert value(rows, "cognitive_plausibility") == pytest.approx(0.345, abs=0.015)
+    assert value(rows, "lexical_decisions_left_out") == 216
+
+
+@needs_data
+def test_sage_is_better_aligned_than_bpe() -> None:
+    """As Uzan et al. 2024 found, on each resource; both cover about half of LADEC's compounds."""
+    for kind, folder in (("ladec", "ladec"), ("unblend", "unblend")):
+        bpe = measured(kind, DATA / "morphology" / folder, 3, "merge")
+        sage = measured(kind, DATA / "morphology" / folder, 6, "greedy")
+        scores = [value(rows, "morphological_alignment", "gold segments all are") for rows in (bpe, sage)]
+        assert scores[0] is not None
+        assert scores[1] is not None
+        assert scores[1] > scores[0] + 0.1
+        coverage = value(bpe, "morphological_coverage", "words whose")
+        assert coverage is not None
+        assert 0.3 < coverage < 0.6
