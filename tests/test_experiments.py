@@ -61,13 +61,13 @@ RANDTRAIN = {
 }
 
 
-def open_corpora(file: Path) -> list[str]:
-    """Corpora of a file whose paths come from the command line."""
-    corpora = yaml.safe_load(file.read_text(encoding="utf-8"))["corpora"]
-    sources = {name: corpus["source"] for name, corpus in corpora.items()}
+def open_paths(file: Path) -> list[str]:
+    """Corpora and resources of a file whose paths come from the command line."""
+    written = yaml.safe_load(file.read_text(encoding="utf-8"))
+    sources = {name: corpus["source"] for name, corpus in written["corpora"].items()}
     return [
         name
-        for name, source in sources.items()
+        for name, source in {**sources, **written.get("resources", {})}.items()
         if not isinstance(source, dict) or not source.keys() & {"path", "dataset"}
     ]
 
@@ -81,7 +81,7 @@ def text(tmp_path: Path) -> Path:
 
 def load(name: str, text: Path) -> Experiment:
     file = FOLDER / f"{name}.yaml"
-    return read(file, {corpus: str(text) for corpus in open_corpora(file)})
+    return read(file, {name: str(text) for name in open_paths(file)})
 
 
 def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str]:
@@ -97,7 +97,7 @@ def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str
 
 @pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
 def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
-    settings = [part for corpus in open_corpora(file) for part in ("--set", f"{corpus}={text}")]
+    settings = [part for name in open_paths(file) for part in ("--set", f"{name}={text}")]
     assert tokbench("validate", file, *settings).status == 0
 
 
@@ -105,7 +105,7 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
 def test_says_its_command(file: Path) -> None:
     comment = file.read_text(encoding="utf-8").partition("\nname:")[0]
     assert f"--configfile experiments/{file.relative_to(FOLDER)}" in comment
-    assert all(f" {corpus}=" in comment for corpus in open_corpora(file))
+    assert all(f" {name}=" in comment for name in open_paths(file))
 
 
 def test_every_paper_has_a_small_form(text: Path) -> None:
@@ -113,7 +113,7 @@ def test_every_paper_has_a_small_form(text: Path) -> None:
     assert sorted(SMALL.values()) == sorted(path.stem for path in (FOLDER / "small").glob("*.yaml"))
     for name in SMALL.values():
         small = load(f"small/{name}", text)
-        assert open_corpora(FOLDER / f"small/{name}.yaml") == list(small.corpora)
+        assert open_paths(FOLDER / f"small/{name}.yaml") == [*small.corpora, *small.resources]
         assert small.name == f"{name}_small"
 
 
