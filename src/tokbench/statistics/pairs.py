@@ -1,40 +1,81 @@
 """Pairwise comparison of variants ("Tokenization Is More Than Compression", section 5.1 and figure 2)."""
 
+from dataclasses import astuple, dataclass
 from itertools import permutations
 from math import fsum
 
 import polars as pl
 
-from tokbench.statistics.cells import grids, name_cells
+from tokbench.statistics.bootstrap import paired_bootstrap
+from tokbench.statistics.cells import Cell, grids, name_cells
+from tokbench.statistics.corrections import benjamini_hochberg, holm
+from tokbench.statistics.effects import deviation, rank_biserial, standardized_mean
+from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.wilcoxon import Null, signed_rank
 
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the paired accuracies of two variants say; all None where they have no cell in common.
+
+    Attributes:
+        mean_difference: of the accuracies, first minus second.
+        low, high: 95 % interval of it, by the paired bootstrap over cells.
+        task_low, task_high: the same with tasks drawn whole, all their sizes together; None for a single task.
+        bootstrap_p: one-sided, share of the resampled cells whose mean difference is not above zero.
+        rank_biserial: effect size that belongs to the test, -1 to 1.
+        standardized_mean: mean over standard deviation of the differences.
+        detectable: mean difference that the test would see with probability 0.8.
+        statistic: of the signed-rank test, the sum of the ranks of positive differences.
+        n: differences that are not zero.
+        zeros: differences that are.
+        p_value: one-sided, exact.
+    """
+
+    mean_difference: float | None
+    low: float | None
+    high: float | None
+    task_low: float | None
+    task_high: float | None
+    bootstrap_p: float | None
+    rank_biserial: float | None
+    standardized_mean: float | None
+    detectable: float | None
+    statistic: float | None
+    n: int
+    zeros: int
+    p_value: float | None
+
+
+NOTHING = Difference(None, None, None, None, None, None, None, None, None, None, 0, 0, None)
 PAIRS = {
     "model": pl.String,
     "suite": pl.String,
     "a": pl.String,
     "b": pl.String,
-    "mean_difference": pl.Float64,
-    "statistic": pl.Float64,
+    **dict.fromkeys(Difference.__slots__, pl.Float64),
     "n": pl.Int64,
     "zeros": pl.Int64,
-    "p_value": pl.Float64,
     "missing": pl.Int64,
     "reason": pl.String,
 }
+ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
+"""Corrections, by the name of their column."""
 
 
 def compare_pairs(accuracy: pl.DataFrame, null: Null = "tied") -> pl.DataFrame:
     """One-sided exact Wilcoxon signed-rank test of "a is better than b", for every ordered pair of variants.
 
-    Accuracies are paired by vocabulary size and task within one model and suite, over the cells that both have.
+    Accuracies are paired by vocabulary size and task within one model and suite, over the cells that both have. The
+    p-values are adjusted for the number of tests of the model and suite, all ordered pairs.
 
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank`.
 
     Returns:
-        One row per model, suite and ordered pair: ``mean_difference`` (a minus b), ``statistic``, ``n`` (differences
-        that are not zero), ``zeros``, ``p_value``, ``missing`` (cells that only one of the two has), and ``reason``,
+        One row per model, suite and ordered pair: the columns of :class:`Difference`, ``holm`` and
+        ``benjamini_hochberg`` (adjusted p-values), ``missing`` (cells that only one of the two has), and ``reason``,
         which names the missing cells. Pairs without a common cell have null values.
 
     Raises:
@@ -44,15 +85,71 @@ def compare_pairs(accuracy: pl.DataFrame, null: Null = "tied") -> pl.DataFrame:
     for (model, suite), grid in grids(accuracy).items():
         for a, b in permutations(grid.accuracies, 2):
             cells_a, cells_b = grid.accuracies[a], grid.accuracies[b]
-            common = sorted(cells_a.keys() & cells_b.keys())
+            common = {cell: cells_a[cell] - cells_b[cell] for cell in sorted(cells_a.keys() & cells_b.keys())}
             single = sorted(cells_a.keys() ^ cells_b.keys())
-            if not common:
-                rows.append((model, suite, a, b, None, None, 0, 0, None, len(single), "no cell in common"))
-                continue
-            differences = [cells_a[cell] - cells_b[cell] for cell in common]
-            test = signed_rank(differences, null)
-            mean = fsum(differences) / len(differences)
             reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
-            outcome = (mean, test.statistic, test.n, test.zeros, test.p_value, len(single), reason)
-            rows.append((model, suite, a, b, *outcome))
-    return pl.DataFrame(rows, schema=PAIRS, orient="row")
+            if not common:
+                reason = "no cell in common"
+            rows.append((model, suite, a, b, *astuple(difference(common, null)), len(single), reason))
+    return _adjusted(pl.DataFrame(rows, schema=PAIRS, orient="row"))
+
+
+def difference(differences: dict[Cell, float], null: Null = "tied") -> Difference:
+    """Compare two variants by the differences of their accuracies, first minus second, cell by cell."""
+    if not differences:
+        return NOTHING
+    values = list(differences.values())
+    test = signed_rank(values, null)
+    cells = paired_bootstrap(values)
+    tasks = paired_bootstrap(values, [task for _, task in differences])
+    low, high, bootstrap_p = (None, None, None) if cells is None else astuple(cells)
+    task_low, task_high, _ = (None, None, None) if tasks is None else astuple(tasks)
+    return Difference(
+        fsum(values) / len(values),
+        low,
+        high,
+        task_low,
+        task_high,
+        bootstrap_p,
+        rank_biserial(values),
+        standardized_mean(values),
+        detectable_difference(deviation(values), len(values)),
+        test.statistic,
+        test.n,
+        test.zeros,
+        test.p_value,
+    )
+
+
+def _adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The table with p-values adjusted among all tests of a model and suite, beside those of the tests."""
+    tests = ["model", "suite", "a", "b"]
+    parts = [pl.DataFrame(schema={name: PAIRS[name] for name in tests} | dict.fromkeys(ADJUSTED, pl.Float64))]
+    for _, part in pairs.drop_nulls("p_value").group_by("model", "suite", maintain_order=True):
+        values = {name: adjust(part["p_value"].to_list()) for name, adjust in ADJUSTED.items()}
+        parts.append(part.select(tests).with_columns(**{name: pl.Series(column) for name, column in values.items()}))
+    place = pairs.columns.index("p_value") + 1
+    columns = [*pairs.columns[:place], *ADJUSTED, *pairs.columns[place:]]
+    return pairs.join(pl.concat(parts), on=tests, how="left", maintain_order="left").select(columns)
+
+
+def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
+    """What the comparisons of a model and suite could have seen.
+
+    Args:
+        pairs: the table of :func:`compare_pairs`.
+
+    Returns:
+        One row per model and suite: ``detectable_lowest``, ``detectable``, ``detectable_highest`` (least, median and
+        largest detectable difference over the unordered pairs), ``pairs`` of variants, ``without`` (pairs that have
+        none, for too few cells or because they do not differ).
+    """
+    unordered = pairs.filter(pl.col("a") < pl.col("b"))
+    detectable = pl.col("detectable")
+    return unordered.group_by("model", "suite", maintain_order=True).agg(
+        detectable.min().alias("detectable_lowest"),
+        detectable.median(),
+        detectable.max().alias("detectable_highest"),
+        pl.len().cast(pl.Int64).alias("pairs"),
+        detectable.null_count().cast(pl.Int64).alias("without"),
+    )

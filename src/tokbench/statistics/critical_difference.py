@@ -1,0 +1,98 @@
+"""Friedman's test and Nemenyi's critical difference (Demsar 2006, "Statistical comparisons of classifiers over
+multiple data sets", section 3.2)."""
+
+from collections.abc import Mapping, Sequence
+from math import fsum, sqrt
+
+import numpy as np
+import polars as pl
+from scipy.stats import chi2, rankdata, studentized_range
+
+from tokbench.statistics.cells import Grid, grids, name_cells
+from tokbench.statistics.power import ALPHA
+from tokbench.statistics.wilcoxon import DECIMALS
+
+CRITICAL_DIFFERENCES = {
+    "model": pl.String,
+    "suite": pl.String,
+    "variant": pl.String,
+    "average_rank": pl.Float64,
+    "blocks": pl.Int64,
+    "friedman": pl.Float64,
+    "p_value": pl.Float64,
+    "critical_difference": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.DataFrame:
+    """Average ranks over all cells, and the difference of average ranks that tells two variants apart.
+
+    Each cell, a vocabulary size and task, ranks the variants from 1, the best; ties share their average rank. A variant
+    that lacks a cell is left out whole, and its row says which cells it lacks.
+
+    Args:
+        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        alpha: level of Nemenyi's test.
+
+    Returns:
+        One row per model, suite and variant, by average rank: ``average_rank``, ``blocks`` (cells), ``friedman``
+        (chi-squared, corrected for ties) with its ``p_value``, ``critical_difference``, ``reason``.
+
+    Raises:
+        TokbenchError: a column is missing, or a cell stands twice.
+    """
+    rows: list[tuple[str | float | int | None, ...]] = []
+    for (model, suite), grid in grids(accuracy).items():
+        lacking = {variant: cells for variant in grid.accuracies if (cells := grid.missing(variant, grid.sizes))}
+        whole = [variant for variant in grid.accuracies if variant not in lacking]
+        blocks = len(grid.sizes) * len(grid.tasks)
+        ranks, friedman, p_value = _friedman(grid, whole)
+        critical = nemenyi(len(whole), blocks, alpha) if len(whole) > 1 else None
+        reason = None if len(whole) > 1 else "no other variant has all cells"
+        for variant in sorted(whole, key=lambda variant: (ranks[variant], variant)):
+            rows.append((model, suite, variant, ranks[variant], blocks, friedman, p_value, critical, reason))
+        for variant, cells in lacking.items():
+            rows.append((model, suite, variant, None, blocks, None, None, None, f"missing: {name_cells(cells)}"))
+    return pl.DataFrame(rows, schema=CRITICAL_DIFFERENCES, orient="row")
+
+
+def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
+    """Critical difference of average ranks: q sqrt(k (k + 1) / (6 N)), q the studentized range over the root of two."""
+    quantile = float(studentized_range.isf(alpha, variants, np.inf)) / sqrt(2)
+    return quantile * sqrt(variants * (variants + 1) / (6 * blocks))
+
+
+def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
+    """The largest runs of variants, by average rank, whose ends lie within the critical difference of each other.
+
+    Returns:
+        Runs of two or more, none within another, the best first.
+    """
+    order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
+    found: list[list[str]] = []
+    end = 0
+    for start, variant in enumerate(order):
+        last = max(i for i in range(start, len(order)) if ranks[order[i]] - ranks[variant] <= critical)
+        if last > start and last > end:
+            found.append(order[start : last + 1])
+            end = last
+    return found
+
+
+def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], float | None, float | None]:
+    """Average rank of each variant, Friedman's statistic, its p-value; no test of one variant or of equals alone."""
+    if not variants:
+        return {}, None, None
+    cells = [(size, task) for size in grid.sizes for task in grid.tasks]
+    values = np.array([[grid.accuracies[variant][cell] for variant in variants] for cell in cells])
+    ranked = rankdata(-np.round(values, DECIMALS), axis=1)
+    ranks = ranked.mean(axis=0)
+    count, width = ranked.shape
+    expected = (width + 1) / 2
+    spread = fsum(((ranked - expected) ** 2).ravel().tolist()) / (count * (width - 1)) if width > 1 else 0.0
+    averages = dict(zip(variants, ranks.tolist(), strict=True))
+    if not spread:
+        return averages, None, None
+    statistic = count * fsum(((ranks - expected) ** 2).tolist()) / spread
+    return averages, statistic, float(chi2.sf(statistic, width - 1))

@@ -1,0 +1,78 @@
+"""Confidence intervals of accuracies, from the number of questions alone."""
+
+from math import fsum, sqrt
+
+import polars as pl
+from scipy.stats import norm
+
+from tokbench.registry import TokbenchError
+from tokbench.statistics.bootstrap import CONFIDENCE
+from tokbench.statistics.cells import ACCURACY, require
+
+INTERVALS = {
+    "model": pl.String,
+    "suite": pl.String,
+    "variant": pl.String,
+    "average": pl.Float64,
+    "stderr": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "cells": pl.Int64,
+    "questions": pl.Int64,
+    "reason": pl.String,
+}
+
+
+def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Interval of a share of n questions (Wilson 1927).
+
+    Args:
+        share: between 0 and 1.
+        n: questions, at least one.
+        confidence: of the interval.
+    """
+    z = float(norm.isf((1 - confidence) / 2))
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) -> pl.DataFrame:
+    """Interval of each variant's average accuracy, were the same models asked other questions of the same kind.
+
+    Questions are taken as independent and the cells as fixed: the standard error of the average of m cells is
+    sqrt(sum of a(1 - a)/n) / m. Training again with another seed, and other tasks, are no part of it.
+
+    Args:
+        accuracy: the tidy table of accuracies as shares, see :data:`tokbench.statistics.cells.ACCURACY`.
+        confidence: of the interval.
+
+    Returns:
+        One row per model, suite and variant: ``average``, ``stderr``, ``low``, ``high`` (shares), ``cells``,
+        ``questions``, ``reason`` (why there is none).
+
+    Raises:
+        TokbenchError: a column is missing, or an accuracy is no share between 0 and 1.
+    """
+    require(accuracy, ACCURACY, "accuracy table")
+    z = float(norm.isf((1 - confidence) / 2))
+    rows: list[tuple[str | float | int | None, ...]] = []
+    keys = ["model", "suite", "variant"]
+    ordered = accuracy.sort(*keys, "size", "task").with_columns(pl.col("accuracy").fill_nan(None))
+    for head, part in ordered.group_by(keys, maintain_order=True):
+        known = part.drop_nulls("accuracy").select("accuracy", "n").rows()
+        outside = [share for share, _ in known if not 0 <= share <= 1]
+        if outside:
+            raise TokbenchError(
+                f"accuracy table: {outside[0]} is not a share between 0 and 1; divide percentages by 100"
+            )
+        lacking = part.height - len(known) + sum(not n for _, n in known)
+        if lacking:
+            reason = f"{lacking} of {part.height} cells have no accuracy or no number of questions"
+            rows.append((*map(str, head), None, None, None, None, part.height, None, reason))
+            continue
+        average = fsum(share for share, _ in known) / len(known)
+        error = sqrt(fsum(share * (1 - share) / n for share, n in known)) / len(known)
+        bounds = max(0.0, average - z * error), min(1.0, average + z * error)
+        rows.append((*map(str, head), average, error, *bounds, len(known), sum(n for _, n in known), None))
+    return pl.DataFrame(rows, schema=INTERVALS, orient="row")

@@ -1,0 +1,34 @@
+"""What a comparison could have seen: the smallest difference that the test finds with a stated probability."""
+
+from math import pi, sqrt
+
+from scipy.stats import norm
+
+ALPHA = 0.05
+POWER = 0.8
+EFFICIENCY = 3 / pi
+"""Asymptotic relative efficiency of the signed-rank test to Student's t under normality (Pitman; Lehmann 1975)."""
+
+
+def detectable_difference(
+    deviation: float | None, pairs: int, alpha: float = ALPHA, power: float = POWER
+) -> float | None:
+    """Mean difference at which the one-sided signed-rank test rejects with probability ``power``.
+
+    Shifted normal differences are assumed, and the test's asymptotic efficiency: (z_alpha + z_power) times the standard
+    error of a mean, over the square root of 3 / pi.
+
+    Args:
+        deviation: standard deviation of the paired differences; its unit is that of the result.
+        pairs: how many.
+        alpha: level of the test.
+        power: probability of a rejection.
+
+    Returns:
+        None where the deviation is unknown or zero, and where so few pairs allow no rejection at all, the least
+        p-value being 2^-pairs.
+    """
+    if not deviation or 0.5**pairs > alpha:
+        return None
+    quantiles = float(norm.isf(alpha) + norm.isf(1 - power))
+    return quantiles * deviation / sqrt(pairs * EFFICIENCY)

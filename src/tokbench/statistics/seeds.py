@@ -1,0 +1,129 @@
+"""Several seeds per cell: their means, which every comparison takes, and the variance between them.
+
+A table of accuracies that has a column ``seed`` may hold a cell several times, once a seed.
+"""
+
+from collections.abc import Mapping
+from math import fsum, sqrt
+from typing import Any
+
+import polars as pl
+
+from tokbench.registry import TokbenchError
+from tokbench.statistics.cells import ACCURACY, require
+
+KEYS = ["variant", "size", "model", "suite", "task"]
+
+SEEDS = {
+    "model": pl.String,
+    "suite": pl.String,
+    "variant": pl.String,
+    "size": pl.Int64,
+    "seeds": pl.Int64,
+    "average": pl.Float64,
+    "deviation": pl.Float64,
+    "lowest": pl.Float64,
+    "highest": pl.Float64,
+    "question_deviation": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
+    """Models whose recipes differ in nothing but the seed are one model, trained several times.
+
+    Args:
+        models: every recipe in full, by name, in the order of the configuration.
+
+    Returns:
+        For each model that has such a sibling: the name of all of them together, ``FIRST (3 seeds)``, and its seed.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, recipe in models.items():
+        rest = {key: value for key, value in recipe.items() if key != "seed"}
+        alike.setdefault(repr(sorted(rest.items())), []).append(name)
+    several = [names for names in alike.values() if len({models[name].get("seed") for name in names}) > 1]
+    return {name: (f"{names[0]} ({len(names)} seeds)", models[name]["seed"]) for names in several for name in names}
+
+
+def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> pl.DataFrame:
+    """The table with siblings under their common name, and their seeds in the column ``seed``; others have none."""
+    common = {model: name for model, (name, _) in seeds.items()}
+    numbers = {model: seed for model, (_, seed) in seeds.items()}
+    seed = pl.col("model").replace_strict(numbers, default=None, return_dtype=pl.Int64)
+    return accuracy.with_columns(pl.col("model").replace(common), seed=seed)
+
+
+def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
+    """Mean accuracy of each cell over its seeds; a cell that lacks a seed which its model and suite have is missing.
+
+    Args:
+        accuracy: the tidy table of accuracies, with a column ``seed`` or without.
+
+    Returns:
+        The table without the column: one row per cell, its accuracy null where a seed is missing.
+
+    Raises:
+        TokbenchError: a column is missing, or a cell stands twice under one seed.
+    """
+    require(accuracy, ACCURACY, "accuracy table")
+    if "seed" not in accuracy.columns:
+        return accuracy
+    twice = accuracy.filter(accuracy.select(*KEYS, "seed").is_duplicated())
+    if not twice.is_empty():
+        row = twice.row(0, named=True)
+        cell = ", ".join(f"{key} {row[key]}" for key in (*KEYS, "seed"))
+        raise TokbenchError(f"accuracy table: {cell} stands twice; keep one row")
+    wanted = accuracy.group_by("model", "suite").agg(pl.col("seed").n_unique().alias("wanted"))
+    known = pl.col("accuracy").fill_nan(None)
+    means = accuracy.group_by(KEYS, maintain_order=True).agg(
+        known.sort_by("seed").mean().alias("accuracy"),
+        known.count().alias("found"),
+        pl.col("random_baseline").drop_nulls().first(),
+        pl.col("n").max(),
+    )
+    whole = pl.when(pl.col("found") == pl.col("wanted")).then(pl.col("accuracy"))
+    joined = means.join(wanted, on=["model", "suite"], how="left", maintain_order="left")
+    return joined.with_columns(accuracy=whole).select(list(ACCURACY))
+
+
+def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
+    """How much a tokenizer's average accuracy varies from seed to seed.
+
+    Args:
+        accuracy: the tidy table of accuracies as shares, with a column ``seed``.
+
+    Returns:
+        One row per model, suite, variant and size of two seeds or more: ``seeds``, ``average`` over seeds and tasks,
+        ``deviation`` (sample standard deviation of the seeds' averages), ``lowest``, ``highest``,
+        ``question_deviation`` (what a finite number of independent questions alone gives an average; less than it
+        ``deviation`` may be, since all seeds answer the same questions), ``reason``: which seeds are left out because
+        they lack a task.
+    """
+    require(accuracy, ACCURACY, "accuracy table")
+    rows: list[tuple[str | float | int | None, ...]] = []
+    keys = ["model", "suite", "variant", "size"]
+    seeded = accuracy if "seed" in accuracy.columns else accuracy.clear().with_columns(seed=pl.lit(None, pl.Int64))
+    tasks = {head: part["task"].n_unique() for head, part in seeded.group_by("model", "suite")}
+    ordered = seeded.drop_nulls("seed").sort(*keys, "seed", "task").with_columns(pl.col("accuracy").fill_nan(None))
+    for head, part in ordered.group_by(keys, maintain_order=True):
+        if part["seed"].n_unique() < 2:
+            continue
+        wanted = tasks[head[:2]]
+        by_seed = {
+            seed: cells.drop_nulls("accuracy")["accuracy"].to_list()
+            for (seed,), cells in part.group_by("seed", maintain_order=True)
+        }
+        averages = [fsum(cells) / wanted for cells in by_seed.values() if len(cells) == wanted]
+        lacking = [str(seed) for seed, cells in by_seed.items() if len(cells) < wanted]
+        reason = f"left out, lacking a task: seed {', '.join(lacking)}" if lacking else None
+        if len(averages) < 2:
+            rows.append((*head, len(averages), None, None, None, None, None, reason))
+            continue
+        mean = fsum(averages) / len(averages)
+        deviation = sqrt(fsum((value - mean) ** 2 for value in averages) / (len(averages) - 1))
+        cells = part.group_by("task").agg(pl.col("accuracy").mean(), pl.col("n").max()).select("accuracy", "n").rows()
+        questions = sqrt(fsum(a * (1 - a) / n for a, n in cells)) / wanted if all(n for _, n in cells) else None
+        spread = (mean, deviation, min(averages), max(averages), questions)
+        rows.append((*head, len(averages), *spread, reason))
+    return pl.DataFrame(rows, schema=SEEDS, orient="row")
