@@ -37,6 +37,7 @@ VERBS = {
     "draw": "draw the figures",
     "typeset": "write the tables for publication",
     "report": "write the HTML report",
+    "published": "recompute what the papers print",
 }
 
 

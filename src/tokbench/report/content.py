@@ -27,7 +27,33 @@ COLUMNS = {
     "curves": ("model", "variant", "size", "batch", "tokens", "loss"),
     "ranks": ("model", "suite", "variant", "average", "rank", "random_baseline", "n", "reason"),
     "ranks_by_size": ("model", "suite", "size", "variant", "average", "rank", "random_baseline", "n", "reason"),
+    "intervals": ("model", "suite", "variant", "average", "stderr", "low", "high", "cells", "questions", "reason"),
     "comparisons": ("model", "suite", "a", "b", "p_value", "n", "reason"),
+    "power": ("model", "suite", "detectable_lowest", "detectable", "detectable_highest", "pairs", "without"),
+    "critical_differences": (
+        "model",
+        "suite",
+        "variant",
+        "average_rank",
+        "blocks",
+        "friedman",
+        "p_value",
+        "critical_difference",
+        "reason",
+    ),
+    "seeds": (
+        "model",
+        "suite",
+        "variant",
+        "size",
+        "seeds",
+        "average",
+        "deviation",
+        "lowest",
+        "highest",
+        "question_deviation",
+        "reason",
+    ),
     "correlations": ("model", "suite", "corpus", "language", "metric", "definition", "r", "n", "reason"),
     "metric_correlations": (
         "corpus",
@@ -47,7 +73,12 @@ COLUMNS = {
 }
 """The parts of a report and the columns each must have; further columns are kept and shown where they fit."""
 
-_SHARES = {"accuracy": ("accuracy", "random_baseline"), "ranks": ("average",), "ranks_by_size": ("average",)}
+_SHARES = {
+    "accuracy": ("accuracy", "random_baseline"),
+    "ranks": ("average",),
+    "ranks_by_size": ("average",),
+    "intervals": ("average",),
+}
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
 
@@ -71,7 +102,12 @@ class ReportContent:
         bits_per_byte: held-out bits per byte of each trained model.
         curves: training loss (nats per token) after each batch.
         ranks, ranks_by_size: average accuracy, a share in [0, 1], and rank of each variant under each model and suite.
-        comparisons: p_value, one-sided Wilcoxon signed-rank, of "a is better than b" over n paired accuracies.
+        intervals: each variant's average accuracy with its standard error over questions and a 95 % interval.
+        comparisons: p_value, one-sided Wilcoxon signed-rank, of "a is better than b" over n paired accuracies, with
+            intervals, effect sizes and adjusted p-values.
+        power: the mean differences that these comparisons could have seen.
+        critical_differences: average ranks over cells, Friedman's test and Nemenyi's critical difference.
+        seeds: how average accuracy varies between seeds, for tokenizers whose model was trained several times.
         correlations: Pearson's r of each metric with average accuracy, over n tokenizers.
         metric_correlations: Pearson's r between two metrics.
         r_squared: shared variance of the average accuracies at two vocabulary sizes.
@@ -94,7 +130,11 @@ class ReportContent:
     curves: pl.DataFrame | None = None
     ranks: pl.DataFrame | None = None
     ranks_by_size: pl.DataFrame | None = None
+    intervals: pl.DataFrame | None = None
     comparisons: pl.DataFrame | None = None
+    power: pl.DataFrame | None = None
+    critical_differences: pl.DataFrame | None = None
+    seeds: pl.DataFrame | None = None
     correlations: pl.DataFrame | None = None
     metric_correlations: pl.DataFrame | None = None
     r_squared: pl.DataFrame | None = None

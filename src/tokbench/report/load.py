@@ -16,7 +16,11 @@ LANGUAGE_MODEL_PARTS = (
     "curves",
     "ranks",
     "ranks_by_size",
+    "intervals",
     "comparisons",
+    "power",
+    "critical_differences",
+    "seeds",
     "correlations",
     "r_squared",
 )

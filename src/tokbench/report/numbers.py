@@ -42,11 +42,11 @@ def printed(value: float | int | str, kind: Kind, decimals: int = 0) -> str:
     return f"{value:,.{0 if kind == 'count' else decimals}f}".replace("-", MINUS)
 
 
-def probability(p: float) -> str:
-    """A p-value to two significant digits: ``0.045``, and ``2.6×10⁻⁶`` below one in a thousand."""
+def probability(p: float, digits: int = 2) -> str:
+    """A p-value to so many significant digits: ``0.045``, and ``2.6×10⁻⁶`` below one in a thousand."""
     if p == 0:
         return "0"
     if p >= 0.001:
-        return f"{p:.{max(1 - math.floor(math.log10(p)), 1)}f}" if p < 0.995 else "1.0"
-    mantissa, exponent = f"{p:.1e}".split("e")
+        return f"{p:.{max(digits - 1 - math.floor(math.log10(p)), 1)}f}" if p < 0.995 else "1.0"
+    mantissa, exponent = f"{p:.{digits - 1}e}".split("e")
     return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPT)}"

@@ -1,7 +1,7 @@
 """Friedman's test and Nemenyi's critical difference (Demsar 2006, "Statistical comparisons of classifiers over
 multiple data sets", section 3.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import fsum, sqrt
 
 import numpy as np
@@ -61,23 +61,6 @@ def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
     """Critical difference of average ranks: q sqrt(k (k + 1) / (6 N)), q the studentized range over the root of two."""
     quantile = float(studentized_range.isf(alpha, variants, np.inf)) / sqrt(2)
     return quantile * sqrt(variants * (variants + 1) / (6 * blocks))
-
-
-def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
-    """The largest runs of variants, by average rank, whose ends lie within the critical difference of each other.
-
-    Returns:
-        Runs of two or more, none within another, the best first.
-    """
-    order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
-    found: list[list[str]] = []
-    end = 0
-    for start, variant in enumerate(order):
-        last = max(i for i in range(start, len(order)) if ranks[order[i]] - ranks[variant] <= critical)
-        if last > start and last > end:
-            found.append(order[start : last + 1])
-            end = last
-    return found
 
 
 def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], float | None, float | None]:

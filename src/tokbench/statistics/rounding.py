@@ -8,10 +8,11 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.statistics.wilcoxon import signed_rank
+from tokbench.statistics.wilcoxon import Null, signed_rank
 
 SLACK = 1e-9
 """Beyond the ends of an interval, so that a value on the end itself lies inside."""
+_NULLS: tuple[Null, ...] = ("tied", "untied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,6 @@ def signed_rank_span(first: Sequence[Span], second: Sequence[Span]) -> Span:
     least = [a.low - b.high for a, b in zip(first, second, strict=True)]
     found = [signed_rank(differences, null).p_value for differences in (middle, greatest, least) for null in _NULLS]
     return Span(min(found), found[0], max(found))
-
-
-_NULLS = ("tied", "untied")
 
 
 def statistic_span(statistic: Callable[[NDArray[np.float64]], float], values: Sequence[Span]) -> Span:

@@ -6,16 +6,14 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, slug, words
-from tokbench.report.figures import p_values, scatter
+from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
+from tokbench.report.sections.comparisons import comparisons as compared
+from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.sections.downstream import averages, ranked
 from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.tables import UNEXPLAINED, Column, Table
 
-TEST = (
-    "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
-    "number of pairs"
-)
 _R_AND_N = (Column("r", kind="real", decimals=3), Column("n", kind="count"))
 _ROWS = 30
 
@@ -29,9 +27,16 @@ def statistics(content: ReportContent) -> Section:
     if comparisons is None:
         missing.append(f"Comparisons: {content.why_missing('comparisons')}")
     else:
-        for (model, suite), part in comparisons.group_by("model", "suite", maintain_order=True):
+        for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
             order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
-            exhibits += _pairs(content, str(model), str(suite), part, order)
+            exhibits += compared(content, model, suite, order)
+    paragraphs = _power(content)
+    if content.part("accuracy") is not None:
+        paragraphs.append(_seeds_in_words(content))
+    for name, make in (("intervals", _intervals), ("seeds", _seeds)):
+        frame = content.part(name)
+        if frame is not None:
+            exhibits.append(make(frame))
     exhibits += _scatters(content)
     for name, make in (("correlations", _correlations), ("r_squared", _r_squared), ("metric_correlations", _metrics)):
         frame = content.part(name)
@@ -39,43 +44,68 @@ def statistics(content: ReportContent) -> Section:
             missing.append(f"{words(name).capitalize().replace('R squared', 'R²')}: {content.why_missing(name)}")
         else:
             exhibits.append(make(frame))
-    return Section("statistics", "Statistics", exhibits=exhibits, missing=missing)
+    return Section("statistics", "Statistics", paragraphs, exhibits, missing)
 
 
-def _pairs(
-    content: ReportContent, model: str, suite: str, part: pl.DataFrame, order: list[str]
-) -> list[Table | Drawing]:
-    exhibits: list[Table | Drawing] = []
-    if len(order) > 1:
-        matrix = {(row["a"], row["b"]): row["p_value"] for row in part.iter_rows(named=True)}
-        caption = (
-            f"p-values under {model} on {suite} that the column's variant is better than the row's: {TEST}. Outlined "
-            "cells are above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns and rows "
-            "by rank; equal averages by name."
-        )
-        exhibits.append(Drawing(slug("p-values", model, suite), caption, partial(p_values.draw, matrix, order)))
-    place = {variant: index for index, variant in enumerate(order or content.variants)}
-    rows = sorted(
-        part.iter_rows(named=True), key=lambda row: (place.get(row["a"], len(place)), place.get(row["b"], len(place)))
-    )
-    shown = [name for name in ("a", "b", "mean_difference", "p_value", "n", "zeros", "missing") if name in part.columns]
-    kinds = {"mean_difference": "percent", "p_value": "p", "n": "count", "zeros": "count", "missing": "count"}
-    headers = {"a": "a", "b": "b", "mean_difference": "a − b (points)", "p_value": "p", "n": "n"}
-    notes = [
-        f"{row['a']} and {row['b']}: {row['reason']}." for row in rows if row["reason"] and row["p_value"] is not None
+def _power(content: ReportContent) -> list[str]:
+    power = content.part("power")
+    if power is None:
+        return []
+    return [
+        f"{model} on {suite}: {power_statement(part)}"
+        for (model, suite), part in power.group_by("model", "suite", maintain_order=True)
     ]
-    exhibits.append(
-        Table(
-            slug("comparisons", model, suite),
-            f"Is a better than b, {model} on {suite}? p of the {TEST}; n: differences that are not zero.",
-            pl.DataFrame(rows, schema=part.schema).select(shown),
-            [Column(name, headers.get(name, name), kinds.get(name, "text")) for name in shown],  # type: ignore[arg-type]
-            {(index, name): row["reason"] or UNEXPLAINED for index, row in enumerate(rows) for name in shown},
-            notes=notes,
-            folded=True,
+
+
+def _seeds_in_words(content: ReportContent) -> str:
+    if content.part("seeds") is None:
+        return (
+            "Every model was trained with one seed: how much an accuracy varies from seed to seed is not known "
+            "here, and no interval or test holds it."
         )
+    return "Accuracies of models that differ in nothing but the seed are averaged over seeds before anything else."
+
+
+def _intervals(frame: pl.DataFrame) -> Table:
+    return _table(
+        "intervals",
+        "Average accuracy in percent with a 95 % interval, were the same models asked other questions of the same "
+        "kind: questions independent, tasks, sizes and seeds fixed.",
+        frame,
+        [
+            Column("variant"),
+            Column("model"),
+            Column("suite"),
+            Column("average", "average (%)", "percent", 2),
+            Column("stderr", "standard error", "percent", 2),
+            Column("low", kind="percent", decimals=2),
+            Column("high", kind="percent", decimals=2),
+            Column("cells", kind="count"),
+            Column("questions", kind="count"),
+        ],
+        folded=True,
     )
-    return exhibits
+
+
+def _seeds(frame: pl.DataFrame) -> Table:
+    return _table(
+        "seeds",
+        "Average accuracy over the tasks, in percent, from seed to seed: mean, sample standard deviation, least and "
+        "greatest. Beside the deviation, the one that so many independent questions would give any average.",
+        frame,
+        [
+            Column("variant"),
+            Column("size", kind="count"),
+            Column("model"),
+            Column("suite"),
+            Column("seeds", kind="count"),
+            Column("average", "average (%)", "percent", 2),
+            Column("deviation", "deviation", "percent", 2),
+            Column("lowest", kind="percent", decimals=2),
+            Column("highest", kind="percent", decimals=2),
+            Column("question_deviation", "deviation by questions", "percent", 2),
+        ],
+    )
 
 
 def _scatters(content: ReportContent) -> list[Drawing]:

@@ -1,0 +1,93 @@
+"""Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those not told apart."""
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tokbench.report.figures.style import FULL, GREY, INK, RULE, Style, new_figure, settle, sober
+
+_LINE = 0.16
+_BAR = 0.09
+_TOP = 0.5
+
+
+def draw(
+    ranks: Mapping[str, float],
+    critical: float,
+    styles: Mapping[str, Style],
+    *,
+    width: float = FULL,
+) -> Figure:
+    """Variants by average rank, the best to the left; the better half is named at the left, the rest at the right.
+
+    Args:
+        ranks: variant -> average rank, 1 the best possible.
+        critical: difference of average ranks above which two variants are told apart; a bar joins those that are not.
+        styles: each variant's colour.
+        width: inches.
+    """
+    order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
+    groups = cliques(ranks, critical)
+    half = -(-len(order) // 2)
+    below = 0.12 + _BAR * len(groups)
+    height = _TOP + below + _LINE * (half + 0.5)
+    with sober():
+        figure = new_figure(width, height + 0.1)
+        axes = figure.subplots()
+        axes.set_axis_off()
+        axes.set_xlim(1, max(len(order), 2))
+        axes.set_ylim(height - _TOP, -_TOP)
+        _scale(axes, len(order), critical)
+        for level, group in enumerate(groups, 1):
+            ends = [ranks[group[0]], ranks[group[-1]]]
+            axes.plot(ends, [_BAR * level] * 2, color=INK, lw=2.2, solid_capstyle="round", zorder=3)
+        for place, variant in enumerate(order):
+            left = place < half
+            row = place if left else len(order) - 1 - place
+            down = below + _LINE * (row + 0.5)
+            edge = 0.0 if left else 1.0
+            axes.plot([ranks[variant]] * 2, [0, down], color=styles[variant].colour, lw=0.8, zorder=2)
+            axes.annotate(
+                f"{variant}  {ranks[variant]:.2f}" if left else f"{ranks[variant]:.2f}  {variant}",
+                (ranks[variant], down),
+                xytext=(edge - 0.015 if left else edge + 0.015, down),
+                textcoords=("axes fraction", "data"),
+                ha="right" if left else "left",
+                va="center",
+                fontsize=7,
+                annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "lw": 0.8, "color": styles[variant].colour, "shrinkA": 1, "shrinkB": 0},
+            )
+        return settle(figure)
+
+
+def _scale(axes: Axes, count: int, critical: float) -> None:
+    """The line of ranks, and above it the critical difference as a length."""
+    axes.plot([1, max(count, 2)], [0, 0], color=GREY, lw=0.8)
+    for rank in range(1, max(count, 2) + 1):
+        axes.plot([rank, rank], [0, -0.05], color=GREY, lw=0.6)
+        if count <= 10 or rank % 2:
+            axes.text(rank, -0.08, str(rank), ha="center", va="bottom", fontsize=7)
+    end = min(1 + critical, max(count, 2))
+    axes.plot([1, end], [-0.3, -0.3], color=INK, lw=0.8)
+    for edge in (1, end):
+        axes.plot([edge, edge], [-0.27, -0.33], color=INK if edge == 1 or end == 1 + critical else RULE, lw=0.8)
+    axes.text((1 + end) / 2, -0.34, f"critical difference {critical:.2f}", ha="center", va="bottom", fontsize=7)
+
+
+def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
+    """The largest runs of variants, by average rank, whose ends lie within the critical difference of each other.
+
+    Returns:
+        Runs of two or more, none within another, the best first.
+    """
+    order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
+    found: list[list[str]] = []
+    end = 0
+    for start, variant in enumerate(order):
+        last = max(i for i in range(start, len(order)) if ranks[order[i]] - ranks[variant] <= critical)
+        if last > start and last > end:
+            found.append(order[start : last + 1])
+            end = last
+    return found

@@ -1,0 +1,167 @@
+"""Comparisons of every two variants: p-values, differences with intervals and effect sizes, average ranks, power."""
+
+from functools import partial
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, counted, slug
+from tokbench.report.figures import critical_difference, p_values
+from tokbench.report.figures.style import styles
+from tokbench.report.numbers import printed, probability
+from tokbench.report.tables import UNEXPLAINED, Column, Table
+
+TEST = (
+    "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
+    "number of pairs"
+)
+COLUMNS = {
+    "a": Column("a"),
+    "b": Column("b"),
+    "mean_difference": Column("mean_difference", "a − b (points)", "percent", 2),
+    "low": Column("low", "low", "percent", 2),
+    "high": Column("high", "high", "percent", 2),
+    "task_low": Column("task_low", "low, tasks", "percent", 2),
+    "task_high": Column("task_high", "high, tasks", "percent", 2),
+    "p_value": Column("p_value", "p", "p"),
+    "holm": Column("holm", "p, Holm", "p"),
+    "benjamini_hochberg": Column("benjamini_hochberg", "p, BH", "p"),
+    "bootstrap_p": Column("bootstrap_p", "p, bootstrap", "p"),
+    "rank_biserial": Column("rank_biserial", "rank-biserial", "real", 2),
+    "standardized_mean": Column("standardized_mean", "mean / sd", "real", 2),
+    "detectable": Column("detectable", "seen from (points)", "percent", 2),
+    "n": Column("n", "n", "count"),
+    "zeros": Column("zeros", "zeros", "count"),
+    "missing": Column("missing", "missing", "count"),
+}
+"""How the columns of the comparisons are shown."""
+_ABSENT = {
+    "low": "an interval needs two cells",
+    "high": "an interval needs two cells",
+    "task_low": "an interval over tasks needs two tasks",
+    "task_high": "an interval over tasks needs two tasks",
+    "rank_biserial": "every difference is zero",
+    "standardized_mean": "the differences do not vary, or there is one alone",
+    "detectable": "fewer than five cells allow no p-value under 0.05, and differences that do not vary tell nothing",
+}
+NOTES = (
+    "low, high: 95 % interval of the mean difference by the paired bootstrap (1000 resamples of cells; of whole tasks, "
+    "which allows for cells of one task being alike, under low, tasks and high, tasks). p, bootstrap: share of these "
+    "resamples (of cells) whose mean difference is not above zero.",
+    "p, Holm and p, BH: p adjusted among all tests of this table by Holm's and by Benjamini and Hochberg's procedure.",
+    "rank-biserial: (W+ − W−) / (W+ + W−), 1 where a is better in every cell. mean / sd: mean difference over the "
+    "standard deviation of the differences. seen from: mean difference that the test at level 0.05 sees with "
+    "probability 0.8, from the spread of these differences.",
+)
+
+
+def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
+    """The p-values of one model and suite as a triangle of colours."""
+    values = {(row["a"], row["b"]): row["p_value"] for row in part.iter_rows(named=True)}
+    return Drawing(name, caption, partial(p_values.draw, values, order))
+
+
+def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
+    """Every ordered pair of one model and suite, in the order given; columns that the part lacks are left out."""
+    place = {variant: index for index, variant in enumerate(order)}
+    rows = sorted(
+        part.iter_rows(named=True), key=lambda row: (place.get(row["a"], len(place)), place.get(row["b"], len(place)))
+    )
+    shown = [column for name, column in COLUMNS.items() if name in part.columns]
+    reasons = {
+        (index, column.name): (row["p_value"] is not None and _ABSENT.get(column.name)) or row["reason"] or UNEXPLAINED
+        for index, row in enumerate(rows)
+        for column in shown
+    }
+    left_out = [
+        f"{row['a']} and {row['b']}: {row['reason']}." for row in rows if row["reason"] and row["p_value"] is not None
+    ]
+    frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
+    explained = NOTES if "low" in part.columns else ()
+    return Table(name, caption, frame, shown, reasons, notes=[*explained, *left_out], folded=True)
+
+
+def power_statement(power: pl.DataFrame) -> str:
+    """What the comparisons of one model and suite could have seen, in a sentence."""
+    row = power.row(0, named=True)
+    if row["detectable"] is None:
+        return "No difference of any size could have been seen here: the cells are fewer than five, or do not differ."
+    low, middle, high = (
+        printed(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
+    )
+    without = f"; {counted(row['without'], 'pair')} allow no such statement" if row["without"] else ""
+    return (
+        f"A mean difference under {middle} points could not have been seen here with probability 0.8 or more (median "
+        f"over {counted(row['pairs'], 'pair')} of variants, from {low} to {high}; level 0.05, uncorrected{without})."
+    )
+
+
+def average_ranks(name: str, part: pl.DataFrame, variants: list[str], of: str) -> list[Table | Drawing]:
+    """The critical-difference diagram of one model and suite, and its numbers.
+
+    Args:
+        name: stem of the files.
+        part: rows of the table ``critical_differences``.
+        variants: all variants, in the order that settles colours.
+        of: the model and suite, as the captions name them.
+    """
+    known = part.drop_nulls("critical_difference")
+    exhibits: list[Table | Drawing] = []
+    notes = ["Rank 1 is the best of a cell; ties share their average rank."]
+    if known.height:
+        first = known.row(0, named=True)
+        if first["p_value"] is not None:
+            notes.append(
+                f"Friedman's test over {counted(first['blocks'], 'cell')}: chi-squared {first['friedman']:.1f}, "
+                f"p = {probability(first['p_value'])}. Cells of one task are alike, so that p is too small rather than "
+                "too large."
+            )
+        ranks = dict(known.select("variant", "average_rank").iter_rows())
+        caption = (
+            f"Average rank over {counted(first['blocks'], 'cell')} (vocabulary size and task), {of}. A bar joins "
+            "variants that Nemenyi's test at level 0.05 does not tell apart."
+        )
+        look = styles([*variants, *ranks])
+        draw = partial(critical_difference.draw, ranks, first["critical_difference"], look)
+        exhibits.append(Drawing(name, caption, draw))
+    columns = [
+        Column("variant"),
+        Column("average_rank", "average rank", "real", 2, "lowest"),
+        Column("blocks", "cells", "count"),
+        Column("critical_difference", "critical difference", "real", 2),
+    ]
+    reasons = {
+        (index, column): row["reason"] or UNEXPLAINED
+        for index, row in enumerate(part.iter_rows(named=True))
+        for column in ("average_rank", "critical_difference")
+    }
+    table = Table(name, f"Average ranks, {of}.", part, columns, reasons, notes=notes, folded=True)
+    return [*exhibits, table]
+
+
+def comparisons(content: ReportContent, model: str, suite: str, order: list[str]) -> list[Table | Drawing]:
+    """All comparisons of one model and suite."""
+    frame = content.part("comparisons")
+    part = None if frame is None else frame.filter(model=model, suite=suite)
+    exhibits: list[Table | Drawing] = []
+    if part is not None and part.height:
+        if len(order) > 1:
+            caption = (
+                f"p-values under {model} on {suite} that the column's variant is better than the row's: {TEST}. "
+                "Outlined cells are above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns "
+                "and rows by rank; equal averages by name."
+            )
+            exhibits.append(matrix(slug("p-values", model, suite), caption, part, order))
+        caption = (
+            f"Is a better than b, {model} on {suite}? p of the {TEST}; n: differences that are not zero, zeros: those "
+            "that are."
+        )
+        exhibits.append(comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants))
+    ranks = content.part("critical_differences")
+    if ranks is not None:
+        part = ranks.filter(model=model, suite=suite)
+        if part.height:
+            exhibits += average_ranks(
+                slug("average-ranks", model, suite), part, content.variants, f"{model} on {suite}"
+            )
+    return exhibits
