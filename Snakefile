@@ -16,6 +16,7 @@ pathvars:
     results=experiment.folder,
     logs=f"{experiment.folder}/logs",
     benchmarks=f"{experiment.folder}/benchmarks",
+    published=f"{experiment.results}/published/papers",
 
 
 report: "report/workflow.rst"
@@ -30,6 +31,7 @@ include: "rules/pretraining.smk"
 include: "rules/downstream.smk"
 include: "rules/statistics.smk"
 include: "rules/report.smk"
+include: "rules/published.smk"
 
 
 rule all:

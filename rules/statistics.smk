@@ -46,11 +46,16 @@ rule compare:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        recipes=targets.compared_recipe(),
         source=fingerprint(
             "tokbench.commands.compare",
+            "tokbench.published.beside",
             "tokbench.statistics.correlation",
+            "tokbench.statistics.critical_difference",
+            "tokbench.statistics.intervals",
             "tokbench.statistics.pairs",
             "tokbench.statistics.ranks",
+            "tokbench.statistics.seeds",
             "tokbench.statistics.tables",
         ),
     threads: 1
@@ -60,4 +65,4 @@ rule compare:
     message:
         "compare the variants"
     shell:
-        "tokbench compare {input} -o {output} &> {log}"
+        "tokbench compare {input} --recipes {params.recipes:q} -o {output} &> {log}"

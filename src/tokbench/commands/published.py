@@ -1,10 +1,13 @@
 """``tokbench published``: recompute what the papers print."""
 
 from collections import Counter
+from dataclasses import asdict
 
 import click
+import polars as pl
 
 from tokbench.published.write import write_published
+from tokbench.whole import whole_file
 
 
 @click.command("published")
@@ -13,9 +16,13 @@ from tokbench.published.write import write_published
     type=click.Path(exists=True, file_okay=False),
     help="Folder of the vocabularies that the authors of 'Tokenization Is More Than Compression' released.",
 )
+@click.option("--numbers", type=click.Path(dir_okay=False), help="CSV file for every number beside the paper's.")
 @click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of tables and figures.")
-def command(released: str | None, output: str) -> None:
+def command(released: str | None, numbers: str | None, output: str) -> None:
     """Recompute every statistic and figure of the papers from the numbers they print, each beside theirs."""
     statistics = write_published(output, released)
+    if numbers is not None:
+        with whole_file(numbers) as partial:
+            pl.DataFrame([asdict(statistic) for statistic in statistics], infer_schema_length=None).write_csv(partial)
     for verdict, count in Counter(statistic.verdict for statistic in statistics).items():
         click.echo(f"{verdict}: {count:,}", err=True)

@@ -25,6 +25,7 @@ def check(experiment: Experiment) -> list[str]:
         *_sizes(experiment),
         *_runs(experiment),
         *_report(experiment),
+        *_released(experiment),
     ]
 
 
@@ -188,3 +189,8 @@ def _known(key: str, kind: str, names: list[str], known: Iterable[str]) -> Itera
     for name in names:
         if name not in known:
             yield f"{key}: {unknown(name, kind, known)}"
+
+
+def _released(experiment: Experiment) -> Iterator[str]:
+    if experiment.released is not None and not experiment.released.is_dir():
+        yield f"released: {experiment.released} is no folder; name that of the released vocabularies, or leave it out"

@@ -1,5 +1,6 @@
 """An experiment: everything that one configuration file says."""
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -50,6 +51,9 @@ class Experiment(Options):
     """Language models to train and test."""
     report: ReportOptions = Field(default_factory=ReportOptions)
     """What the report says beyond the tables."""
+    released: Path | None = None
+    """Folder of the vocabularies and token counts that the authors of "Tokenization Is More Than Compression" released,
+    from which ``snakemake published`` recomputes their Venn diagram and token counts; these are left out without it."""
 
     @property
     def folder(self) -> str:

@@ -349,6 +349,29 @@ class Targets:
         """The variant to which the others are relative, by corpus."""
         return " ".join(f"--baseline {corpus}={variant}" for corpus, variant in self.experiment.baselines().items())
 
+    def released(self) -> list[str]:
+        """Folder of released vocabularies; none where none is named."""
+        return [] if self.experiment.released is None else [str(self.experiment.released)]
+
+    def compared_recipe(self) -> str:
+        """Variants and models in full, each variant with the segmentation that it has."""
+        variants = {}
+        for name, variant in self.experiment.variants.items():
+            cut = variant.segmentation
+            if cut is None:
+                method = constructions[variant.construction.method].traits["segmentation"]
+                segmentation = {"method": method, **segmentations[method].options().model_dump(mode="json")}
+            else:
+                segmentation = cut.model_dump(mode="json")
+            variants[name] = {
+                "corpus": self.experiment.corpus_of(name),
+                "pretokenization": variant.pretokenization,
+                "construction": variant.construction.model_dump(mode="json"),
+                "segmentation": segmentation,
+            }
+        models = {name: model.model_dump(mode="json") for name, model in self.experiment.models.items()}
+        return canonical({"variants": variants, "models": models})
+
     def report_recipe(self) -> str:
         """The whole experiment as the user wrote it, defaults left out and in its own order: the report shows it."""
         written = self.experiment.model_dump(mode="json", exclude_unset=True)

@@ -30,7 +30,8 @@ KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
 """Tables of derived numbers: caption, the statistics in it, how its numbers are printed."""
 OURS = (
     "Ours is recomputed from the numbers that the paper prints. Where a task's number of questions is known, an "
-    "accuracy is the share of right answers nearest to the one printed. Least and greatest: what ours can be within rounding."
+    "accuracy is the share of right answers nearest to the one printed. Least and greatest: what ours can be within "
+    "rounding."
 )
 
 

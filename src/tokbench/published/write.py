@@ -46,12 +46,12 @@ def write_published(folder: Path | str, released_folder: Path | str | None = Non
             width = next((width for part, width in NARROW.items() if part in figure.name), FULL)
             save(figure.draw(width=width), partial / "figures" / figure.name)
         everything = [*statistics, *from_files]
-        page = _page(everything, made, figures, power_statement(sets[0].power))
+        page = _page(everything, made, figures, power_statement(sets[0].power), bool(from_files))
         (partial / "README.md").write_text(page, encoding="utf-8")
     return everything
 
 
-def _page(statistics: list[Statistic], made: list[Table], figures: list[Drawing], power: str) -> str:
+def _page(statistics: list[Statistic], made: list[Table], figures: list[Drawing], power: str, from_files: bool) -> str:
     counts = Counter(statistic.verdict for statistic in statistics)
     agreement, lacking = made[0], made[1]
     lines = [
@@ -66,9 +66,13 @@ def _page(statistics: list[Statistic], made: list[Table], figures: list[Drawing]
         "printed.",
         "",
         "```",
-        "snakemake --cores 1 published",
+        "snakemake --cores 1 published" + " --config released=FOLDER" * from_files,
         "```",
         "",
+        *(
+            ["FOLDER holds vocabularies and token counts that the authors of the first paper released.", ""]
+            * from_files
+        ),
         to_markdown(agreement),
         "## What differs",
         "",
@@ -97,7 +101,9 @@ def _rows(statistics: list[Statistic], verdict: str) -> list[str]:
     chosen = [statistic for statistic in statistics if statistic.verdict == verdict]
     rows = ["| paper | printed in | number | theirs | ours | remark |", "|---|---|---|---|---|---|"]
     for one in chosen:
-        what = ", ".join(filter(None, (one.statistic.replace("_", " "), one.a, one.b, one.model, one.size)))
-        ours = "–" if one.ours is None else f"{one.ours:,.4g}"
+        what = ", ".join(
+            filter(None, (one.statistic.replace("_", " ").replace(":", ", "), one.a, one.b, one.model, one.size))
+        )
+        ours = "–" if one.ours is None else f"{one.ours:,.{0 if one.ours == int(one.ours) else 3}f}"
         rows.append(f"| {one.paper} | {one.where} | {what} | {one.published} | {ours} | {one.note} |")
     return rows if chosen else ["Nothing."]

@@ -14,12 +14,17 @@ def published(content: ReportContent) -> Section | None:
         return None
     columns = [
         Column("variant"), Column("size", kind="count"), Column("measure"),
-        Column("ours", "ours", "real"), Column("published", "published (theirs)", "real"), Column("source"),
+        Column("ours", "ours", "real", 3), Column("published", "published (theirs)", "real", 3),
+        Column("ours_on", "ours on"), Column("published_on", "theirs on"), Column("source"),
     ]  # fmt: skip
+    columns = [column for column in columns if column.name in frame.columns]
     rows = range(len(frame))
     reasons = {(index, name): "not measured in this run" for index in rows for name in ("ours", "size")}
     reasons |= {(index, "published"): "not published" for index in rows}
-    caption = "Values as published, marked as theirs, beside the same measure in this run."
+    caption = (
+        "Values as published, marked as theirs, beside the same measure of the same recipe at the same size in this "
+        "run; accuracies as shares. Corpora differ where their names do."
+    )
     table = Table(
         "published", caption, frame.with_columns(pl.col("measure").str.replace_all("_", " ")), columns, reasons
     )

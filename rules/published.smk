@@ -1,0 +1,29 @@
+rule published:
+    input:
+        released=targets.released(),
+    output:
+        numbers="<results>/published.csv",
+        folder=report(
+            directory("<published>"),
+            patterns=["figures/{figure}.svg"],
+            caption="../report/published.rst",
+            category="Published",
+            labels={"figure": "{figure}"},
+        ),
+    log:
+        "<logs>/published.log",
+    benchmark:
+        "<benchmarks>/published.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        inputs=flags,
+        source=fingerprint("tokbench.commands.published", "tokbench.published.write"),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    message:
+        "recompute what the papers print"
+    shell:
+        "tokbench published {params.inputs} --numbers {output.numbers} -o {output.folder} &> {log}"

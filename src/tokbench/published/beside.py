@@ -1,0 +1,151 @@
+"""The papers' numbers beside those of a run, wherever both have the same cell.
+
+A cell is the same where recipe and vocabulary size are: pre-tokenization, construction with its initial vocabulary,
+segmentation, and the options that tell the paper's variants apart. Corpora are named on both sides; sums over a corpus,
+and the tables of papers that use several, are set beside a run's only where the corpora bear one name.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tokbench.published import facts
+
+BESIDE = {
+    "variant": pl.String,
+    "size": pl.Int64,
+    "measure": pl.String,
+    "ours": pl.Float64,
+    "published": pl.Float64,
+    "ours_on": pl.String,
+    "published_on": pl.String,
+    "source": pl.String,
+}
+MODELS = {"350M": (1024, 24), "1.3B": (2048, 24), "2.4B": (2560, 32)}
+"""Width and layers of the models of "Tokenization Is More Than Compression", appendix B and the released models."""
+SCALES = {"billions": 1e9, "percent": 0.01}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a paper's metric is called here.
+
+    Attributes:
+        metric: our name.
+        definition: how our definition begins, or the last words of it after an ellipsis; empty for any.
+        same_corpus: whether it says something only where the corpora are the same.
+    """
+
+    metric: str
+    definition: str = ""
+    same_corpus: bool = False
+
+    def fits(self, metric: str, definition: str) -> bool:
+        """Whether a row of the intrinsic table holds this measure."""
+        if metric != self.metric:
+            return False
+        if self.definition.startswith("…"):
+            return definition.endswith(self.definition[1:])
+        return definition.startswith(self.definition)
+
+
+RENYI = ("1.5", "2", "2.5", "3", "3.5")
+NOMINAL, SEEN = "entropy / log(nominal", "entropy / log(number of types"
+MEASURES = {
+    ("pathpiece", "corpus_token_count"): Measure("corpus_token_count", same_corpus=True),
+    **{("pathpiece", f"renyi_efficiency_{a}"): Measure(f"renyi_efficiency_{a}", NOMINAL) for a in RENYI},
+    ("bytespan", "renyi_efficiency_2.5"): Measure("renyi_efficiency_2.5", SEEN),
+    ("bytespan", "fertility"): Measure("fertility", "tokens / (spaces"),
+    ("bytespan", "morphological_alignment"): Measure("morphological_alignment"),
+    ("bytespan", "cognitive_plausibility"): Measure("cognitive_plausibility"),
+    ("greedtok", "tokens_per_word"): Measure("fertility", "…tokens / pre-tokens", same_corpus=True),
+    ("greedtok", "unigram_objective"): Measure("unigram_objective", same_corpus=True),
+    ("picky_bpe", "mean_token_length"): Measure("mean_token_length", "…tokens of the vocabulary", same_corpus=True),
+    ("picky_bpe", "word_initial_share"): Measure("word_initial_share", "…tokens of the vocabulary", same_corpus=True),
+}
+"""By paper and metric; metrics that are not here have no counterpart in a run."""
+
+
+def beside(intrinsic: pl.DataFrame, accuracy: pl.DataFrame, experiment: Mapping[str, Any]) -> pl.DataFrame:
+    """Published numbers beside a run's.
+
+    Args:
+        intrinsic: the tidy table of intrinsic metrics.
+        accuracy: the tidy table of accuracies, as shares.
+        experiment: ``variants`` (name -> ``corpus``, ``pretokenization``, ``construction``, ``segmentation``) and
+            ``models`` (name -> options), in full.
+
+    Returns:
+        One row per published number that the run has too: ``variant``, ``size``, ``measure``, ``ours``, ``published``
+        (accuracies as shares), ``ours_on`` and ``published_on`` (corpus or model), ``source`` (paper and table).
+    """
+    rows: list[tuple[Any, ...]] = []
+    for variant, recipe in experiment.get("variants", {}).items():
+        for theirs in facts.variants().iter_rows(named=True):
+            if same_recipe(recipe, theirs):
+                rows += _measured(intrinsic.filter(variant=variant), recipe, theirs)
+                rows += _accuracies(accuracy.filter(variant=variant), experiment.get("models", {}), theirs)
+    return pl.DataFrame(rows, schema=BESIDE, orient="row").sort("variant", "size", "measure", "ours_on", "source")
+
+
+def same_recipe(recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> bool:
+    """Whether a recipe in full is the paper's variant, a row of :func:`tokbench.published.facts.variants`."""
+    construction, segmentation = recipe["construction"], recipe["segmentation"]
+    options = dict(item.split("=") for item in theirs["options"].split(";") if item)
+    return (
+        recipe["pretokenization"] in theirs["pretokenization"].split("|")
+        and construction["method"] == theirs["construction"]
+        and (not theirs["initial"] or construction.get("initial") == theirs["initial"])
+        and theirs["segmentation"] in ("", segmentation["method"])
+        and all(_option(recipe, path) == value for path, value in options.items())
+    )
+
+
+def _option(recipe: Mapping[str, Any], path: str) -> str:
+    phase, _, option = path.partition(".")
+    return str(recipe[phase].get(option, ""))
+
+
+def _measured(ours: pl.DataFrame, recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """Rows of intrinsic metrics, those of the whole corpus."""
+    whole = ours.filter(pl.col("language") == "").drop_nulls("value")
+    printed = facts.cells().filter(paper=theirs["paper"], variant=theirs["variant"])
+    for cell in printed.iter_rows(named=True):
+        measure = MEASURES.get((cell["paper"], cell["metric"]))
+        if measure is None:
+            continue
+        for row in whole.filter(size=cell["size"], metric=measure.metric).iter_rows(named=True):
+            if not measure.fits(row["metric"], row["definition"]):
+                continue
+            if measure.same_corpus and cell["corpus"] not in (row["corpus"], recipe.get("corpus")):
+                continue
+            value = float(cell["value"]) * SCALES.get(cell["unit"], 1.0)
+            name = f"{cell['metric']} ({row['definition']})"
+            yield row["variant"], row["size"], name, row["value"], value, row["corpus"], cell["corpus"], _source(cell)
+
+
+def _accuracies(
+    ours: pl.DataFrame, models: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, str]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of accuracies under models of the same width and number of layers."""
+    if theirs["paper"] != "pathpiece":
+        return
+    names = dict(facts.tasks().filter(paper="pathpiece").select("task", "lm_eval").iter_rows())
+    printed = facts.cells().filter(paper="pathpiece", metric="accuracy", variant=theirs["variant"])
+    for cell in printed.iter_rows(named=True):
+        same = [name for name, options in models.items() if _shape(options) == MODELS[cell["model"]]]
+        rows = ours.filter(pl.col("model").is_in(same), size=cell["size"], task=names[cell["task"]])
+        for row in rows.drop_nulls("accuracy").iter_rows(named=True):
+            where = f"{row['model']}, {row['suite']}", cell["model"]
+            measure, value = f"accuracy of {row['task']}", float(cell["value"]) / 100
+            yield row["variant"], row["size"], measure, row["accuracy"], value, *where, _source(cell)
+
+
+def _shape(options: Mapping[str, Any]) -> tuple[Any, Any]:
+    return options.get("d_model"), options.get("n_layers")
+
+
+def _source(cell: Mapping[str, str]) -> str:
+    return f"{facts.PAPERS[cell['paper']]}, {cell['where']}"
