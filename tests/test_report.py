@@ -12,8 +12,9 @@ import pytest
 from tokbench.registry import TokbenchError
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Section
-from tokbench.report.figures import by_variant, p_values, scatter
+from tokbench.report.figures import by_variant, critical_difference, differences, p_values, scatter
 from tokbench.report.figures.by_model import _apart
+from tokbench.report.figures.critical_difference import cliques
 from tokbench.report.figures.style import COLUMN, FULL, save, styles, svg
 from tokbench.report.files import write_tables
 from tokbench.report.html import drawings, render, sections, tables
@@ -23,8 +24,11 @@ from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.summary import summary
 from tokbench.report.tables import Column, Table, latex, layout, to_csv, to_latex, to_markdown, write_table
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
-from tokbench.statistics.pairs import compare_pairs
+from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.intervals import average_intervals
+from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.seeds import between_seeds
 
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
 SIZES = [1024, 2048]
@@ -46,6 +50,12 @@ def accuracy() -> pl.DataFrame:
         for index, task in enumerate(TASKS)
     ]  # fmt: skip
     return pl.DataFrame(rows)
+
+
+def seeded() -> pl.DataFrame:
+    """Two seeds, the second a point better everywhere."""
+    second = accuracy().with_columns(pl.col("accuracy") + 0.01, seed=pl.lit(2))
+    return pl.concat([accuracy().with_columns(seed=pl.lit(1)), second])
 
 
 def intrinsic() -> pl.DataFrame:
@@ -108,7 +118,11 @@ def whole() -> ReportContent:
         curves=pl.DataFrame(curves),
         ranks=averages(scores),
         ranks_by_size=averages_by_size(scores),
+        intervals=average_intervals(scores),
         comparisons=compare_pairs(scores),
+        power=power_table(compare_pairs(scores)),
+        critical_differences=critical_differences(scores),
+        seeds=between_seeds(seeded()),
         correlations=metric_with_accuracy(measures, scores),
         metric_correlations=between_metrics(measures),
         r_squared=between_sizes(scores),
@@ -118,8 +132,9 @@ def whole() -> ReportContent:
     )
 
 
-PARTS = ("intrinsic", "accuracy", "bits_per_byte", "curves", "ranks", "ranks_by_size", "comparisons", "correlations",
-         "metric_correlations", "r_squared", "overlaps", "venn", "published")  # fmt: skip
+PARTS = ("intrinsic", "accuracy", "bits_per_byte", "curves", "ranks", "ranks_by_size", "intervals", "comparisons",
+         "power", "critical_differences", "seeds", "correlations", "metric_correlations", "r_squared", "overlaps",
+         "venn", "published")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip
 
@@ -351,7 +366,7 @@ def test_the_whole_report(tmp_path: Path) -> None:
     assert "# &lt;script&gt;" in page
     assert "published" in checker.ids
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 8
+    assert page.count("<svg") == len(drawings(whole())) == 9
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
@@ -394,7 +409,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         assert all(layout(table).rows for table in tables(partial))
         summary(partial)
     assert [section.missing for section in shown[0]] == [section.missing for section in shown[1]]
-    if part != "published":
+    if part not in ("published", "seeds"):
         assert any(section.missing for section in shown[0])
 
 
@@ -404,12 +419,52 @@ def test_one_size_and_two_variants(tmp_path: Path) -> None:
     content = replace(
         whole(), recipes={name: whole().recipes[name] for name in ("bpe", "sage")}, accuracy=scores, intrinsic=measures,
         ranks=averages(scores), ranks_by_size=averages_by_size(scores), comparisons=compare_pairs(scores),
+        intervals=average_intervals(scores), power=power_table(compare_pairs(scores)), seeds=None,
+        critical_differences=critical_differences(scores),
         r_squared=between_sizes(scores), correlations=metric_with_accuracy(measures, scores), venn=None, published=None,
         metric_correlations=between_metrics(measures), bits_per_byte=None, curves=None, overlaps=None,
     )  # fmt: skip
     page, checker = rendered(content, tmp_path)
     assert "R²: This run gave no such table" in page
     assert "2 in common; three are needed" in " ".join(checker.text)
+
+
+def test_what_a_comparison_says_beyond_its_p_value() -> None:
+    content = whole()
+    told = next(section for section in sections(content) if section.identifier == "statistics")
+    assert any(text.startswith("tiny on offline: A mean difference under ") for text in told.paragraphs)
+    assert told.paragraphs[-1].startswith("Accuracies of models that differ in nothing but the seed")
+    alone = replace(content, seeds=None)
+    assert any("trained with one seed" in text for section in sections(alone) for text in section.paragraphs)
+    pairs = next(table for table in tables(content) if table.name == "comparisons-tiny-offline")
+    shown = to_markdown(pairs)
+    assert all(f"| {header} |" in shown for header in ("p, Holm", "p, BH", "rank-biserial", "seen from (points)"))
+    ranks = next(table for table in tables(content) if table.name == "average-ranks-tiny-offline")
+    assert "bpe | – [a]" in to_markdown(ranks)
+    assert "[a] missing: 2048/choice\\_b" in to_markdown(ranks)
+
+
+def test_bars_join_variants_that_are_not_told_apart() -> None:
+    assert cliques({"a": 1.0, "b": 2.0, "c": 3.0, "d": 9.0}, 1.0) == [["a", "b"], ["b", "c"]]
+    assert cliques({"a": 1.0, "b": 2.0, "c": 3.0}, 2.0) == [["a", "b", "c"]]
+    assert cliques({"a": 1.0, "b": 3.0}, 1.5) == []
+
+
+@pytest.mark.parametrize("count", [2, 5, 26])
+def test_average_ranks_keep_their_names_on_the_page(count: int) -> None:
+    ranks = {f"pathpiece_ngram_variant_{index}": 1 + 0.9 * index for index in range(count)}
+    figure = critical_difference.draw(ranks, 3.0, styles(list(ranks)), width=FULL)
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if "variant" in text.get_text()]
+    assert len(boxes) == count
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_differences_are_hollow_where_the_interval_holds_zero() -> None:
+    rows = [differences.Row("a − b", 1.0, (0.5, 1.5), "p"), differences.Row("a − c", 0.1, (-0.5, 0.7), "p")]
+    figure = differences.draw(rows, "points", seen_from=0.4, heading="p")
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert [mark.get_markerfacecolor() == "white" for mark in marks] == [False, True]
 
 
 def test_missing_scores_are_explained() -> None:

@@ -85,7 +85,7 @@ def beside(intrinsic: pl.DataFrame, accuracy: pl.DataFrame, experiment: Mapping[
     for variant, recipe in experiment.get("variants", {}).items():
         for theirs in facts.variants().iter_rows(named=True):
             if same_recipe(recipe, theirs):
-                rows += _measured(intrinsic.filter(variant=variant), recipe, theirs)
+                rows += _measured(intrinsic.filter(variant=variant), theirs)
                 rows += _accuracies(accuracy.filter(variant=variant), experiment.get("models", {}), theirs)
     return pl.DataFrame(rows, schema=BESIDE, orient="row").sort("variant", "size", "measure", "ours_on", "source")
 
@@ -98,7 +98,7 @@ def same_recipe(recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> bool:
         recipe["pretokenization"] in theirs["pretokenization"].split("|")
         and construction["method"] == theirs["construction"]
         and (not theirs["initial"] or construction.get("initial") == theirs["initial"])
-        and theirs["segmentation"] in ("", segmentation["method"])
+        and (not theirs["segmentation"] or segmentation["method"] in theirs["segmentation"].split("|"))
         and all(_option(recipe, path) == value for path, value in options.items())
     )
 
@@ -108,7 +108,7 @@ def _option(recipe: Mapping[str, Any], path: str) -> str:
     return str(recipe[phase].get(option, ""))
 
 
-def _measured(ours: pl.DataFrame, recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
     """Rows of intrinsic metrics, those of the whole corpus."""
     whole = ours.filter(pl.col("language") == "").drop_nulls("value")
     printed = facts.cells().filter(paper=theirs["paper"], variant=theirs["variant"])
@@ -119,7 +119,7 @@ def _measured(ours: pl.DataFrame, recipe: Mapping[str, Any], theirs: Mapping[str
         for row in whole.filter(size=cell["size"], metric=measure.metric).iter_rows(named=True):
             if not measure.fits(row["metric"], row["definition"]):
                 continue
-            if measure.same_corpus and cell["corpus"] not in (row["corpus"], recipe.get("corpus")):
+            if measure.same_corpus and cell["corpus"] != row["corpus"]:
                 continue
             value = float(cell["value"]) * SCALES.get(cell["unit"], 1.0)
             name = f"{cell['metric']} ({row['definition']})"

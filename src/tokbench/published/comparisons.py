@@ -1,6 +1,7 @@
 """The statistics of a run, taken of the papers' accuracies: the same functions, the same tables, the same figures."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import polars as pl
 
@@ -39,17 +40,18 @@ class Compared:
         return known.sort("rank", "variant")["variant"].to_list()
 
 
-def compared() -> list[Compared]:
+@cache
+def compared() -> tuple[Compared, ...]:
     """The 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
     small = tables.accuracy("pathpiece").filter(model=tables.MODEL, size=40960)
     large = tables.accuracy("pathpiece").filter(model="1.3B")
     greedtok = tables.accuracy("greedtok")
-    return [
+    return (
         _compared("350M", "18 variants at three vocabulary sizes, 350M models, ten tasks", tables.main_runs()),
         _compared("350M-40960", "26 variants at 40,960, those of appendix F too, 350M models, ten tasks", small),
         _compared("1.3B", "1.3B models at 40,960, ten tasks", large),
         _compared("greedtok-1B", "GreedTok's 1B models at 65,536, eleven tasks", greedtok),
-    ]
+    )
 
 
 def _compared(name: str, of: str, accuracy: pl.DataFrame) -> Compared:

@@ -1,5 +1,6 @@
 """The papers' figures, drawn again from their numbers."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 
@@ -18,7 +19,7 @@ PRETOKENIZATIONS = ["pathpiece_random_space_digit", "pathpiece_random_digit", "p
 """The variants of figure 4."""
 
 
-def drawings(main: Compared, one_size: Compared, statistics: list[Statistic]) -> list[Drawing]:
+def drawings(main: Compared, one_size: Compared, statistics: Sequence[Statistic]) -> list[Drawing]:
     """Figures 1 to 6, 8 to 22 and 12, and the average ranks of the 18 variants.
 
     Args:
@@ -58,11 +59,11 @@ def drawings(main: Compared, one_size: Compared, statistics: list[Statistic]) ->
         ),
         Drawing(
             "figure-4-pretokenization",
-            f"Figure 4 of {PAPER}: corpus token count against average accuracy under three pre-tokenizations, at three "
-            "vocabulary sizes, whose means the paper draws.",
+            f"Figure 4 of {PAPER}: corpus token count against average accuracy under three pre-tokenizations, "
+            "means over three vocabulary sizes.",
             partial(
-                scatter.draw, {key: value for key, value in points.items() if key[0] in PRETOKENIZATIONS},
-                PRETOKENIZATIONS, look, "corpus token count", "average accuracy (%)",
+                scatter.draw, {(name, 0): _mean(points, name) for name in PRETOKENIZATIONS}, PRETOKENIZATIONS,
+                look, "corpus token count", "average accuracy (%)",
             ),
         ),
         *_venns(),
@@ -71,6 +72,12 @@ def drawings(main: Compared, one_size: Compared, statistics: list[Statistic]) ->
     ]  # fmt: skip
     ranks = average_ranks("average-ranks-350M", main.average_ranks, main.order, main.of)
     return [*drawn, *(exhibit for exhibit in ranks if isinstance(exhibit, Drawing))]
+
+
+def _mean(points: Mapping[tuple[str, int], tuple[float, float]], name: str) -> tuple[float, float]:
+    """Mean over the vocabulary sizes of one variant."""
+    across, up = zip(*(point for (variant, _), point in points.items() if variant == name), strict=True)
+    return sum(across) / len(across), sum(up) / len(up)
 
 
 def _venns() -> list[Drawing]:
@@ -102,7 +109,7 @@ def _by_model(look_order: list[str]) -> Drawing:
     return Drawing("figure-6-model-size", caption, draw)
 
 
-def _differences(main: Compared, one_size: Compared, statistics: list[Statistic]) -> Drawing:
+def _differences(main: Compared, one_size: Compared, statistics: Sequence[Statistic]) -> Drawing:
     """Figures 8 to 11, 13 and section 5.2 over 30 cells, figures 14 to 22 over ten, in one figure."""
     rows = []
     for statistic in statistics:

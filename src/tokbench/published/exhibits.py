@@ -1,6 +1,7 @@
 """The tables of the recomputation: every derived number beside the paper's, and what the comparisons say beyond it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 
 import polars as pl
@@ -35,7 +36,7 @@ OURS = (
 )
 
 
-def table_of(name: str, caption: str, statistics: list[Statistic], kind: Kind, decimals: int | None) -> Table:
+def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kind, decimals: int | None) -> Table:
     """Derived numbers beside ours, one a row."""
     frame = pl.DataFrame(
         [asdict(statistic) for statistic in statistics],
@@ -71,7 +72,7 @@ def table_of(name: str, caption: str, statistics: list[Statistic], kind: Kind, d
 _TYPES = dict.fromkeys(("ours", "low", "high"), pl.Float64)
 
 
-def tables(statistics: list[Statistic], released: list[Statistic], sets: list[Compared]) -> list[Table]:
+def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets: Sequence[Compared]) -> list[Table]:
     """All tables, those that sum up first.
 
     Args:
@@ -91,7 +92,7 @@ def tables(statistics: list[Statistic], released: list[Statistic], sets: list[Co
     return [*made, recipes_table()]
 
 
-def agreement_table(statistics: list[Statistic]) -> Table:
+def agreement_table(statistics: Sequence[Statistic]) -> Table:
     """How many numbers of each kind agree."""
     counts = Counter((words(statistic.statistic.replace(":", ", ")), statistic.verdict) for statistic in statistics)
     kinds = dict.fromkeys(kind for kind, _ in counts)

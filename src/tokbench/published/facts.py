@@ -43,7 +43,8 @@ def variants() -> pl.DataFrame:
 
     Returns:
         ``paper``, ``variant``, ``label`` (as printed), ``pretokenization`` (one of several, separated by ``|``),
-        ``construction``, ``initial``, ``segmentation``, ``options`` (``phase.option=value``, separated by ``;``).
+        ``construction``, ``initial``, ``segmentation`` (likewise), ``options``
+        (``phase.option=value``, separated by ``;``).
     """
     return _read("variants")
 

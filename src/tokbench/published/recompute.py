@@ -1,10 +1,10 @@
 """Every derived number of the papers, recomputed from the numbers that they print."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import pearsonr
 
 from tokbench.published import facts, tables
 from tokbench.published.agreement import Statistic, judged
@@ -17,7 +17,8 @@ Recomputed = tuple[Span | None, str]
 RANDOM = "random guessing"
 
 
-def recompute() -> list[Statistic]:
+@cache
+def recompute() -> tuple[Statistic, ...]:
     """All rows of :func:`tokbench.published.facts.statistics`, each beside its own recomputation."""
     known: Mapping[str, Callable[[Row], Recomputed]] = {
         "average_accuracy": _average,
@@ -30,7 +31,7 @@ def recompute() -> list[Statistic]:
         "improvement_percent:tokens_per_word": _improvement,
         "improvement_percent:unigram_objective": _improvement,
     }
-    return [judged(row, *known[row["statistic"]](row)) for row in _rows()]
+    return tuple(judged(row, *known[row["statistic"]](row)) for row in _rows())
 
 
 def _rows() -> Iterator[Row]:
@@ -101,8 +102,8 @@ def _pearson(row: Row) -> Recomputed:
 
 def _r(values: NDArray[np.float64]) -> float:
     """Pearson's r of the first half of the values with the second."""
-    first, second = np.split(values, 2)
-    return float(pearsonr(first, second).statistic)
+    first, second = (side - side.mean() for side in np.split(values, 2))
+    return float(first @ second / np.sqrt((first @ first) * (second @ second)))
 
 
 def _printed(row: Row, metric: str, corpus: str, variant: str) -> Span:

@@ -96,8 +96,8 @@ def _vocabulary(folder: Path, stem: str) -> Vocabulary:
         if path.name.startswith(f"{stem}.vocab"):
             return Vocabulary(tuple(map(bytes.fromhex, text.split())))
         return Vocabulary(tuple(map(unspell, json.loads(text)["model"]["vocab"])))
-    except (KeyError, TypeError, ValueError) as error:
-        raise TokbenchError(f"{path}: not a released vocabulary ({error!r}); fetch the file again") from None
+    except (KeyError, TypeError, ValueError, TokbenchError) as error:
+        raise TokbenchError(f"{path}: not a released vocabulary ({error}); fetch the file again") from None
 
 
 def _frequencies(folder: Path, stem: str) -> NDArray[np.int64]:

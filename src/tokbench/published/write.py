@@ -1,6 +1,7 @@
 """Write the recomputation: tables, figures and a page that leads to them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tokbench.published.agreement import DIFFERS, MISSING, SAME, WITHIN, Statistic
@@ -51,7 +52,9 @@ def write_published(folder: Path | str, released_folder: Path | str | None = Non
     return everything
 
 
-def _page(statistics: list[Statistic], made: list[Table], figures: list[Drawing], power: str, from_files: bool) -> str:
+def _page(
+    statistics: Sequence[Statistic], made: list[Table], figures: list[Drawing], power: str, from_files: bool
+) -> str:
     counts = Counter(statistic.verdict for statistic in statistics)
     agreement, lacking = made[0], made[1]
     lines = [
@@ -97,7 +100,7 @@ def _page(statistics: list[Statistic], made: list[Table], figures: list[Drawing]
     return "\n".join(lines) + "\n"
 
 
-def _rows(statistics: list[Statistic], verdict: str) -> list[str]:
+def _rows(statistics: Sequence[Statistic], verdict: str) -> list[str]:
     chosen = [statistic for statistic in statistics if statistic.verdict == verdict]
     rows = ["| paper | printed in | number | theirs | ours | remark |", "|---|---|---|---|---|---|"]
     for one in chosen:

@@ -15,7 +15,8 @@ class Bootstrap:
 
     Attributes:
         low, high: percentile interval of the mean.
-        p_value: one-sided: share of the resamples whose mean is not above zero.
+        p_value: one-sided, (1 + resamples whose mean is not above zero) / (1 + resamples): the sample itself counts as
+            one, so that it is never zero (Davison and Hinkley 1997, section 4.2).
     """
 
     low: float
@@ -55,7 +56,7 @@ def paired_bootstrap(
     means = sums[drawn].sum(1) / sizes[drawn].sum(1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Bootstrap(float(low), float(high), float((means <= 0).mean()))
+    return Bootstrap(float(low), float(high), (1 + int((means <= 0).sum())) / (1 + resamples))
 
 
 def _numbered(groups: Sequence[Hashable]) -> list[int]:

@@ -22,7 +22,7 @@ class Difference:
         mean_difference: of the accuracies, first minus second.
         low, high: 95 % interval of it, by the paired bootstrap over cells.
         task_low, task_high: the same with tasks drawn whole, all their sizes together; None for a single task.
-        bootstrap_p: one-sided, share of the resampled cells whose mean difference is not above zero.
+        bootstrap_p: one-sided, by the same resamples of cells: how many have a mean difference not above zero.
         rank_biserial: effect size that belongs to the test, -1 to 1.
         standardized_mean: mean over standard deviation of the differences.
         detectable: mean difference that the test would see with probability 0.8.

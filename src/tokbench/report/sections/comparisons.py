@@ -46,8 +46,8 @@ _ABSENT = {
 }
 NOTES = (
     "low, high: 95 % interval of the mean difference by the paired bootstrap (1000 resamples of cells; of whole tasks, "
-    "which allows for cells of one task being alike, under low, tasks and high, tasks). p, bootstrap: share of these "
-    "resamples (of cells) whose mean difference is not above zero.",
+    "which allows for cells of one task being alike, under low, tasks and high, tasks). p, bootstrap: one-sided, by "
+    "the same resamples of cells; with 1000 of them it is 0.001 at least.",
     "p, Holm and p, BH: p adjusted among all tests of this table by Holm's and by Benjamini and Hochberg's procedure.",
     "rank-biserial: (W+ − W−) / (W+ + W−), 1 where a is better in every cell. mean / sd: mean difference over the "
     "standard deviation of the differences. seen from: mean difference that the test at level 0.05 sees with "

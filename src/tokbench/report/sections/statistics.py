@@ -33,10 +33,12 @@ def statistics(content: ReportContent) -> Section:
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))
-    for name, make in (("intervals", _intervals), ("seeds", _seeds)):
-        frame = content.part(name)
-        if frame is not None:
-            exhibits.append(make(frame))
+    intervals, seeds = content.part("intervals"), content.part("seeds")
+    exhibits += [] if intervals is None else [_intervals(intervals)]
+    exhibits += [] if seeds is None else [_seeds(seeds)]
+    for name in ("intervals", "power", "critical_differences"):
+        if content.part(name) is None:
+            missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
     exhibits += _scatters(content)
     for name, make in (("correlations", _correlations), ("r_squared", _r_squared), ("metric_correlations", _metrics)):
         frame = content.part(name)
