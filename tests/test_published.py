@@ -95,12 +95,12 @@ def test_the_facts_are_those_of_the_published_tables() -> None:
 
 
 def test_numbers_of_questions_fit_the_printed_accuracies() -> None:
-    """Of 690 accuracies three come from no whole number of right answers."""
+    """Of the accuracies on tasks of at most 1000 questions three come from no whole number of right answers."""
     questions = dict(facts.tasks().filter(paper="pathpiece").select("task", "questions").iter_rows())
     printed = facts.cells().filter(paper="pathpiece", metric="accuracy")
     rows = printed.select("model", "variant", "size", "task", "value").rows()
     spans = tables.spans("pathpiece")
-    odd = {row[1:4] for row in rows if spans[row[:4]] == printed_span(row[4])}
+    odd = {row[1:4] for row in rows if questions[row[3]] <= 1000 and spans[row[:4]] == printed_span(row[4])}
     assert odd == {
         ("sage_ngram_digit", 32768, "wsc273"),
         ("sage_ngram", 32768, "qa4mre"),
