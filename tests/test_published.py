@@ -24,6 +24,7 @@ from tokbench.published.comparisons import compared
 from tokbench.published.recompute import recompute
 from tokbench.published.released import FILES, released
 from tokbench.registry import TokbenchError
+from tokbench.report.figures import style
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.rounding import Span, printed_span
 from tokbench.tokens import BYTES
@@ -385,7 +386,10 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
 # The verb -------------------------------------------------------------------------------------------------------------
 
 
-def test_published_writes_tables_figures_and_a_page(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_published_writes_tables_figures_and_a_page(
+    tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(style._RC, "savefig.dpi", 40)
     output, numbers = tmp_path / "papers", tmp_path / "numbers.csv"
     done = tokbench("published", "--numbers", numbers, "-o", output)
     assert done.status == 0

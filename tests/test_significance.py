@@ -1,6 +1,8 @@
 """What comparisons say beyond a p-value: against scipy, printed tables, brute force and simulation."""
 
+import json
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, false_discovery_control, friedmanchisquare, wilcoxon
 
+from tests.conftest import Tokbench
 from tokbench.registry import TokbenchError
 from tokbench.statistics.bootstrap import paired_bootstrap
-from tokbench.statistics.cells import ACCURACY
+from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.critical_difference import critical_differences, nemenyi
 from tokbench.statistics.effects import deviation, rank_biserial, standardized_mean
@@ -274,6 +277,37 @@ def test_one_seed_has_no_variance() -> None:
     assert over_seeds(plain) is plain
     assert between_seeds(plain).is_empty()
     assert between_seeds(with_seeds(plain, {})).is_empty()
+
+
+def test_compare_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
+    """Two seeds of one model, and a tokenizer that a paper has too."""
+    shares = {("bpe", "one"): 0.5, ("bpe", "two"): 0.6, ("own", "one"): 0.4, ("own", "two"): 0.4}
+    rows = [
+        (variant, 40960, model, "s", task, share + place / 100, 0.25, 100)
+        for (variant, model), share in shares.items()
+        for place, task in enumerate("abcdef")
+    ]
+    renyi = ("bpe", 40960, "books", "", "renyi_efficiency_2.5", "entropy / log(nominal vocabulary size)", 0.4, 1, None)
+    (tmp_path / "tables").mkdir()
+    pl.DataFrame(rows, schema=ACCURACY, orient="row").write_parquet(tmp_path / "tables" / "accuracy.parquet")
+    pl.DataFrame([renyi], schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
+    bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
+    recipes = {"variants": {"bpe": bpe}, "models": {"one": {"seed": 1}, "two": {"seed": 2}}}
+    done = tokbench("compare", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")
+    assert done.status == 0, done.stderr
+    found = {path.stem: pl.read_parquet(path) for path in (tmp_path / "statistics").glob("*.parquet")}
+    assert found["comparisons"].select("model", "a", "b", "p_value").rows() == [
+        ("one (2 seeds)", "bpe", "own", 1 / 64),
+        ("one (2 seeds)", "own", "bpe", 1.0),
+    ]
+    assert found["comparisons"]["mean_difference"][0] == pytest.approx(0.15)
+    assert found["seeds"].select("variant", "seeds", "deviation").rows() == [
+        ("bpe", 2, pytest.approx(0.1 / sqrt(2))),
+        ("own", 2, pytest.approx(0.0)),
+    ]
+    assert found["published"].select("variant", "ours", "published").rows() == [("bpe", 0.4, 0.446)]
+    assert found["critical_differences"]["average_rank"].to_list() == [1.0, 2.0]
+    assert found["intervals"].height == 2
 
 
 # Rounding -------------------------------------------------------------------------------------------------------------

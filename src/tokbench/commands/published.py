@@ -19,7 +19,7 @@ from tokbench.whole import whole_file
 @click.option("--numbers", type=click.Path(dir_okay=False), help="CSV file for every number beside the paper's.")
 @click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of tables and figures.")
 def command(released: str | None, numbers: str | None, output: str) -> None:
-    """Recompute every statistic and figure of the papers from the numbers they print, each beside theirs."""
+    """Recompute what the papers derive from the numbers they print, each beside theirs, and draw their figures."""
     statistics = write_published(output, released)
     if numbers is not None:
         with whole_file(numbers) as partial:

@@ -10,7 +10,8 @@ WITHIN = "within rounding"
 DIFFERS = "differs"
 MISSING = "not recomputable"
 VERDICTS = {
-    SAME: "what was recomputed from the numbers as printed, rounded to the digits of the paper, is the paper's number",
+    SAME: "what was recomputed from the numbers as printed, rounded to the digits of the paper, is the paper's "
+    "number, or keeps the bound that the paper states",
     WITHIN: "the paper's number can come from values that round to the numbers printed",
     DIFFERS: "it cannot",
     MISSING: "the paper does not print what it was computed from",

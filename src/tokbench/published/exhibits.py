@@ -17,7 +17,13 @@ from tokbench.report.tables import Column, Table
 KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
     "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),
     "ranks": ("ranks", ("rank",), "count", None),
-    "p-values": ("p-values of the one-sided Wilcoxon signed-rank test", ("wilcoxon_p",), "p", None),
+    "p-values": (
+        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also take the "
+        "null of untied ranks, as scipy does",
+        ("wilcoxon_p",),
+        "p",
+        None,
+    ),
     "r-squared": ("R² of average accuracies at two vocabulary sizes", ("r_squared",), "real", 4),
     "correlations": ("Pearson's r over 54 tokenizers", ("pearson_r",), "real", 4),
     "improvements": (

@@ -27,7 +27,7 @@ def cells() -> pl.DataFrame:
 
 @cache
 def statistics() -> pl.DataFrame:
-    """Every number that the papers derive from others.
+    """Numbers that the papers derive from others of their numbers.
 
     Returns:
         ``paper``, ``where``, ``statistic``, ``model``, ``size`` (empty text for all sizes), ``a`` and ``b`` (what is

@@ -1,4 +1,4 @@
-"""Every derived number of the papers, recomputed from the numbers that they print."""
+"""What the papers derive from others of their numbers, recomputed from the numbers that they print."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

@@ -60,7 +60,7 @@ def _page(
     lines = [
         "# The papers, recomputed",
         "",
-        "Every number that the four papers derive from others, recomputed from the numbers they print: "
+        "What four papers derive from the numbers they print, recomputed from these numbers: "
         + "; ".join(f"*{title}* (`{name}`)" for name, title in PAPERS.items())
         + ". Nothing is trained and no corpus is read.",
         "",
