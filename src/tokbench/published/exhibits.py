@@ -18,8 +18,8 @@ KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
     "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),
     "ranks": ("ranks", ("rank",), "count", None),
     "p-values": (
-        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also take the "
-        "null of untied ranks, as scipy does",
+        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also take "
+        "the null of untied ranks, as scipy does",
         ("wilcoxon_p",),
         "p",
         None,
