@@ -159,6 +159,7 @@ def test_digits_fit_the_column(values: list[float], decimals: int) -> None:
 def test_numbers_as_printed() -> None:
     assert printed(1_480_000_000, "count") == "1,480,000,000"
     assert printed(-0.1234, "real", 3) == "−0.123"
+    assert printed(0.001953, "p", 3) == "0.00195"
     assert printed(0.4876, "percent", 1) == "48.8"
     assert [probability(p) for p in (0.52, 0.045, 0.0027, 2.6e-6, 1.0)] == [
         "0.52",

@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
         "the null of untied ranks, as scipy does",
         ("wilcoxon_p",),
         "p",
-        None,
+        3,
     ),
     "r-squared": ("R² of average accuracies at two vocabulary sizes", ("r_squared",), "real", 4),
     "correlations": ("Pearson's r over 54 tokenizers", ("pearson_r",), "real", 4),

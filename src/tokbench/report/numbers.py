@@ -29,12 +29,13 @@ def printed(value: float | int | str, kind: Kind, decimals: int = 0) -> str:
     Args:
         value: the value; a share between 0 and 1 where ``kind`` is ``percent``.
         kind: what the column holds.
-        decimals: digits after the point of ``percent`` and ``real`` columns.
+        decimals: digits after the point of ``percent`` and ``real`` columns; significant digits of ``p`` columns, two
+            where it is 0.
     """
     if isinstance(value, str):
         return value
     if kind == "p":
-        return probability(value)
+        return probability(value, decimals or 2)
     if not math.isfinite(value):
         return "∞" if value > 0 else f"{MINUS}∞" if value < 0 else "not a number"
     if kind == "percent":

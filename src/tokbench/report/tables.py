@@ -29,7 +29,8 @@ class Column:
         name: the column's name in the frame.
         header: what stands above it; the name itself when empty.
         kind: what it holds, see `tokbench.report.numbers.Kind`.
-        decimals: digits after the point; fitted to the values when None (one for percentages).
+        decimals: digits after the point, significant digits of p-values; fitted to the values when None (one for
+            percentages, two for p-values).
         best: which end is set in bold; None for neither.
     """
 
@@ -111,7 +112,8 @@ def layout(table: Table) -> Layout:
         numbers = [value for value in values if isinstance(value, int | float)]
         decimals = column.decimals
         if decimals is None:
-            decimals = 1 if column.kind == "percent" else fitting_decimals(numbers)
+            fixed = {"percent": 1, "p": 2}.get(column.kind)
+            decimals = fitting_decimals(numbers) if fixed is None else fixed
         eligible = [v for i, v in enumerate(values) if v is not None and v == v and i not in table.reference_rows]
         best = None
         if column.best and len(eligible) > 1:
