@@ -307,8 +307,8 @@ def test_bad_released_files_are_named(tmp_path: Path, name: str, content: bytes 
 # Beside a run ---------------------------------------------------------------------------------------------------------
 
 
-def recipes(name: str) -> dict:
-    return json.loads(Targets(read(ROOT / "experiments" / f"{name}.yaml")).compared_recipe())
+def recipes(name: str, **paths: str) -> dict:
+    return json.loads(Targets(read(ROOT / "experiments" / f"{name}.yaml", paths)).compared_recipe())
 
 
 def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:
@@ -373,6 +373,22 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
     )
     found = beside(intrinsic, pl.DataFrame(schema=ACCURACY), experiment)
     assert found.select("variant", "published").rows() == [("combined_seeding", 1.12)]
+    picky = [
+        ("en_de_picky_09", 8192, "en_de", "mean_token_length", "bytes / tokens of the vocabulary", 6.0),
+        ("en_de_picky_09", 8192, "en_de", "mean_token_length", "characters (...) / tokens of the vocabulary", 5.0),
+        ("en_de_picky_09", 8192, "en_de", "removed_tokens", "tokens made and removed for good", 150.0),
+        ("de_et_picky_09", 8192, "de_et", "removed_tokens", "tokens made and removed for good", 150.0),
+    ]
+    found = beside(
+        measured(*picky),
+        pl.DataFrame(schema=ACCURACY),
+        recipes("picky_bpe", **dict.fromkeys(("en_de", "de_et", "uk_et", "en", "de"), __file__)),
+    )
+    assert found.select("variant", "ours", "published").rows() == [
+        ("de_et_picky_09", 150.0, 133.0),
+        ("en_de_picky_09", 5.0, 5.40),
+        ("en_de_picky_09", 150.0, 160.0),
+    ]
     words = {"pretokenization": "gpt2", "construction": {"method": "greedtok"}, "segmentation": {"method": "cover"}}
     named = {"variants": {"one": {"corpus": "un", **words}, "other": {"corpus": "books", **words}}}
     rows = [

@@ -5,6 +5,7 @@ segmentation, and the options that tell the paper's variants apart. Corpora are 
 and the tables of papers that use several, are set beside a run's only where the corpora bear one name.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,36 +35,37 @@ class Measure:
 
     Attributes:
         metric: our name.
-        definition: how our definition begins, or the last words of it after an ellipsis; empty for any.
+        definition: pattern of our definition, whole.
         same_corpus: whether it says something only where the corpora are the same.
     """
 
     metric: str
-    definition: str = ""
+    definition: str = ".*"
     same_corpus: bool = False
 
     def fits(self, metric: str, definition: str) -> bool:
         """Whether a row of the intrinsic table holds this measure."""
-        if metric != self.metric:
-            return False
-        if self.definition.startswith("…"):
-            return definition.endswith(self.definition[1:])
-        return definition.startswith(self.definition)
+        return metric == self.metric and re.fullmatch(self.definition, definition) is not None
 
 
 RENYI = ("1.5", "2", "2.5", "3", "3.5")
-NOMINAL, SEEN = "entropy / log(nominal", "entropy / log(number of types"
+NOMINAL, SEEN = r"entropy / log\(nominal.*", r"entropy / log\(number of types.*"
 MEASURES = {
     ("pathpiece", "corpus_token_count"): Measure("corpus_token_count", same_corpus=True),
     **{("pathpiece", f"renyi_efficiency_{a}"): Measure(f"renyi_efficiency_{a}", NOMINAL) for a in RENYI},
     ("bytespan", "renyi_efficiency_2.5"): Measure("renyi_efficiency_2.5", SEEN),
-    ("bytespan", "fertility"): Measure("fertility", "tokens / (spaces"),
-    ("bytespan", "morphological_alignment"): Measure("morphological_alignment"),
+    ("bytespan", "fertility"): Measure("fertility", r"tokens / \(spaces \+ line feeds\)"),
+    ("bytespan", "morphological_alignment"): Measure("morphological_alignment", ".*; mean over the resources .*"),
     ("bytespan", "cognitive_plausibility"): Measure("cognitive_plausibility"),
-    ("greedtok", "tokens_per_word"): Measure("fertility", "…tokens / pre-tokens", same_corpus=True),
+    ("greedtok", "tokens_per_word"): Measure("fertility", "tokens / pre-tokens", same_corpus=True),
     ("greedtok", "unigram_objective"): Measure("unigram_objective", same_corpus=True),
-    ("picky_bpe", "mean_token_length"): Measure("mean_token_length", "…tokens of the vocabulary", same_corpus=True),
-    ("picky_bpe", "word_initial_share"): Measure("word_initial_share", "…tokens of the vocabulary", same_corpus=True),
+    ("picky_bpe", "mean_token_length"): Measure(
+        "mean_token_length", "characters .* / tokens of the vocabulary", same_corpus=True
+    ),
+    ("picky_bpe", "word_initial_share"): Measure(
+        "word_initial_share", "tokens that begin with a space / tokens of the vocabulary", same_corpus=True
+    ),
+    ("picky_bpe", "removed_tokens"): Measure("removed_tokens", same_corpus=True),
 }
 """By paper and metric; metrics that are not here have no counterpart in a run."""
 
