@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 from tests.conftest import Tokbench
 from tokbench.byte_level import spell
-from tokbench.config.load import read
+from tokbench.config.load import validate
 from tokbench.config.targets import Targets
 from tokbench.downstream.suites import named_suites
 from tokbench.pretraining.options import PRESETS
@@ -308,7 +309,10 @@ def test_bad_released_files_are_named(tmp_path: Path, name: str, content: bytes 
 
 
 def recipes(name: str, **paths: str) -> dict:
-    return json.loads(Targets(read(ROOT / "experiments" / f"{name}.yaml", paths)).compared_recipe())
+    """The recipes of a paper's experiment; its gold data is no part of them."""
+    values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
+    values.pop("resources", None)
+    return json.loads(Targets(validate(values | paths, name)).compared_recipe())
 
 
 def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:
