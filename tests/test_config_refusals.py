@@ -64,7 +64,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "corpora/pydoc/source",
         {"type": "embedded", "path": "x"},
         "corpora.pydoc.source.path: unknown key. Known here: language, languages, max_bytes_per_language, "
-        "max_documents, type.",
+        "max_documents, rename_languages, type.",
     ),
     # Keys that are missing
     ("name", GONE, "name: this key is missing; add it"),
