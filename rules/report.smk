@@ -19,7 +19,9 @@ rule draw:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint("tokbench.commands.draw", "tokbench.report.files"),
+        source=fingerprint(
+            "tokbench.commands.content", "tokbench.commands.draw", "tokbench.report.files", "tokbench.report.load"
+        ),
     threads: 1
     resources:
         mem_mb=2000,
@@ -51,7 +53,9 @@ rule typeset:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint("tokbench.commands.typeset", "tokbench.report.files"),
+        source=fingerprint(
+            "tokbench.commands.content", "tokbench.commands.typeset", "tokbench.report.files", "tokbench.report.load"
+        ),
     threads: 1
     resources:
         mem_mb=2000,
@@ -77,7 +81,9 @@ rule report:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint("tokbench.commands.report", "tokbench.report.load", "tokbench.report.html"),
+        source=fingerprint(
+            "tokbench.commands.content", "tokbench.commands.report", "tokbench.report.html", "tokbench.report.load"
+        ),
     threads: 1
     resources:
         mem_mb=2000,

@@ -34,21 +34,21 @@ rule tabulate:
         "tokbench tabulate {params.inputs} {params.baseline} {params.venn} -o {output} &> {log}"
 
 
-rule compare:
+rule analyse:
     input:
         "<results>/tables",
     output:
         directory("<results>/statistics"),
     log:
-        "<logs>/compare.log",
+        "<logs>/analyse.log",
     benchmark:
-        "<benchmarks>/compare.tsv"
+        "<benchmarks>/analyse.tsv"
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipes=targets.compared_recipe(),
+        recipes=targets.analysed_recipe(),
         source=fingerprint(
-            "tokbench.commands.compare",
+            "tokbench.commands.analyse",
             "tokbench.published.beside",
             "tokbench.statistics.correlation",
             "tokbench.statistics.critical_difference",
@@ -63,6 +63,6 @@ rule compare:
         mem_mb=2000,
         runtime=30,
     message:
-        "compare the variants"
+        "compute the statistics"
     shell:
-        "tokbench compare {input} --recipes {params.recipes:q} -o {output} &> {log}"
+        "tokbench analyse {input} --recipes {params.recipes:q} -o {output} &> {log}"

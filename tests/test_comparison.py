@@ -314,7 +314,7 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
     assert here.filter(metric="parity")["language"].to_list() == ["aa", "bb"]
     assert here.filter(metric="relative_corpus_token_count")["language"].to_list() == ["", "aa", "bb"]
     assert set(here.filter(metric="fertility")["language"]) == {"", "aa", "bb"}
-    assert tokbench("compare", tmp_path / "tables", "-o", tmp_path / "statistics").status == 0
+    assert tokbench("analyse", tmp_path / "tables", "-o", tmp_path / "statistics").status == 0
 
 
 def test_options_of_metrics_and_resources_by_verb(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -86,7 +86,7 @@ def run(folder: Path, shards: int, threads: int) -> None:
     call_apart("pretrain", "--recipe", MODEL, "--packed", path("packed"), "--tokenizer", tokenizer, "-o", path("model"))
     call("make_tasks", "--recipe", TASKS, "-o", path("tasks"), *split("evaluation"))
     call("tabulate", *made, "-o", path("tables"))
-    call("compare", path("tables"), "-o", path("statistics"))
+    call("analyse", path("tables"), "-o", path("statistics"))
 
 
 @pytest.fixture(scope="module")

@@ -312,7 +312,7 @@ def recipes(name: str, **paths: str) -> dict:
     """The recipes of a paper's experiment; its gold data is no part of them."""
     values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
     values.pop("resources", None)
-    return json.loads(Targets(validate(values | paths, name)).compared_recipe())
+    return json.loads(Targets(validate(values | paths, name)).analysed_recipe())
 
 
 def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:

@@ -284,7 +284,7 @@ def test_one_seed_has_no_variance() -> None:
     assert between_seeds(with_seeds(plain, {})).is_empty()
 
 
-def test_compare_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
     """Two seeds of one model, and a tokenizer that a paper has too."""
     shares = {("bpe", "one"): 0.5, ("bpe", "two"): 0.6, ("own", "one"): 0.4, ("own", "two"): 0.4}
     rows = [
@@ -298,7 +298,7 @@ def test_compare_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
     pl.DataFrame([renyi], schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
     bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
     recipes = {"variants": {"bpe": bpe}, "models": {"one": {"seed": 1}, "two": {"seed": 2}}}
-    done = tokbench("compare", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")
+    done = tokbench("analyse", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")
     assert done.status == 0, done.stderr
     found = {path.stem: pl.read_parquet(path) for path in (tmp_path / "statistics").glob("*.parquet")}
     assert found["comparisons"].select("model", "a", "b", "p_value").rows() == [

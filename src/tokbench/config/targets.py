@@ -353,7 +353,7 @@ class Targets:
         """Folder of released vocabularies; none where none is named."""
         return [] if self.experiment.released is None else [str(self.experiment.released)]
 
-    def compared_recipe(self) -> str:
+    def analysed_recipe(self) -> str:
         """Variants and models in full, each variant with the segmentation that it has."""
         variants = {}
         for name, variant in self.experiment.variants.items():

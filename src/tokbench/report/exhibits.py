@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from tokbench.report.tables import Table
+from tokbench.report.tables import Source, Table
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,13 @@ class Drawing:
         name: the stem of its files.
         caption: what is drawn: split, definition, n.
         draw: gives the figure when called with ``width``, in inches.
+        source: where its numbers come from.
     """
 
     name: str
     caption: str
     draw: Callable[..., Figure]
+    source: Source | None = None
 
 
 @dataclass(frozen=True)

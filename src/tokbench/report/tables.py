@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from tokbench.registry import TokbenchError
+from tokbench.report.latex import latex
 from tokbench.report.numbers import Kind, fitting_decimals, printed
 from tokbench.whole import whole_file
 
@@ -32,6 +33,8 @@ class Column:
         decimals: digits after the point, significant digits of p-values; fitted to the values when None (one for
             percentages, two for p-values).
         best: which end is set in bold; None for neither.
+        at: keys that all cells of the column share, such as a vocabulary size, for the names of files.
+        files: files that its numbers come from, where they are not those of the table, see `Source.files`.
     """
 
     name: str
@@ -39,6 +42,29 @@ class Column:
     kind: Kind = "text"
     decimals: int | None = None
     best: Literal["highest", "lowest"] | None = None
+    at: Mapping[str, object] = field(default_factory=dict)
+    files: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the numbers of a table come from, by paths within the experiment's folder.
+
+    Attributes:
+        tables: the tidy tables that hold them.
+        files: the files that each number is from, with ``{variant}``, ``{size}`` and other columns of the row in
+            braces; a key that neither row, column nor table tells stands for all that there are.
+        at: keys that the whole table shares.
+    """
+
+    tables: Sequence[str]
+    files: Sequence[str] = ()
+    at: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        shared = {key: str(value) for key, value in self.at.items()}
+        files = [re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), file) for file in self.files]
+        return ", ".join(self.tables) + (f", from {', '.join(files)}" if files else "")
 
 
 @dataclass(frozen=True)
@@ -52,7 +78,11 @@ class Table:
         columns: the columns to show, in order; all, after the frame's types, when none is named.
         reasons: why a cell is empty, by (row index, column name).
         reference_rows: indices of rows that are compared against, such as a random baseline, and never set in bold.
+        best_within: column in whose groups of equal values the best are found; the whole table when empty.
+        marks: signs after printed numbers, by (row index, column name); ``notes`` say what they mean.
+        definitions: what the columns hold: part of the caption in print, a list below the table on a page.
         notes: further lines below the table.
+        source: where its numbers come from.
         folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
     """
 
@@ -62,7 +92,11 @@ class Table:
     columns: Sequence[Column] = ()
     reasons: Mapping[tuple[int, str], str] = field(default_factory=dict)
     reference_rows: frozenset[int] = frozenset()
+    best_within: str = ""
+    marks: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    definitions: Sequence[str] = ()
     notes: Sequence[str] = ()
+    source: Source | None = None
     folded: bool = False
 
     def __post_init__(self) -> None:
@@ -75,6 +109,11 @@ class Table:
         """The columns as printed."""
         return list(self.columns) or [Column(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()]
 
+    @property
+    def stated(self) -> str:
+        """The caption with the definitions of the columns."""
+        return " ".join([self.caption, *self.definitions])
+
 
 def _kind(dtype: pl.DataType) -> Kind:
     return "count" if dtype.is_integer() else "real" if dtype.is_numeric() else "text"
@@ -82,12 +121,13 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell: its text, whether it is the best of its column, the letter of its note, its key for sorting."""
+    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign."""
 
     text: str
     best: bool = False
     note: str = ""
     key: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,18 +154,15 @@ def layout(table: Table) -> Layout:
         if decimals is None:
             fixed = {"percent": 1, "p": 2}.get(column.kind)
             decimals = fitting_decimals(numbers) if fixed is None else fixed
-        eligible = [v for i, v in enumerate(values) if v is not None and v == v and i not in table.reference_rows]
-        best = None
-        if column.best and len(eligible) > 1:
-            best = printed(max(eligible) if column.best == "highest" else min(eligible), column.kind, decimals)
+        best = _best(table, column, values, decimals)
         cells = []
         for index, value in enumerate(values):
             if value is None:
                 reason = table.reasons.get((index, column.name), UNEXPLAINED)
                 cells.append(Cell("–", note=letters.setdefault(reason, _letter(len(letters)))))
             else:
-                text = printed(value, column.kind, decimals)
-                cells.append(Cell(text, text == best and index not in table.reference_rows, key=str(value)))
+                text, mark = printed(value, column.kind, decimals), table.marks.get((index, column.name), "")
+                cells.append(Cell(text, index in best, key=str(value), mark=mark))
         columns.append(cells)
     return Layout(
         headers=[column.header or column.name for column in table.shown],
@@ -135,12 +172,30 @@ def layout(table: Table) -> Layout:
     )
 
 
+def _best(table: Table, column: Column, values: Sequence[Any], decimals: int) -> set[int]:
+    """Rows of a column that print like the best of their group; none where a group has one value."""
+    if not column.best:
+        return set()
+    within = table.frame[table.best_within].to_list() if table.best_within else [None] * len(values)
+    groups: dict[object, list[int]] = {}
+    for index, value in enumerate(values):
+        if value is not None and value == value and index not in table.reference_rows:
+            groups.setdefault(within[index], []).append(index)
+    found: set[int] = set()
+    for group in groups.values():
+        end = (max if column.best == "highest" else min)(values[index] for index in group)
+        text = printed(end, column.kind, decimals)
+        found |= {index for index in group if len(group) > 1 and printed(values[index], column.kind, decimals) == text}
+    return found
+
+
 def _letter(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else _letter(index // 26 - 1) + _letter(index % 26)
 
 
 def to_csv(table: Table) -> str:
-    """Unrounded values under the frame's own column names; the column ``missing`` gives each empty cell's reason."""
+    """Unrounded values under the frame's own column names; the column ``marks`` has the signs of the row's numbers, the
+    column ``missing`` each empty cell's reason."""
     names = [column.name for column in table.shown]
     rows = table.frame.select(names).rows()
     missing = [
@@ -151,29 +206,35 @@ def to_csv(table: Table) -> str:
         )
         for index, row in enumerate(rows)
     ]
+    signs: dict[int, list[str]] = {}
+    for (index, name), mark in sorted(table.marks.items(), key=lambda item: (item[0][0], names.index(item[0][1]))):
+        signs.setdefault(index, []).append(f"{name}: {mark}")
+    marks = ["; ".join(signs.get(index, [])) for index in range(len(rows))]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names + ["missing"] * any(missing))
-    for row, why in zip(rows, missing, strict=True):
-        writer.writerow(["" if value is None else value for value in row] + [why] * any(missing))
+    writer.writerow(names + ["marks"] * any(marks) + ["missing"] * any(missing))
+    for row, mark, why in zip(rows, marks, missing, strict=True):
+        values = ["" if value is None else value for value in row]
+        writer.writerow(values + [mark] * any(marks) + [why] * any(missing))
     return text.getvalue()
 
 
 def to_markdown(table: Table) -> str:
     """GitHub's pipe table: caption above, best in bold, notes below."""
     shape = layout(table)
-    lines = [f"**{_markdown(table.caption)}**", ""]
+    lines = [f"**{_markdown(table.stated)}**", ""]
     lines.append("| " + " | ".join(map(_markdown, shape.headers)) + " |")
     lines.append("| " + " | ".join("---:" if numeric else ":---" for numeric in shape.numeric) + " |")
     for row in shape.rows:
         cells = [
-            f"**{_markdown(cell.text)}**"
-            if cell.best
-            else _markdown(cell.text) + (f" [{cell.note}]" if cell.note else "")
+            (f"**{_markdown(cell.text)}**" if cell.best else _markdown(cell.text))
+            + cell.mark
+            + (f" [{cell.note}]" if cell.note else "")
             for cell in row
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    for note in [f"[{letter}] {reason}" for letter, reason in shape.reasons] + list(table.notes):
+    source = [f"Source: {table.source}."] if table.source else []
+    for note in [f"[{letter}] {reason}" for letter, reason in shape.reasons] + [*table.notes, *source]:
         lines += ["", _markdown(note)]
     return "\n".join(lines) + "\n"
 
@@ -186,9 +247,10 @@ def to_latex(table: Table) -> str:
     r"""A ``table`` environment for ``booktabs``: caption and ``tab:name`` label, best in bold, notes below the rule."""
     shape = layout(table)
     lines = [
+        *([f"% Source: {table.source}"] if table.source else []),
         r"\begin{table}[t]",
         r"  \centering",
-        rf"  \caption{{{latex(table.caption)}}}",
+        rf"  \caption{{{latex(table.stated)}}}",
         rf"  \label{{tab:{table.name}}}",
         rf"  \begin{{tabular}}{{{''.join('r' if numeric else 'l' for numeric in shape.numeric)}}}",
         r"    \toprule",
@@ -197,9 +259,8 @@ def to_latex(table: Table) -> str:
     ]
     for row in shape.rows:
         cells = [
-            rf"\textbf{{{latex(cell.text)}}}"
-            if cell.best
-            else latex(cell.text) + (rf"\textsuperscript{{{cell.note}}}" if cell.note else "")
+            (rf"\textbf{{{latex(cell.text)}}}" if cell.best else latex(cell.text))
+            + "".join(rf"\textsuperscript{{{latex(sign)}}}" for sign in (cell.mark, cell.note) if sign)
             for cell in row
         ]
         lines.append("    " + " & ".join(cells) + r" \\")
@@ -207,42 +268,6 @@ def to_latex(table: Table) -> str:
     notes = [rf"\textsuperscript{{{letter}}}\,{latex(reason)}" for letter, reason in shape.reasons]
     lines += [rf"  \par\smallskip {{\footnotesize {note}}}" for note in notes + [latex(note) for note in table.notes]]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-_LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "–": "--",
-    "−": "$-$",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "∩": r"$\cap$",
-    "∪": r"$\cup$",
-    "›": r"\guilsinglright{}",
-    "…": r"\ldots{}",
-    "\n": " ",
-}
-_RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-
-
-def latex(text: str) -> str:
-    """Plain text with every character that LaTeX would read as a command written so that it prints."""
-    return re.sub(
-        "[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|.",
-        lambda found: (
-            rf"\textsuperscript{{{found[0].translate(_RAISED)}}}"
-            if found[0][0] in "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
-            else _LATEX.get(found[0], found[0])
-        ),
-        text,
-        flags=re.DOTALL,
-    )
 
 
 def write_table(table: Table, stem: Path | str) -> list[Path]:

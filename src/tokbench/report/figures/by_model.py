@@ -35,7 +35,10 @@ def draw(
         axes = figure.subplots()
         for variant, path in paths.items():
             style = styles[variant]
-            axes.plot(*zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER)
+            (line,) = axes.plot(
+                *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER
+            )
+            figure.tell(line, variant, *(f"{variant} under {models[place]}: {value:,.4g}" for place, value in path))
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.15, len(models) - 0.85)
         axes.set_ylabel(ylabel)

@@ -59,7 +59,7 @@ def draw(
         for row, (_, variant) in enumerate(ranked):
             found = [(size, values[variant, size]) for size in sizes if (variant, size) in values]
             axes.plot([min(v for _, v in found), max(v for _, v in found)], [row, row], color=RULE, lw=1.5, zorder=1)
-            axes.scatter(
+            marks = axes.scatter(
                 [value for _, value in found],
                 [row] * len(found),
                 s=[area[size] for size, _ in found],
@@ -68,6 +68,7 @@ def draw(
                 linewidths=1.0,
                 zorder=2,
             )
+            figure.tell(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
             if len(found) > 1:
                 mean = sum(value for _, value in found) / len(found)
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)

@@ -47,7 +47,8 @@ def draw(
             row = place if left else len(order) - 1 - place
             down = below + _LINE * (row + 0.5)
             edge = 0.0 if left else 1.0
-            axes.plot([ranks[variant]] * 2, [0, down], color=styles[variant].colour, lw=0.8, zorder=2)
+            (line,) = axes.plot([ranks[variant]] * 2, [0, down], color=styles[variant].colour, lw=0.8, zorder=2)
+            figure.tell(line, variant, f"{variant}: average rank {ranks[variant]:.2f}")
             axes.annotate(
                 f"{variant}  {ranks[variant]:.2f}" if left else f"{ranks[variant]:.2f}  {variant}",
                 (ranks[variant], down),

@@ -46,6 +46,8 @@ def draw(
                 axes.plot(tokens, loss, color=style.colour, lw=0.5, alpha=0.25)
                 smooth = _running_mean(loss, max(len(loss) // 50, 1))
                 (handles[variant],) = axes.plot(tokens, smooth, color=style.colour, ls=style.line, label=variant)
+                last = f"{variant} at {size:,}: {smooth[-1]:.3f} after {tokens[-1]:,.0f} tokens"
+                figure.tell(handles[variant], variant, last)
                 late += smooth[len(smooth) // 10 :].tolist()
             axes.set_title(f"vocabulary {size:,}")
             axes.xaxis.set_major_locator(MaxNLocator(4))

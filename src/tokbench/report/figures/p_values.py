@@ -41,7 +41,11 @@ def draw(p_values: Mapping[tuple[str, str], float | None], order: Sequence[str],
         figure = new_figure(min(width, names + cell * cells), cell * count + 0.45)
         axes = figure.subplots()
         for column, row in combinations(range(count), 2):
-            _cell(axes, column, row, p_values.get((order[column], order[row])), written=cell >= _ROOM)
+            better, worse = order[column], order[row]
+            p = p_values.get((better, worse))
+            shape = _cell(axes, column, row, p, written=cell >= _ROOM)
+            how = "no p-value" if p is None else f"p = {probability(p)}"
+            figure.tell(shape, "", f"{better} better than {worse}: {how}")
         shown = range(0, count - 1, 1 if cell > 0.12 else 2)
         axes.set_xticks(shown, [str(place + 1) for place in shown], fontsize=type_size)
         axes.set_yticks(range(count), [f"{name}  {place}" for place, name in enumerate(order, 1)], fontsize=type_size)
@@ -62,17 +66,21 @@ def _shade(p: float) -> float:
     return 1 - log10(max(p, _FLOOR)) / log10(_FLOOR)
 
 
-def _cell(axes: Axes, column: int, row: int, p: float | None, *, written: bool) -> None:
+def _cell(axes: Axes, column: int, row: int, p: float | None, *, written: bool) -> Rectangle:
+    """Draw one pair; the patch that stands for it."""
     if p is None:
-        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxxx", edgecolor=RULE, lw=0))
-        return
-    axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=_COLOURS(_shade(p)), lw=0))
+        crossed = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxxx", edgecolor=RULE, lw=0)
+        axes.add_patch(crossed)
+        return crossed
+    shape = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=_COLOURS(_shade(p)), lw=0)
+    axes.add_patch(shape)
     if p > SIGNIFICANCE:
         axes.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, lw=1.0))
     if written:
         text = probability(p) if p >= 0.001 else "<0.001"
         colour = BLACK if _shade(p) > 0.5 else "#f8f8f8"
         axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour)
+    return shape
 
 
 def _colour_key(axes: Axes, steps: int = 36) -> None:

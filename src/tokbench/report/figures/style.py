@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from tokbench.report.figures.pointer import Drawn, answering, named
 from tokbench.report.numbers import MINUS
 from tokbench.whole import whole_file
 
@@ -147,12 +148,12 @@ def sober() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Drawn:
     """An empty figure of so many inches, laid out so that no label is cut off."""
-    return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    return Drawn(figsize=(width, height), layout="constrained", facecolor=PAPER)
 
 
-def settle(figure: Figure) -> Figure:
+def settle(figure: Drawn) -> Drawn:
     """Lay the figure out and keep the layout, so that its SVG and its PNG agree and a second drawing moves nothing.
 
     The layout is found twice: axes of a fixed aspect move after the first.
@@ -185,9 +186,10 @@ def inline(figure: Figure, name: str, description: str) -> str:
     """The figure as an ``<svg>`` element for an HTML page.
 
     Its ids bear the prefix ``name``, since several figures share one page; ink, rules and paper take the page's
-    colours; nothing refers to another address.
+    colours; nothing refers to another address. Marks that tell what they are have a title.
     """
-    text = svg(figure)
+    told = named(figure)
+    text = answering(svg(figure), told)
     text = text[text.index("<svg") :]
     box = re.search(r'viewBox="[^"]*"', text)
     body = text[text.index(">") + 1 :]

@@ -8,6 +8,10 @@ from matplotlib.figure import Figure
 
 from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, settle, sober
 
+_PLACES = {
+    "only_a": "100", "only_b": "010", "only_c": "001", "a_and_b": "110", "a_and_c": "101", "b_and_c": "011", "all": "111",
+}  # fmt: skip
+"""How the package names the regions."""
 _REGIONS = ("only_a", "only_b", "a_and_b", "only_c", "a_and_c", "b_and_c", "all")
 
 
@@ -42,6 +46,12 @@ def draw(
         for label in diagram.subset_labels:
             if label is not None:
                 label.set(fontsize=7, color=INK)
+        for region, place in _PLACES.items():
+            patch = diagram.get_patch_by_id(place)
+            if patch is not None:
+                inside = [name for name, letter in zip(names, place, strict=True) if letter == "1"]
+                alone = " alone" * (len(inside) < 3)
+                figure.tell(patch, region, f"in {' and '.join(inside)}{alone}: {regions[region]:,} tokens")
         middle_x, middle_y = (sum(centre) / 3 for centre in zip(*(c.asarray() for c in diagram.centers), strict=True))
         for name, centre, radius in zip(names, diagram.centers, diagram.radii, strict=True):
             above, left = centre.y >= middle_y, centre.x < middle_x

@@ -1,5 +1,6 @@
 """Comparisons of every two variants: p-values, differences with intervals and effect sizes, average ranks, power."""
 
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -9,6 +10,7 @@ from tokbench.report.exhibits import Drawing, counted, slug
 from tokbench.report.figures import critical_difference, p_values
 from tokbench.report.figures.style import styles
 from tokbench.report.numbers import printed, probability
+from tokbench.report.sections.origins import ANSWERS, BOTH, inferred
 from tokbench.report.tables import UNEXPLAINED, Column, Table
 
 TEST = (
@@ -144,6 +146,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     frame = content.part("comparisons")
     part = None if frame is None else frame.filter(model=model, suite=suite)
     exhibits: list[Table | Drawing] = []
+    source = inferred("comparisons", *BOTH, model=model, suite=suite)
     if part is not None and part.height:
         if len(order) > 1:
             caption = (
@@ -151,17 +154,19 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
                 "Outlined cells are above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns "
                 "and rows by rank; equal averages by name."
             )
-            exhibits.append(matrix(slug("p-values", model, suite), caption, part, order))
+            drawing = matrix(slug("p-values", model, suite), caption, part, order)
+            exhibits.append(replace(drawing, source=source))
         caption = (
             f"Is a better than b, {model} on {suite}? p of the {TEST}; n: differences that are not zero, zeros: those "
             "that are."
         )
-        exhibits.append(comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants))
+        table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
+        exhibits.append(replace(table, source=source))
     ranks = content.part("critical_differences")
     if ranks is not None:
         part = ranks.filter(model=model, suite=suite)
         if part.height:
-            exhibits += average_ranks(
-                slug("average-ranks", model, suite), part, content.variants, f"{model} on {suite}"
-            )
+            source = inferred("critical_differences", ANSWERS, model=model, suite=suite)
+            name, of = slug("average-ranks", model, suite), f"{model} on {suite}"
+            exhibits += [replace(one, source=source) for one in average_ranks(name, part, content.variants, of)]
     return exhibits

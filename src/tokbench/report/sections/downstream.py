@@ -8,7 +8,9 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
-from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.sections.origins import ANSWERS, inferred, tidy
+from tokbench.report.sections.significance import accuracy_marks, rank_marks
+from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
 
 RANDOM = "random guessing"
 
@@ -64,16 +66,23 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         if average is not None:
             reasons[index, "above"] = "the tasks tell no random baseline"
         reasons |= {(index, str(size)): cell.get("reason") or UNEXPLAINED for size, cell in cells.items()}
-    percent = [Column(str(size), f"{size:,}", "percent", None, "highest") for size in sizes if len(sizes) > 1]
+    percent = [
+        Column(str(size), f"{size:,}", "percent", None, "highest", {"size": size}) for size in sizes if len(sizes) > 1
+    ]
     columns = [
         Column("rank", kind="count"), Column("variant"), Column("average", "average (%)", "percent", None, "highest"),
-        *percent, Column("above", "above random", "percent"), Column("n", "scores", "count"),
+        *percent, Column("above", "above random", "percent"), Column("n", "n", "count"),
     ]  # fmt: skip
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    marks, notes = rank_marks(frame, content.part("comparisons"), model, suite)
+    source = Source(
+        ["statistics/ranks.csv", "statistics/ranks_by_size.csv"], [ANSWERS], {"model": model, "suite": suite}
+    )
     table = Table(
         slug("ranks", model, suite),
         f"Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
-        "the average at each size, and the distance from random guessing in points. The highest in bold.",
-        pl.DataFrame(rows, infer_schema_length=None), columns, reasons,
+        "the average at each size, and the distance from random guessing in points; n scores. The highest in bold.",
+        frame, columns, reasons, marks=marks, notes=notes, source=source,
     )  # fmt: skip
     values, order = averages(by_size), ranked(ranks)
     if not values:
@@ -84,7 +93,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         numbered=bool(order), baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
     caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
-    return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw), table]
+    return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source), table]
 
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:
@@ -106,7 +115,7 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     caption = (
         f"Average accuracy over the tasks of {suite} under each model, at vocabulary size {at}, which all models have."
     )
-    return [Drawing(slug("accuracy-by-model", suite), caption, draw)]
+    return [Drawing(slug("accuracy-by-model", suite), caption, draw, inferred("ranks_by_size"))]
 
 
 def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:
@@ -128,15 +137,19 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     counts = {task: part.filter(task=task)["n"].unique().sort().to_list() for task in tasks}
     over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
     columns = [Column("variant")] + [Column(task, task, "percent", None, "highest") for task in ["average", *tasks]]
+    errors = {(variant, task): row["stderr"] for (variant, task), row in scores.items()}
+    marks, notes = accuracy_marks(rows[1:], errors, tasks)
     return Table(
         slug("accuracy", model, suite, size),
         f"Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
-        f"{counted(len(tasks), 'task')}. The highest in bold.",
+        f"{counted(len(tasks), 'task')}. The highest in bold. Questions (n): {over}.",
         pl.DataFrame(rows, schema={"variant": pl.String} | dict.fromkeys([*tasks, "average"], pl.Float64)),
         columns,
         reasons,
         reference_rows=frozenset([0]),
-        notes=[f"Questions (n): {over}."],
+        marks={(index + 1, name): mark for (index, name), mark in marks.items()},
+        notes=notes,
+        source=tidy("accuracy", ANSWERS, model=model, suite=suite, size=size),
     )
 
 
@@ -163,5 +176,6 @@ def _every(content: ReportContent, accuracy: pl.DataFrame) -> Table:
         pl.DataFrame(rows, schema={name: accuracy.schema[name] for name in names}, orient="row"),
         columns,
         reasons,
+        source=tidy("accuracy", ANSWERS),
         folded=True,
     )

@@ -6,7 +6,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Section, counted, listed, words
-from tokbench.report.tables import Column, Table
+from tokbench.report.tables import Column, Source, Table
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 
@@ -49,6 +49,7 @@ def tokenizers(content: ReportContent) -> Section:
         frame,
         [Column(name, words(name)) for name in frame.columns],
         reasons,
+        source=Source(["tokenizers"], ["tokenizers/{variant}/{size}/tokbench.json"]),
     )
     return Section("tokenizers", "Tokenizers", exhibits=[table])
 

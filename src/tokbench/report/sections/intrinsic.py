@@ -11,7 +11,9 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug, words
 from tokbench.report.figures import by_variant
 from tokbench.report.figures.style import styles
-from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, tidy
+from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
+from tokbench.statistics.better import better_end
 
 DRAWN = ("corpus_token_count", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
@@ -40,12 +42,12 @@ def intrinsic(content: ReportContent) -> Section:
             texts += f" (unweighted mean over {counted(split, 'language')})"
         exhibits += _drawings(content, overall, str(corpus), texts)
         for number, measures in enumerate(_related(overall), 1):
-            exhibits.append(_table(content, overall, slug("intrinsic", corpus, number), measures, texts))
+            exhibits.append(_table(content, overall, slug("intrinsic", corpus, number), measures, str(corpus), texts))
         if part["language"].n_unique() > 1:
             texts = f"{about}, by language"
             for number, measures in enumerate(_related(part), 1):
                 name = slug("intrinsic", corpus, "languages", number)
-                exhibits.append(_table(content, part, name, measures, texts, by_language=True))
+                exhibits.append(_table(content, part, name, measures, str(corpus), texts, by_language=True))
     return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
 
 
@@ -106,6 +108,7 @@ def _table(
     part: pl.DataFrame,
     name: str,
     measures: list[Measure],
+    corpus: str,
     texts: str,
     by_language: bool = False,
 ) -> Table:
@@ -128,11 +131,24 @@ def _table(
         over = [row["n"] for row in rows if row is not None and row["value"] is not None]
         told = "" if not over else f"; n = {min(over):,}" + f" to {max(over):,}" * (max(over) > min(over))
         notes.append(f"{header}: {definition}{told}.")
-        columns.append(Column(column, header, "real"))
+        columns.append(
+            Column(column, header, "real", best=None if by_language else better_end(metric), files=measured_in(metric))
+        )
     names = ", ".join(dict.fromkeys(words(metric) for metric, _ in measures))
     caption = f"{names[0].upper()}{names[1:]} over {texts}."
+    if any(column.best for column in columns):
+        caption += " In bold the best at each size, where one end is better by itself."
     frame = pl.DataFrame(data, infer_schema_length=None)
-    return Table(name, caption, frame, [*heads, *columns], reasons, notes=notes, folded=len(frame) > _ROWS)
+    return Table(
+        name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
+        definitions=notes, source=_source(content, corpus), folded=len(frame) > _ROWS,
+    )  # fmt: skip
+
+
+def _source(content: ReportContent, corpus: str) -> Source:
+    if corpus in content.resources:
+        return tidy("intrinsic", RESOURCE, corpus=corpus)
+    return tidy("intrinsic", RESOURCE if corpus == ALL else TEXT)
 
 
 def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:
@@ -152,5 +168,5 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         if values:
             draw = partial(by_variant.draw, values, content.variants, styles(content.variants), words(metric))
             caption = f"{words(metric).capitalize()} ({definition}) over {texts}, by variant and vocabulary size."
-            drawings.append(Drawing(slug(metric, corpus), caption, draw))
+            drawings.append(Drawing(slug(metric, corpus), caption, draw, _source(content, corpus)))
     return drawings

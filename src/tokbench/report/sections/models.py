@@ -5,9 +5,10 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, slug
+from tokbench.report.exhibits import Drawing, Section, counted, slug
 from tokbench.report.figures import by_variant, curves
 from tokbench.report.figures.style import styles
+from tokbench.report.sections.origins import ANSWERS, tidy
 from tokbench.report.tables import UNEXPLAINED, Column, Table
 
 CAUTION = (
@@ -46,7 +47,8 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
         f"Training loss of {model} in nats per token, against tokens seen; a running mean over a fiftieth of the "
         "curve, the raw curve behind it. The steep beginning is left out."
     )
-    return Drawing(slug("curves", model), caption, draw)
+    source = tidy("curves", "models/{model}/{variant}/{size}/curve.csv", model=model)
+    return Drawing(slug("curves", model), caption, draw, source)
 
 
 def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame) -> list[Table | Drawing]:
@@ -64,9 +66,16 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         for index, row in enumerate(cells[size])
         if row.get("value") is None
     }
-    columns = [Column("variant")] + [Column(str(size), f"{size:,}", "real", 4, "lowest") for size in sizes]
-    caption = f"Bits per byte of {', '.join(names)} by vocabulary size, held out from training; the lowest in bold."
-    table = Table(slug("bits-per-byte", *names), caption, frame, columns, reasons)
+    columns = [Column("variant")] + [
+        Column(str(size), f"{size:,}", "real", 4, "lowest", {"size": size}) for size in sizes
+    ]
+    caption = (
+        f"Bits per byte of {', '.join(names)} by vocabulary size: what the model spends on the text of the evaluation "
+        f"split, which is no part of its training, over the bytes of that text; n = {counted(len(found), 'model')}. "
+        "The lowest in bold; each is one number, which no test stands behind."
+    )
+    source = tidy("bits_per_byte", ANSWERS, **dict(zip(("model", "suite"), names, strict=False)))
+    table = Table(slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source)
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None}
     if not values:
         return [table]
@@ -74,4 +83,5 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         variants, key=lambda variant: min([v for (name, _), v in values.items() if name == variant] or [1e9])
     )
     draw = partial(by_variant.draw, values, order, styles(content.variants), "bits per byte")
-    return [Drawing(table.name, f"Bits per byte of {', '.join(names)}, by variant and vocabulary size.", draw), table]
+    caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
+    return [Drawing(table.name, caption, draw, source), table]

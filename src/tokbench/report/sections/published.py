@@ -4,6 +4,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Section
+from tokbench.report.sections.origins import inferred
 from tokbench.report.tables import Column, Table
 
 
@@ -26,6 +27,11 @@ def published(content: ReportContent) -> Section | None:
         "run; accuracies as shares. Corpora differ where their names do."
     )
     table = Table(
-        "published", caption, frame.with_columns(pl.col("measure").str.replace_all("_", " ")), columns, reasons
+        "published",
+        caption,
+        frame.with_columns(pl.col("measure").str.replace_all("_", " ")),
+        columns,
+        reasons,
+        source=inferred("published"),
     )
     return Section("published", "Beside published values", exhibits=[table])

@@ -12,10 +12,13 @@ from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.sections.downstream import averages, ranked
 from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
-from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.sections.origins import ANSWERS, inferred
+from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
 
 _R_AND_N = (Column("r", kind="real", decimals=3), Column("n", kind="count"))
 _ROWS = 30
+SCATTERED = Source(["tables/intrinsic.csv", "statistics/ranks_by_size.csv"])
+"""Where the points of a scatter diagram come from."""
 
 
 def statistics(content: ReportContent) -> Section:
@@ -85,6 +88,7 @@ def _intervals(frame: pl.DataFrame) -> Table:
             Column("cells", kind="count"),
             Column("questions", kind="count"),
         ],
+        inferred("intervals", ANSWERS),
         folded=True,
     )
 
@@ -107,6 +111,7 @@ def _seeds(frame: pl.DataFrame) -> Table:
             Column("highest", kind="percent", decimals=2),
             Column("question_deviation", "deviation by questions", "percent", 2),
         ],
+        inferred("seeds", ANSWERS),
     )
 
 
@@ -139,17 +144,19 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
                 f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's, n counts tokenizers."
             )
-            drawings.append(Drawing(slug(metric, "accuracy", model, suite, corpus), caption, draw))
+            drawings.append(Drawing(slug(metric, "accuracy", model, suite, corpus), caption, draw, SCATTERED))
     return drawings
 
 
-def _table(name: str, caption: str, frame: pl.DataFrame, columns: list[Column], folded: bool = False) -> Table:
+def _table(
+    name: str, caption: str, frame: pl.DataFrame, columns: list[Column], source: Source, folded: bool = False
+) -> Table:
     reasons = {
         (index, column.name): row.get("reason") or UNEXPLAINED
         for index, row in enumerate(frame.iter_rows(named=True))
         for column in columns
     }
-    return Table(name, caption, frame, columns, reasons, folded=folded)
+    return Table(name, caption, frame, columns, reasons, source=source, folded=folded)
 
 
 def _correlations(frame: pl.DataFrame) -> Table:
@@ -158,6 +165,7 @@ def _correlations(frame: pl.DataFrame) -> Table:
         "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
         frame.with_columns(pl.Series("metric", [words(metric) for metric in frame["metric"]])),
         [*(Column(name) for name in ("model", "suite", "corpus", "metric", "definition")), *_R_AND_N],
+        inferred("correlations"),
         folded=len(frame) > _ROWS,
     )
 
@@ -175,6 +183,7 @@ def _r_squared(frame: pl.DataFrame) -> Table:
             Column("r_squared", "R²", "real", 3),
             Column("n", kind="count"),
         ],
+        inferred("r_squared"),
     )
 
 
@@ -188,5 +197,6 @@ def _metrics(frame: pl.DataFrame) -> Table:
             *(Column(name, words(name)) for name in ("metric_a", "definition_a", "metric_b", "definition_b")),
             *_R_AND_N,
         ],
+        inferred("metric_correlations"),
         folded=True,
     )

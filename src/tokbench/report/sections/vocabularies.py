@@ -6,6 +6,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, slug
 from tokbench.report.figures import venn
 from tokbench.report.figures.style import styles
+from tokbench.report.sections.origins import VOCABULARIES, tidy
 from tokbench.report.tables import UNEXPLAINED, Column, Table
 
 
@@ -24,7 +25,7 @@ def vocabularies(content: ReportContent) -> Section:
                 "are in proportion as nearly as three circles allow; the numbers are exact."
             )
             draw = partial(venn.draw, row, names, styles(content.variants))
-            exhibits.append(Drawing(slug("venn", *names, row["size"]), caption, draw))
+            exhibits.append(Drawing(slug("venn", *names, row["size"]), caption, draw, tidy("venn")))
     overlaps = content.part("overlaps")
     if overlaps is None:
         missing.append(f"Overlaps: {content.why_missing('overlaps')}")
@@ -36,6 +37,7 @@ def vocabularies(content: ReportContent) -> Section:
             Column("size", kind="count"), Column("a"), Column("b"),
             Column("shared", "shared tokens", "count"), Column("jaccard", kind="real", decimals=3),
         ]  # fmt: skip
-        caption = "Tokens that two vocabularies share; Jaccard: shared tokens / tokens in either."
-        exhibits.append(Table("overlaps", caption, frame, columns, reasons, folded=len(frame) > 40))
+        caption = "Tokens that two vocabularies of one size share; Jaccard: shared tokens / tokens in either."
+        source = tidy("overlaps", *VOCABULARIES)
+        exhibits.append(Table("overlaps", caption, frame, columns, reasons, source=source, folded=len(frame) > 40))
     return Section("vocabularies", "Vocabularies", exhibits=exhibits, missing=missing)

@@ -1,6 +1,7 @@
 "use strict";
 
-/* Tables can be sorted by a click on a header and filtered by words; without this script they read as they stand. */
+/* Tables can be sorted by a click on a header and filtered by words, a number tells its files when it is clicked, and
+   marks in figures say what they are; without this script they read as they stand, marks by their titles. */
 
 function key(row, column) {
   const cell = row.cells[column];
@@ -49,6 +50,114 @@ for (const table of document.querySelectorAll("figure.table table")) {
     field.addEventListener("input", () => filter(table, field.value));
     table.parentElement.before(field);
   }
+}
+
+const told = document.getElementById("told");
+let traced = null;
+
+function show(lines, x, y, pointer) {
+  told.className = pointer ? "pointer" : "";
+  told.replaceChildren(...lines.map((line) => {
+    const paragraph = document.createElement("p");
+    paragraph.append(line);
+    return paragraph;
+  }));
+  told.hidden = false;
+  const room = document.documentElement.clientWidth - told.offsetWidth - 8;
+  const main = told.offsetParent === null ? document.body : told.offsetParent;
+  const corner = main === document.body ? { left: 0, top: 0 } : main.getBoundingClientRect();
+  const base = main === document.body ? [window.scrollX, window.scrollY] : [0, 0];
+  told.style.left = `${Math.max(8, Math.min(x + 12, room)) - corner.left + base[0]}px`;
+  const above = y + 14 + told.offsetHeight > window.innerHeight;
+  told.style.top = `${(above ? y - told.offsetHeight - 10 : y + 14) - corner.top + base[1]}px`;
+}
+
+function hide() {
+  told.hidden = true;
+  if (traced) traced.removeAttribute("aria-expanded");
+  traced = null;
+}
+
+/* Numbers: the files that a cell's number is from, and the recipe of its variant. */
+
+function trace(cell) {
+  const figure = cell.closest("figure.table");
+  const heads = cell.closest("table").tHead.rows[0].cells;
+  const head = heads[cell.cellIndex];
+  const keys = {};
+  Array.from(heads).forEach((other, column) => {
+    const there = cell.parentElement.cells[column];
+    keys[other.dataset.name] = there.dataset.key === undefined ? there.textContent : there.dataset.key;
+  });
+  Object.assign(keys, JSON.parse(figure.dataset.at), head.dataset.at ? JSON.parse(head.dataset.at) : {});
+  const files = (head.dataset.files || figure.dataset.files).split(" ").filter(Boolean);
+  const fill = (file) => file.replace(/{(\w+)}/g, (_, key) => (key in keys ? keys[key] : "*"));
+  const value = cell.dataset.key === undefined ? "no value" : cell.dataset.key;
+  const lines = [`${head.textContent}: ${value}`, ...files.map(fill)];
+  for (const key of ["variant", "a", "b"]) {
+    if (document.getElementById(`recipe-${keys[key]}`) === null) continue;
+    const link = document.createElement("a");
+    link.href = `#recipe-${keys[key]}`;
+    link.textContent = `recipe of ${keys[key]}`;
+    lines.push(link);
+  }
+  const box = cell.getBoundingClientRect();
+  hide();
+  traced = cell;
+  cell.setAttribute("aria-expanded", "true");
+  show(lines, box.left, box.bottom - 10, false);
+}
+
+function tracing(event) {
+  const cell = event.target.closest("figure.table[data-files] td.number");
+  if (cell) return cell === traced ? hide() : trace(cell);
+  if (traced && !told.contains(event.target)) hide();
+}
+
+document.addEventListener("click", tracing);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hide();
+  if (event.key === "Enter" && event.target.matches("td")) tracing(event);
+});
+for (const cell of document.querySelectorAll("figure.table[data-files] tbody td.number")) cell.tabIndex = -1;
+
+/* Figures: the nearest mark within a finger's breadth tells what it is, and lights all marks of its group. */
+
+const RINGS = [0, 3, 6, 10];
+
+function nearest(x, y) {
+  for (const radius of RINGS) {
+    for (let turn = 0; turn < (radius ? 8 : 1); turn += 1) {
+      const [across, down] = [x + radius * Math.cos((turn * Math.PI) / 4), y + radius * Math.sin((turn * Math.PI) / 4)];
+      const found = document.elementsFromPoint(across, down).find((element) => element.closest(".told"));
+      if (found) return found;
+    }
+  }
+  return null;
+}
+
+for (const svg of document.querySelectorAll(".drawing svg")) {
+  for (const title of Array.from(svg.querySelectorAll(".told title"))) {
+    title.parentElement.dataset.told = title.textContent;
+    title.remove();
+  }
+  const answer = (event) => {
+    const mark = nearest(event.clientX, event.clientY);
+    const group = mark && mark.closest(".told");
+    svg.classList.toggle("pointing", group !== null && group.dataset.group !== "");
+    for (const other of svg.querySelectorAll(".told")) {
+      other.classList.toggle("lit", group !== null && other.dataset.group === group.dataset.group);
+    }
+    const says = mark && mark.closest("[data-told]");
+    if (says) show([says.dataset.told], event.clientX, event.clientY, true);
+    else if (!traced) told.hidden = true;
+  };
+  svg.addEventListener("pointermove", answer);
+  svg.addEventListener("pointerdown", answer);
+  svg.addEventListener("pointerleave", () => {
+    svg.classList.remove("pointing");
+    if (!traced) told.hidden = true;
+  });
 }
 
 window.addEventListener("beforeprint", () => {

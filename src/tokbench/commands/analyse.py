@@ -1,0 +1,56 @@
+"""``tokbench analyse``: compute statistics over the tables."""
+
+from pathlib import Path
+
+import click
+import polars as pl
+
+from tokbench.commands.arguments import mapping_of
+from tokbench.published.beside import beside
+from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.intervals import average_intervals
+from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.tables import write_tables
+
+IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
+"""Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
+
+
+@click.command("analyse")
+@click.argument("tables", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--recipes",
+    default="{}",
+    help="JSON of the variants and models in full: tells seeds of one model, and which published numbers stand beside.",
+)
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the statistics.")
+def command(tables: str, recipes: str, output: str) -> None:
+    """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
+    corrections, what they could have seen, critical differences, variance between seeds, correlations, R^2 between
+    sizes, and published numbers beside ours."""
+    experiment = mapping_of(recipes, "--recipes")
+    every = pl.read_parquet(Path(tables) / "accuracy.parquet")
+    measured = pl.read_parquet(Path(tables) / "intrinsic.parquet")
+    intrinsic = measured.filter(~pl.col("metric").is_in(IN_PARTS))
+    seeded = with_seeds(every, same_but_for_seed(experiment.get("models", {})))
+    accuracy = over_seeds(seeded)
+    pairs = compare_pairs(accuracy)
+    statistics = {
+        "ranks": averages(accuracy),
+        "ranks_by_size": averages_by_size(accuracy),
+        "intervals": average_intervals(accuracy),
+        "comparisons": pairs,
+        "power": power_table(pairs),
+        "critical_differences": critical_differences(accuracy),
+        "seeds": between_seeds(seeded),
+        "r_squared": between_sizes(accuracy),
+        "correlations": metric_with_accuracy(intrinsic, accuracy),
+        "metric_correlations": between_metrics(intrinsic),
+        "published": beside(intrinsic, every, experiment),
+    }
+    write_tables(statistics, Path(output))
+    for name, table in statistics.items():
+        click.echo(f"{name}: {len(table):,} rows", err=True)

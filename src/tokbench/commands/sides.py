@@ -1,0 +1,90 @@
+"""The two sides of ``tokbench compare``: variants of an experiment, or tokenizers' folders."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokbench.registry import TokbenchError, nearest
+from tokbench.tokenizer import SETTINGS
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two tokenizers, at one vocabulary size or several.
+
+    Attributes:
+        name: the variant, or the folder's name.
+        folders: the tokenizer's folder, by vocabulary size as asked for.
+        results: folder of the experiment that it belongs to; None for a tokenizer by itself.
+    """
+
+    name: str
+    folders: Mapping[int, Path]
+    results: Path | None
+
+
+def side(text: str, results: str | None) -> Side:
+    """What a name or a folder stands for.
+
+    Args:
+        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, the folder of a tokenizer, or of one at several sizes.
+        results: folder of the experiment.
+
+    Raises:
+        TokbenchError: there is no such tokenizer; the message names those that there are.
+    """
+    if (place := Path(text)).is_dir() and (found := _sized(place)):
+        return found
+    if results is None:
+        raise TokbenchError(f"{text}: no folder of a tokenizer; name one, or an experiment with --results")
+    variant, _, size = text.partition("/")
+    known = Path(results) / "tokenizers"
+    found = _sized(known / variant / size) or _sized(known / variant)
+    if found is None:
+        names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
+        raise TokbenchError(f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names)}")
+    if size and size not in map(str, found.folders):
+        raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
+    return found
+
+
+def _sized(place: Path) -> Side | None:
+    """The tokenizer in a folder, or those in its folders, which bear their sizes for names."""
+    place = place.resolve()
+    if (place / SETTINGS).is_file():
+        size = int(place.name) if place.name.isdecimal() else 0
+        return Side(place.parent.name if size else place.name, {size: place}, _experiment(place.parent))
+    sizes = sorted(int(path.parent.name) for path in place.glob(f"*/{SETTINGS}") if path.parent.name.isdecimal())
+    return Side(place.name, {size: place / str(size) for size in sizes}, _experiment(place)) if sizes else None
+
+
+def _experiment(variant: Path) -> Path | None:
+    """The experiment that has a variant's folder among its tokenizers."""
+    return variant.parents[1] if variant.parent.name == "tokenizers" else None
+
+
+def matched(a: Side, b: Side) -> list[tuple[int, int]]:
+    """Sizes of a and of b to compare with each other: those they share, or the single size of each.
+
+    Raises:
+        TokbenchError: they share none, or are one and the same.
+    """
+    if a.folders == b.folders:
+        raise TokbenchError(f"{a.name} and {b.name} are the same tokenizer; name another")
+    shared = sorted(a.folders.keys() & b.folders.keys())
+    if shared:
+        return [(size, size) for size in shared]
+    if len(a.folders) == len(b.folders) == 1:
+        return [(next(iter(a.folders)), next(iter(b.folders)))]
+    told = " and ".join(f"{one.name} has {', '.join(map(str, one.folders))}" for one in (a, b))
+    raise TokbenchError(f"no vocabulary size in common: {told}; name one size of each, as in {a.name}/SIZE")
+
+
+def distinct(a: Side, b: Side) -> tuple[str, str]:
+    """What to call the two: their names, with their sizes or in full where the names are the same."""
+    if a.name != b.name:
+        return a.name, b.name
+    sized = tuple(f"{one.name}/{next(iter(one.folders))}" for one in (a, b))
+    full = tuple(str(next(iter(one.folders.values()))) for one in (a, b))
+    first, second = sized if sized[0] != sized[1] else full
+    return first, second

@@ -1,0 +1,71 @@
+"""Figures whose marks say what they are where a reader points at them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+_GROUP = re.compile(r"<(/?)g\b[^>]*?(/?)>")
+_USE = re.compile(r"<use\b([^>]*?)/>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of an artist: one text, or one for each of its points in order; a group is lit as a whole."""
+
+    artist: Artist
+    group: str
+    texts: Sequence[str]
+
+
+class Drawn(Figure):
+    """A figure that remembers what its marks stand for."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.told: list[Told] = []
+
+    def tell(self, artist: Artist, group: str, *texts: str) -> None:
+        """Remember the text of an artist, or the texts of its points, which belong to a group, such as a variant."""
+        self.told.append(Told(artist, group, texts))
+
+
+def named(figure: Figure) -> list[Told]:
+    """Give each artist that has something to tell an id of its own, for `answering` to find in the SVG."""
+    told = figure.told if isinstance(figure, Drawn) else []
+    for number, one in enumerate(told):
+        one.artist.set_gid(f"told{number}")
+    return told
+
+
+def answering(svg: str, told: Sequence[Told]) -> str:
+    """SVG in which what `named` gave an id has its texts as titles, and its group as ``data-group``."""
+    for number, one in enumerate(told):
+        start = svg.index(f'<g id="told{number}">')
+        end = _end(svg, start)
+        body = svg[start:end].partition(">")[2]
+        if len(one.texts) > 1:
+            titles = iter(one.texts)
+            body = _USE.sub(lambda use: f"<use{use[1]}>{_title(next(titles))}</use>", body)  # noqa: B023
+        else:
+            body = _title(one.texts[0]) + body
+        svg = f'{svg[:start]}<g class="told" data-group="{escape(one.group, quote=True)}">{body}{svg[end:]}'
+    return svg
+
+
+def _end(svg: str, start: int) -> int:
+    """Where the group that begins at ``start`` ends."""
+    depth = 0
+    for tag in _GROUP.finditer(svg, start):
+        depth += -1 if tag[1] else 0 if tag[2] else 1
+        if depth == 0:
+            return tag.end()
+    raise ValueError("the SVG has a group that does not end")
+
+
+def _title(text: str) -> str:
+    return f"<title>{escape(text)}</title>"

@@ -1,0 +1,127 @@
+"""Two tokenizers side by side as text for a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tokbench.report.exhibits import listed
+from tokbench.report.numbers import MINUS, Kind, fitting_decimals, printed
+from tokbench.statistics.contrast import Contrast
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that two tokenizers are compared by.
+
+    Attributes:
+        name: what stands at the left.
+        contrast: the two values and their difference.
+        better: which end is better.
+        what: by what name the verdict calls it.
+    """
+
+    name: str
+    contrast: Contrast
+    better: Literal["highest", "lowest"]
+    what: str
+
+    @property
+    def winner(self) -> Literal["a", "b", ""]:
+        """Which is better, beyond the interval; empty where the interval holds zero or there is none."""
+        side = self.contrast.side * (1 if self.better == "highest" else -1)
+        return "a" if side > 0 else "b" if side < 0 else ""
+
+    @property
+    def ahead(self) -> Literal["a", "b", ""]:
+        """Which has the better value, whatever its interval."""
+        lead = self.contrast.difference * (1 if self.better == "highest" else -1)
+        return "a" if lead > 0 else "b" if lead < 0 else ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of one kind.
+
+    Attributes:
+        heading: what was measured, and what was drawn for the intervals.
+        kind: how the two values are printed.
+        differs: how their difference is: like them, or as a share in percent.
+        lines: from top to bottom.
+        notes: below them.
+    """
+
+    heading: str
+    kind: Kind
+    differs: Literal["share", "percent", "real"]
+    lines: list[Line]
+    notes: list[str] = field(default_factory=list)
+
+
+def told(a: str, b: str, parts: Sequence[Part]) -> str:
+    """The answer: a verdict, then every part as a table; each line ends with the name of the better one."""
+    text = _verdict(a, b, parts)
+    for part in parts:
+        text += ["", part.heading, *_table(part, a, b), *part.notes]
+    return "\n".join(text) + "\n"
+
+
+def _verdict(a: str, b: str, parts: Sequence[Part]) -> list[str]:
+    """What each is better at beyond its interval, what does not tell them apart, and what single numbers say."""
+    sure: dict[str, list[str]] = {"a": [], "b": [], "": []}
+    single: dict[str, list[str]] = {"a": [], "b": [], "": []}
+    for part in parts:
+        for line in part.lines:
+            several = sum(line.what == other.what for other in part.lines) > 1
+            if line.contrast.low is not None:
+                sure[line.winner].append(f"{line.what} ({line.name})" if several else line.what)
+            else:
+                single[line.ahead].append(line.what)
+    names = (("a", a), ("b", b))
+    lines = [f"{name} is better at {listed(sure[one])}." for one, name in names if sure[one]]
+    lines += [f"They are not told apart by {listed(sure[''])}."] * bool(sure[""])
+    always = {
+        one: [what for what in dict.fromkeys(single[one]) if what not in single["b" if one == "a" else "a"]]
+        for one, _ in names
+    }
+    lines += [
+        f"By single numbers, without an interval, {name} is better at {listed(always[one])}."
+        for one, name in names
+        if always[one]
+    ]
+    return [*lines, "", f"Differences are {a} {MINUS} {b}, intervals 95 % by the paired bootstrap."]
+
+
+def _table(part: Part, a: str, b: str) -> list[str]:
+    lines = part.lines
+    names = {"a": a, "b": b, "": "–"}
+    rows = [["", a, b, "difference", "interval", "n", "better"]]
+    bounds = [bound for line in lines for bound in (line.contrast.low, line.contrast.high) if bound is not None]
+    digits = 4 if part.kind == "real" and not bounds else None
+    for line in lines:
+        contrast = line.contrast
+        decimals = _decimals(part.kind, contrast) if digits else 1
+        signed = [
+            None if value is None else _signed(value, part.differs, decimals)
+            for value in (contrast.difference, contrast.low, contrast.high)
+        ]
+        interval = "–" if signed[1] is None else f"{signed[1]} to {signed[2]}"
+        better = names[line.ahead if contrast.low is None else line.winner]
+        values = [printed(value, part.kind, decimals) for value in (contrast.a, contrast.b)]
+        rows.append([line.name, *values, signed[0] or "–", interval, f"{contrast.n:,}", better])
+    if not bounds:
+        rows = [[*row[:4], row[6]] for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in
+                         enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]  # fmt: skip
+
+
+def _decimals(kind: Kind, contrast: Contrast) -> int:
+    return fitting_decimals([contrast.a, contrast.b]) if kind == "real" else 0
+
+
+def _signed(value: float, kind: Literal["share", "percent", "real"], decimals: int) -> str:
+    text = printed(value, "real" if kind == "real" else "percent", decimals)
+    return ("+" if value > 0 else "") + text + " %" * (kind == "share")

@@ -1,0 +1,83 @@
+"""Two tokenizers side by side on one thing, with an interval of their difference from what was drawn to measure it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES, paired_bootstrap
+
+Question = tuple[int, int]
+"""Vocabulary size and number of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """What two tokenizers have, and how they differ.
+
+    Attributes:
+        a, b: the two values.
+        difference: of the two, as the function that makes it says.
+        low, high: 95 % interval of the difference by the paired bootstrap; None where fewer than two things were drawn.
+        n: things drawn.
+    """
+
+    a: float
+    b: float
+    difference: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def side(self) -> int:
+        """1 where the whole interval is above zero, -1 where it is below, 0 where it holds zero or is not known."""
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return 0
+        return 1 if self.low > 0 else -1
+
+
+def answered(a: Mapping[Question, bool], b: Mapping[Question, bool]) -> Contrast | None:
+    """Shares of right answers to the questions that both were asked, and a minus b.
+
+    A question is drawn with its answers at every size: sizes ask the same questions.
+
+    Returns:
+        None where no question is common to both.
+    """
+    common = sorted(a.keys() & b.keys())
+    if not common:
+        return None
+    differences = [float(a[question]) - float(b[question]) for question in common]
+    drawn = paired_bootstrap(differences, [number for _, number in common])
+    share_a, share_b = (sum(side[question] for question in common) / len(common) for side in (a, b))
+    low, high = (None, None) if drawn is None else (drawn.low, drawn.high)
+    return Contrast(share_a, share_b, share_a - share_b, low, high, len({number for _, number in common}))
+
+
+def token_counts(a: Sequence[int], b: Sequence[int], *, resamples: int = RESAMPLES, seed: int = 0) -> Contrast | None:
+    """Tokens of the same documents, and how many more a needs, as a share of b's: sum of a / sum of b - 1.
+
+    Args:
+        a, b: tokens of each document, in one order.
+        resamples: how many times the documents are drawn with replacement.
+        seed: of the draws.
+
+    Returns:
+        None where b has no token.
+    """
+    left, right = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    if not right.sum():
+        return None
+    low = high = None
+    if len(left) > 1:
+        generator = np.random.default_rng(seed)
+        ratios = []
+        for _ in range(resamples):
+            drawn = generator.integers(len(left), size=len(left))
+            if total := int(right[drawn].sum()):
+                ratios.append(int(left[drawn].sum()) / total - 1)
+        tail = (1 - CONFIDENCE) / 2
+        low, high = map(float, np.quantile(ratios, [tail, 1 - tail]))
+    share = int(left.sum()) / int(right.sum()) - 1
+    return Contrast(float(left.sum()), float(right.sum()), share, low, high, len(left))
