@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, settle, sober
 
 _PLACES = {
-    "only_a": "100", "only_b": "010", "only_c": "001", "a_and_b": "110", "a_and_c": "101", "b_and_c": "011", "all": "111",
+    "only_a": "100", "only_b": "010", "only_c": "001", "a_and_b": "110", "a_and_c": "101",
+    "b_and_c": "011", "all": "111",
 }  # fmt: skip
 """How the package names the regions."""
 _REGIONS = ("only_a", "only_b", "a_and_b", "only_c", "a_and_c", "b_and_c", "all")

@@ -64,12 +64,9 @@ function show(lines, x, y, pointer) {
   }));
   told.hidden = false;
   const room = document.documentElement.clientWidth - told.offsetWidth - 8;
-  const main = told.offsetParent === null ? document.body : told.offsetParent;
-  const corner = main === document.body ? { left: 0, top: 0 } : main.getBoundingClientRect();
-  const base = main === document.body ? [window.scrollX, window.scrollY] : [0, 0];
-  told.style.left = `${Math.max(8, Math.min(x + 12, room)) - corner.left + base[0]}px`;
+  told.style.left = `${Math.max(8, Math.min(x + 12, room)) + window.scrollX}px`;
   const above = y + 14 + told.offsetHeight > window.innerHeight;
-  told.style.top = `${(above ? y - told.offsetHeight - 10 : y + 14) - corner.top + base[1]}px`;
+  told.style.top = `${(above ? y - told.offsetHeight - 10 : y + 14) + window.scrollY}px`;
 }
 
 function hide() {

@@ -1,0 +1,128 @@
+"""Time the HTML report of an experiment of 62 runs: to write it, and to open it in headless Chromium.
+
+The results are made up: 18 variants at three sizes under one model, and a few of them under two larger ones, as in
+"Tokenization Is More Than Compression".
+
+    python benchmarks/report.py /tmp/report.html
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.html import render
+from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.intervals import average_intervals
+from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.ranks import averages, averages_by_size
+
+VARIANTS = [f"variant_{index:02}" for index in range(18)]
+SIZES = (32768, 40960, 49152)
+TASKS = [f"task_{index}" for index in range(10)]
+METRICS = [f"metric_{index:02}" for index in range(30)]
+RUNS = [("350M", variant, size) for variant in VARIANTS for size in SIZES]
+RUNS += [("1.3B", variant, 40960) for variant in VARIANTS[:6]] + [("2.4B", variant, 40960) for variant in VARIANTS[:2]]
+
+
+def content() -> ReportContent:
+    """What a report of 62 runs shows."""
+    draws = np.random.default_rng(0)
+    accuracy = pl.DataFrame(
+        [
+            (model, variant, size, "suite", task, 0.4 + 0.1 * draws.random(), 0.25, 1000, 0.015, 0)
+            for model, variant, size in RUNS
+            for task in TASKS
+        ],
+        schema=[
+            "model",
+            "variant",
+            "size",
+            "suite",
+            "task",
+            "accuracy",
+            "random_baseline",
+            "n",
+            "stderr",
+            "straddling",
+        ],
+        orient="row",
+    )
+    intrinsic = pl.DataFrame(
+        [
+            (variant, size, "books", "", metric, f"definition of {metric}", draws.random(), 1000, None)
+            for variant in VARIANTS
+            for size in SIZES
+            for metric in ["corpus_token_count", "renyi_efficiency_2.5", *METRICS]
+        ],
+        schema=["variant", "size", "corpus", "language", "metric", "definition", "value", "n", "reason"],
+        schema_overrides={"reason": pl.String},
+        orient="row",
+    )
+    curves = pl.DataFrame(
+        [
+            (model, variant, size, batch, 1000 * batch, 3 + 5 / batch + 0.1 * draws.random())
+            for model, variant, size in RUNS
+            for batch in range(1, 200)
+        ],
+        schema=["model", "variant", "size", "batch", "tokens", "loss"],
+        orient="row",
+    )
+    pairs = compare_pairs(accuracy)
+    return ReportContent(
+        title="62 runs",
+        recipes={variant: {"pretokenization": "gpt2", "construction": "bpe"} for variant in VARIANTS},
+        configuration="name: 62 runs\n",
+        provenance={"revision": "none"},
+        models=["350M", "1.3B", "2.4B"],
+        intrinsic=intrinsic,
+        accuracy=accuracy,
+        curves=curves,
+        ranks=averages(accuracy),
+        ranks_by_size=averages_by_size(accuracy),
+        intervals=average_intervals(accuracy),
+        comparisons=pairs,
+        power=power_table(pairs),
+        critical_differences=critical_differences(accuracy),
+        correlations=metric_with_accuracy(intrinsic, accuracy),
+        metric_correlations=between_metrics(intrinsic),
+        r_squared=between_sizes(accuracy),
+    )
+
+
+def opened(page: Path) -> float:
+    """Least of three times, in seconds, that Chromium takes to load the page, run its script and lay it out."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit("no chromium here: install it, or open the page by hand")
+    times = []
+    for target in (page, Path("/dev/null")):
+        best = float("inf")
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as profile:
+                call = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+                start = time.perf_counter()
+                subprocess.run([*call, "--dump-dom", target.as_uri()], check=True, capture_output=True)
+                best = min(best, time.perf_counter() - start)
+        times.append(best)
+    return times[0] - times[1]
+
+
+def main(path: Path) -> None:
+    """Write the page, then open it."""
+    made = content()
+    start = time.process_time()
+    render(made, path)
+    print(f"{len(RUNS)} runs: written in {time.process_time() - start:.1f} s, {path.stat().st_size / 1e6:.1f} MB")
+    print(f"opened in {opened(path.resolve()):.2f} s more than an empty page")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

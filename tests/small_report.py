@@ -1,0 +1,119 @@
+"""The content of a small report, made by hand: four variants at two sizes under one model."""
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.intervals import average_intervals
+from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.seeds import between_seeds
+
+VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
+SIZES = [1024, 2048]
+TASKS = ["choice_a", "choice_b", "choice_c", "choice_d", "choice_e"]
+WHY = "no gold word is spelt by the vocabulary's tokens & bytes"
+
+
+def accuracy() -> pl.DataFrame:
+    """sage is best everywhere, random worst; bpe has no score on one task."""
+    rows = [
+        {
+            "model": "tiny", "variant": variant, "size": size, "suite": "offline", "task": task,
+            "accuracy": None if (variant, size, task) == ("bpe", 2048, "choice_b")
+            else 0.4 + 0.1 * place + 0.002 * index + 0.01 * (size == 2048),
+            "random_baseline": 0.25, "n": 200, "stderr": 0.03, "straddling": 1,
+        }
+        for place, variant in enumerate(["random", "unigram_greedy", "bpe", "sage"])
+        for size in SIZES
+        for index, task in enumerate(TASKS)
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def seeded() -> pl.DataFrame:
+    """Two seeds, the second a point better everywhere."""
+    second = accuracy().with_columns(pl.col("accuracy") + 0.01, seed=pl.lit(2))
+    return pl.concat([accuracy().with_columns(seed=pl.lit(1)), second])
+
+
+def intrinsic() -> pl.DataFrame:
+    rows = []
+    for place, variant in enumerate(VARIANTS):
+        for size in SIZES:
+            head = {"variant": variant, "size": size, "corpus": "books", "language": "", "reason": None}
+            count, nominal = 120_000 - 1000 * place - size, "entropy / log(nominal vocabulary size)"
+            rows += [
+                head | {"metric": "corpus_token_count", "definition": "tokens", "value": float(count), "n": count},
+                head
+                | {"metric": "renyi_efficiency_2.5", "definition": nominal, "value": 0.5 - 0.01 * place, "n": size},
+                head | {"metric": "alignment", "definition": "mean F1", "value": None, "n": 0, "reason": WHY},
+            ]
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"value": pl.Float64, "reason": pl.String})
+
+
+def whole() -> ReportContent:
+    scores, measures = accuracy(), intrinsic()
+    runs = [(variant, size) for variant in VARIANTS for size in SIZES]
+    curves = [
+        {
+            "model": "tiny",
+            "variant": variant,
+            "size": size,
+            "batch": batch,
+            "tokens": 2048 * batch,
+            "loss": 3 + 5 / batch,
+        }
+        for variant, size in runs
+        for batch in range(1, 40)
+    ]
+    bits = [
+        {
+            "model": "tiny",
+            "variant": variant,
+            "size": size,
+            "suite": "offline",
+            "value": 1.2 + 0.1 * place,
+            "reason": None,
+        }
+        for place, (variant, size) in enumerate(runs)
+    ]
+    theirs = {"variant": "bpe", "size": 32768, "measure": "average_accuracy", "ours": None, "published": 48.8}
+    regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
+    return ReportContent(
+        title="A <small> experiment & its report",
+        recipes={
+            "bpe": {"pretokenization": "gpt2", "construction": "bpe"},
+            "unigram_greedy": {"pretokenization": "gpt2", "construction": "unigram", "segmentation": "greedy"},
+            "sage": {"pretokenization": "gpt2", "construction": {"method": "sage", "initial": "bpe", "steps": [8, 4]}},
+            "random": {"pretokenization": "space_digit", "construction": "randtrain"},
+        },
+        configuration="name: small\nvariants: {bpe: {construction: bpe}} # <script>",
+        provenance={"versions": {"numpy": "2.1.0"}, "revision": None, "hardware": {"cores": 2}},
+        models=["tiny"],
+        intrinsic=measures,
+        accuracy=scores,
+        bits_per_byte=pl.DataFrame(bits, schema_overrides={"reason": pl.String}),
+        curves=pl.DataFrame(curves),
+        ranks=averages(scores),
+        ranks_by_size=averages_by_size(scores),
+        intervals=average_intervals(scores),
+        comparisons=compare_pairs(scores),
+        power=power_table(compare_pairs(scores)),
+        critical_differences=critical_differences(scores),
+        seeds=between_seeds(seeded()),
+        correlations=metric_with_accuracy(measures, scores),
+        metric_correlations=between_metrics(measures),
+        r_squared=between_sizes(scores),
+        overlaps=pl.DataFrame({"a": ["bpe"], "b": ["sage"], "size": [1024], "shared": [346], "jaccard": [0.21]}),
+        venn=pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
+        published=pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
+    )
+
+
+PARTS = ("intrinsic", "accuracy", "bits_per_byte", "curves", "ranks", "ranks_by_size", "intervals", "comparisons",
+         "power", "critical_differences", "seeds", "correlations", "metric_correlations", "r_squared", "overlaps",
+         "venn", "published")  # fmt: skip
+IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
+               "configuration", "provenance"]  # fmt: skip

@@ -1,0 +1,120 @@
+"""Two tokenizers compared in a terminal: intervals, the verdict, and what is refused."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.conftest import TOPICS, Tokbench
+from tokbench.pretokens import PretokenCounts
+from tokbench.report.terminal import Line, Part, told
+from tokbench.statistics.cells import INTRINSIC
+from tokbench.statistics.contrast import Contrast, answered, token_counts
+
+
+def test_shares_of_right_answers() -> None:
+    a = {(size, number): True for size in (8, 16) for number in range(40)}
+    b = {(size, number): number % 2 == 0 for size in (8, 16) for number in range(40)} | {(32, 1): True}
+    found = answered(a, b)
+    assert found is not None
+    assert (found.a, found.b, found.difference, found.n) == (1.0, 0.5, 0.5, 40)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0.3 < found.low < 0.5 < found.high < 0.7
+    assert found.side == 1
+    level = answered(a, dict(a))
+    assert level is not None
+    assert (level.low, level.high, level.side) == (0.0, 0.0, 0)
+    assert answered({(8, 1): True}, {(8, 2): True}) is None
+
+
+def test_tokens_of_documents() -> None:
+    """A document that is long weighs more; documents in one proportion leave no doubt."""
+    found = token_counts([110, 220, 330], [100, 200, 300])
+    assert found is not None
+    assert found.difference == pytest.approx(0.1)
+    assert found.low == pytest.approx(0.1) == found.high
+    assert token_counts([1], [0]) is None
+    alone = token_counts([3], [2])
+    assert alone is not None
+    assert (alone.low, alone.side) == (None, 0)
+    unsure = token_counts([100, 90, 105, 99], [99, 95, 100, 100])
+    assert unsure is not None
+    assert unsure.side == 0
+
+
+def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
+    fewer, unsure = Contrast(90, 100, -0.1, -0.12, -0.08, 40), Contrast(0.5, 0.4, 0.1, -0.1, 0.3, 40)
+    part = Part("heading", "count", "share", [Line("1,024", fewer, "lowest", "tokens")])
+    answers = Part("heading", "percent", "percent", [Line("task", unsure, "highest", "task")])
+    bits = Part("heading", "real", "real", [Line("bits", Contrast(2.1, 2.0, 0.1, None, None, 1), "lowest", "bits")])
+    text = told("x", "y", [part, answers, bits]).splitlines()
+    assert text[:3] == [
+        "x is better at tokens.",
+        "They are not told apart by task.",
+        "By single numbers, without an interval, y is better at bits.",
+    ]
+    assert "  1,024  90  100     −10.0 %  −12.0 % to −8.0 %  40       x" in text
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Path:
+    """Two variants at two sizes, their tables, and a model's answers: ``long`` knows every second more."""
+    counts.write(tmp_path / "counts.parquet")
+    rows = []
+    for variant, limit in (("long", "16"), ("short", "2")):
+        for size in (300, 320):
+            folder = tmp_path / "tokenizers" / variant / str(size)
+            done = tokbench(
+                "build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", size,
+                "--set", f"max_token_bytes={limit}", "-o", folder,
+            )  # fmt: skip
+            assert done.status == 0, done.stderr
+            rows.append((variant, size, "books", "", "fertility", "tokens / words", 2.0 + len(variant), 9, None))
+            rows.append((variant, size, "books", "", "mean_token_length", "bytes", 2.0, 9, None))
+            answers = [
+                {"document": place, "correct": place % 2 == 0 or variant == "long"} for place in range(60)
+            ]  # fmt: skip
+            share = sum(row["correct"] for row in answers) / 60
+            task = {"accuracy": share, "documents": answers}
+            path = tmp_path / "downstream" / "tiny" / variant / str(size) / "offline.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps({"tasks": {"choose": task, "match": task}, "bits_per_byte": share}))
+    (tmp_path / "tables").mkdir()
+    pl.DataFrame(rows, schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
+    return tmp_path
+
+
+def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
+    texts = []
+    for place, topic in enumerate(TOPICS):
+        (tmp_path / f"{place}.txt").write_bytes(topic)
+        texts += ["--text", tmp_path / f"{place}.txt"]
+    done = tokbench("compare", "long", "short", "--results", experiment, *texts)
+    assert done.status == 0, done.stderr
+    answer = done.stdout.decode()
+    lines = answer.splitlines()
+    assert lines[0].startswith(
+        "long is better at tokens (300), tokens (320), choose, match and tiny on offline on aver"
+    )
+    assert "By single numbers, without an interval, short is better at bits per byte" in answer
+    assert "By single numbers, without an interval, long is better at fertility." in answer
+    assert "mean token length" not in answer
+    assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
+    assert "p = 0.062 that long is better" in answer
+    folders = [experiment / "tokenizers" / name for name in ("long", "short")]
+    assert tokbench("compare", *folders, *texts).stdout.decode() == answer
+    single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts).stdout.decode()
+    assert "300 against 320" in single
+    assert "choose" in single
+
+
+def test_compare_refuses_in_one_line(experiment: Path, tokbench: Tokbench) -> None:
+    for arguments, message in (
+        (["lang", "short", "--results", experiment], "Did you mean 'long'? It has long, short"),
+        (["long/7", "short", "--results", experiment], "long has the sizes 300, 320; name one of them"),
+        (["long", "long", "--results", experiment], "long and long are the same tokenizer; name another"),
+        (["long/300", "short/320"], "long/300: no folder of a tokenizer; name one, or an experiment with --results"),
+    ):
+        assert message in tokbench("compare", *arguments).message

@@ -1,0 +1,168 @@
+"""Tables of a report as printed: digits, bold, signs, reasons, and their three forms."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.small_report import accuracy, whole
+from tokbench.registry import TokbenchError
+from tokbench.report.files import write_tables
+from tokbench.report.html import tables
+from tokbench.report.latex import latex
+from tokbench.report.numbers import fitting_decimals, printed, probability
+from tokbench.report.sections.significance import accuracy_marks, rank_marks
+from tokbench.report.tables import Column, Source, Table, layout, to_csv, to_latex, to_markdown, write_table
+from tokbench.statistics.pairs import compare_pairs
+from tokbench.statistics.ranks import averages
+
+
+def small(**details: object) -> Table:
+    frame = pl.DataFrame({"name": ["a_b & 5 %", "guess", "c"], "score": [0.51, 0.9, 0.514], "p": [2.6e-6, 0.045, None]})
+    columns = [Column("name"), Column("score", "score_1", "percent", best="highest"), Column("p", kind="p")]
+    return Table("scores", "Accuracy in % of A & B.", frame, columns, {(2, "p"): "no cell in common"}, **details)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"),
+    [([32768.0, 1.0], 0), ([0.604, 0.2], 3), ([1.607], 3), ([12.34, 1.5], 2), ([1234.5], 0), ([0.00123], 5), ([], 0)],
+)
+def test_digits_fit_the_column(values: list[float], decimals: int) -> None:
+    assert fitting_decimals(values) == decimals
+
+
+def test_numbers_as_printed() -> None:
+    assert printed(1_480_000_000, "count") == "1,480,000,000"
+    assert printed(-0.1234, "real", 3) == "−0.123"
+    assert printed(0.001953, "p", 3) == "0.00195"
+    assert printed(0.4876, "percent", 1) == "48.8"
+    assert [probability(p) for p in (0.52, 0.045, 0.0027, 2.6e-6, 1.0)] == [
+        "0.52",
+        "0.045",
+        "0.0027",
+        "2.6×10⁻⁶",
+        "1.0",
+    ]
+
+
+def test_the_best_is_bold_and_a_reference_never() -> None:
+    shape = layout(small(reference_rows=frozenset([1])))
+    assert [row[1].text for row in shape.rows if row[1].best] == ["51.4"]
+    assert [row[1].text for row in layout(small()).rows if row[1].best] == ["90.0"]
+    tied = Table("t", "c", pl.DataFrame({"x": [0.5001, 0.5004, 0.2]}), [Column("x", "", "percent", best="highest")])
+    assert [row[0].best for row in layout(tied).rows] == [True, True, False]
+
+
+def test_latex_is_escaped_and_whole() -> None:
+    text = to_latex(small(reference_rows=frozenset([1])))
+    assert r"a\_b \& 5 \% & 51.0 & 2.6$\times$10\textsuperscript{-6} \\" in text
+    assert r"c & \textbf{51.4} & --\textsuperscript{a} \\" in text
+    assert r"\textsuperscript{a}\,no cell in common" in text
+    assert r"\caption{Accuracy in \% of A \& B.}" in text
+    assert r"\label{tab:scores}" in text
+    rows = text[text.index("midrule") : text.index("bottomrule")].splitlines()[1:-1]
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {2}
+    opened = re.findall(r"\\begin\{(\w+)\}", text)
+    assert opened == re.findall(r"\\end\{(\w+)\}", text)[::-1] == ["table", "tabular"]
+    bare = re.sub(r"\\.", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert (
+        latex("10⁻¹² \\ ~^ {x}")
+        == r"10\textsuperscript{-12} \textbackslash{} \textasciitilde{}\textasciicircum{} \{x\}"
+    )
+
+
+def test_markdown_and_csv_tell_why_a_cell_is_empty() -> None:
+    markdown = to_markdown(small(notes=["n | m"]))
+    assert "| c | 51.4 | – [a] |" in markdown
+    assert "[a] no cell in common" in markdown
+    assert r"n \| m" in markdown
+    lines = to_csv(small()).splitlines()
+    assert lines[0] == "name,score,p,missing"
+    assert lines[3] == "c,0.514,,p: no cell in common"
+
+
+def test_columns_follow_from_types_and_mistakes_are_named(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"size": [32768], "value": [None]}, schema_overrides={"value": pl.Float64})
+    table = Table("plain", "Plain.", frame)
+    assert [cell.text for cell in layout(table).rows[0]] == ["32,768", "–"]
+    assert layout(table).reasons == [("a", "no value was recorded")]
+    assert [path.suffix for path in write_table(table, tmp_path / "deep" / "plain")] == [".csv", ".md", ".tex"]
+    with pytest.raises(TokbenchError, match="table plain: no column 'valeu' in size, value"):
+        Table("plain", "Plain.", frame, [Column("valeu")])
+
+
+def test_missing_scores_are_explained() -> None:
+    wanted = next(table for table in tables(whole()) if table.name == "accuracy-tiny-offline-2048")
+    shape = layout(wanted)
+    assert [reason for _, reason in shape.reasons] == [
+        "a task is missing, and means over different tasks cannot be compared",
+        "scored without an accuracy",
+    ]
+    assert shape.rows[0][0].text == "random guessing"
+    assert not any(cell.best for cell in shape.rows[0])
+    bold = {row[0].text for row in shape.rows for cell in row if cell.best}
+    assert bold == {"sage"}
+
+
+def test_tables_are_written_in_three_forms(tmp_path: Path) -> None:
+    write_tables(whole(), tmp_path / "tables")
+    names = sorted(path.stem for path in (tmp_path / "tables").glob("*.tex"))
+    assert names == sorted(table.name for table in tables(whole()))
+    assert len(list((tmp_path / "tables").iterdir())) == 3 * len(names)
+
+
+def test_the_best_is_found_within_its_group() -> None:
+    frame = pl.DataFrame({"size": [8, 8, 16, 16, 32], "fertility": [2.0, 1.5, 1.2, 1.2, 1.0]})
+    columns = [Column("size"), Column("fertility", kind="real", best="lowest")]
+    shape = layout(Table("t", "c", frame, columns, best_within="size"))
+    assert [row[1].best for row in shape.rows] == [False, True, True, True, False]
+
+
+def test_signs_and_definitions_in_all_forms() -> None:
+    table = small(
+        marks={(0, "score"): "†"}, notes=["† not told apart."], definitions=["score_1: right answers; n = 200."],
+        source=Source(["tables/x.csv"], ["downstream/{model}/{variant}.json"], {"model": "tiny"}),
+    )  # fmt: skip
+    text = to_latex(table)
+    assert r"\caption{Accuracy in \% of A \& B. score\_1: right answers; n = 200.}" in text
+    assert r"51.0\textsuperscript{$\dagger$}" in text
+    assert text.startswith("% Source: tables/x.csv, from downstream/tiny/VARIANT.json\n")
+    assert "| 51.0† |" in to_markdown(table)
+    assert "Source: tables/x.csv, from downstream/tiny/VARIANT.json." in to_markdown(table)
+    assert to_csv(table).splitlines()[:2] == ["name,score,p,marks,missing", "a_b & 5 %,0.51,2.6e-06,score: †,"]
+
+
+def test_averages_that_the_test_does_not_tell_apart_are_marked() -> None:
+    """Five tasks at two sizes: p is 1/1024 where one is better in all, and 1 where they are level."""
+    scores = accuracy().drop_nulls("accuracy").filter(pl.col("variant") != "bpe")
+    level = scores.filter(variant="sage").with_columns(variant=pl.lit("twin"))
+    frame = pl.concat([scores, level])
+    marks, notes = rank_marks(averages(frame), compare_pairs(frame), "tiny", "offline")
+    order = averages(frame)["variant"].to_list()
+    assert order == ["sage", "twin", "unigram_greedy", "random"]
+    assert marks == {(0, "rank"): "=", (1, "rank"): "=", (1, "average"): "†"}
+    assert [note[0] for note in notes] == ["=", "†"]
+    few = frame.filter(pl.col("task") == "choice_a")
+    marks, _ = rank_marks(averages(few), compare_pairs(few), "tiny", "offline")
+    assert marks[3, "average"] == "†"
+
+
+def test_a_difference_that_only_a_correction_takes_away() -> None:
+    rows = pl.DataFrame({"rank": [1, 2], "variant": ["x", "y"], "average": [0.5, 0.4]})
+    pair = {"model": "m", "suite": "s", "a": "x", "b": "y", "p_value": 0.03, "holm": 0.06}
+    assert rank_marks(rows, pl.DataFrame([pair]), "m", "s")[0] == {(1, "average"): "‡"}
+    assert rank_marks(rows, pl.DataFrame([pair | {"holm": 0.04}]), "m", "s")[0] == {}
+    assert rank_marks(rows, None, "m", "s") == ({}, [])
+
+
+def test_accuracies_within_the_noise_of_the_questions_are_marked() -> None:
+    rows = [
+        {"variant": variant, "t": share, "average": share} for variant, share in (("x", 0.5), ("y", 0.45), ("z", 0.3))
+    ]
+    errors = {(row["variant"], "t"): 0.03 for row in rows}
+    marks, [note] = accuracy_marks(rows, errors, ["t"])
+    assert marks == {(1, "t"): "†", (1, "average"): "†"}
+    assert note.startswith("† not significantly below the highest")
+    assert accuracy_marks(rows, dict.fromkeys(errors), ["t"]) == ({}, [])
