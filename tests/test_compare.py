@@ -90,7 +90,7 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     texts = []
     for place, topic in enumerate(TOPICS):
         (tmp_path / f"{place}.txt").write_bytes(topic)
-        texts += ["--text", tmp_path / f"{place}.txt"]
+        texts.append(tmp_path / f"{place}.txt")
     done = tokbench("compare", "long", "short", "--results", experiment, *texts)
     assert done.status == 0, done.stderr
     answer = done.stdout.decode()

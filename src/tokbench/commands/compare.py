@@ -30,30 +30,30 @@ KEYS = ("variant", "size", "value")
 @click.command("compare")
 @click.argument("a")
 @click.argument("b")
+@click.argument("files", nargs=-1)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
-@click.option("--text", "texts", multiple=True, help="Text to encode: a file; may be repeated.")
 @click.option(
     "--documents", "limit", default=1000, show_default=True, type=click.IntRange(1), help="Documents encoded at most."
 )
-def command(a: str, b: str, results: str | None, texts: tuple[str, ...], limit: int) -> None:
+def command(a: str, b: str, files: tuple[str, ...], results: str | None, limit: int) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
     (VARIANT, or VARIANT/SIZE), or folders of tokenizers. They are compared at the sizes they share: on the documents of
-    the evaluation split or of --text, and, where an experiment has both, by its tables and its models' answers."""
+    the evaluation split, or of FILES, and, where an experiment has both, by its tables and its models' answers."""
     left, right = side(a, results), side(b, results)
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
-    parts = [_tokens(left, right, sizes, where, found) for where, found in _documents(experiment, texts, limit)]
+    parts = [_tokens(left, right, sizes, where, found) for where, found in _documents(experiment, files, limit)]
     if experiment is not None:
         parts += _intrinsic(left.name, right.name, sizes, experiment) + _downstream(left, right, sizes, experiment)
     if not (parts := [part for part in parts if part.lines]):
-        raise TokbenchError("nothing to compare these two on; give a file with --text")
+        raise TokbenchError("nothing to compare these two on; name files of text after them")
     click.echo(told(*distinct(left, right), parts), nl=False)
 
 
-def _documents(experiment: Path | None, texts: Sequence[str], limit: int) -> list[tuple[str, list[Document]]]:
+def _documents(experiment: Path | None, files: Sequence[str], limit: int) -> list[tuple[str, list[Document]]]:
     """Documents to encode, and what they are: those of the files, or else of every evaluation split."""
-    if texts:
-        return [(", ".join(texts), list(islice(documents_of(texts), limit)))]
+    if files:
+        return [(", ".join(files), list(islice(documents_of(files), limit)))]
     folders = [] if experiment is None else sorted((experiment / "corpus").glob("*/evaluation"))
     return [
         (f"the evaluation split of {folder.parent.name}", list(islice(read_documents(shards), limit)))

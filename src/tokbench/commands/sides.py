@@ -69,9 +69,9 @@ def matched(a: Side, b: Side) -> list[tuple[int, int]]:
     Raises:
         TokbenchError: they share none, or are one and the same.
     """
-    if a.folders == b.folders:
-        raise TokbenchError(f"{a.name} and {b.name} are the same tokenizer; name another")
     shared = sorted(a.folders.keys() & b.folders.keys())
+    if shared and all(a.folders[size] == b.folders[size] for size in shared):
+        raise TokbenchError(f"{a.name} and {b.name} are the same tokenizer; name another")
     if shared:
         return [(size, size) for size in shared]
     if len(a.folders) == len(b.folders) == 1:

@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 _GROUP = re.compile(r"<(/?)g\b[^>]*?(/?)>")
-_USE = re.compile(r"<use\b([^>]*?)/>", re.DOTALL)
+_DEFINED = re.compile(r"(<defs>.*?</defs>)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,27 @@ def named(figure: Figure) -> list[Told]:
 def answering(svg: str, told: Sequence[Told]) -> str:
     """SVG in which what `named` gave an id has its texts as titles, and its group as ``data-group``."""
     for number, one in enumerate(told):
-        start = svg.index(f'<g id="told{number}">')
+        start = svg.find(f'<g id="told{number}">')
+        if start < 0:  # Nothing of it was drawn.
+            continue
         end = _end(svg, start)
         body = svg[start:end].partition(">")[2]
-        if len(one.texts) > 1:
-            titles = iter(one.texts)
-            body = _USE.sub(lambda use: f"<use{use[1]}>{_title(next(titles))}</use>", body)  # noqa: B023
-        else:
-            body = _title(one.texts[0]) + body
+        body = _by_points(body, one.texts) if len(one.texts) > 1 else _title(one.texts[0]) + body
         svg = f'{svg[:start]}<g class="told" data-group="{escape(one.group, quote=True)}">{body}{svg[end:]}'
     return svg
+
+
+def _by_points(body: str, texts: Sequence[str]) -> str:
+    """Each point with its title: points are uses of one mark, or paths where marks differ in size."""
+    parts = _DEFINED.split(body)
+    shape = "use" if any("<use" in part for part in parts[::2]) else "path"
+    titles = iter(texts)
+
+    def titled(found: re.Match[str]) -> str:
+        return f"<{shape}{found[1]}>{_title(next(titles))}</{shape}>"
+
+    parts[::2] = [re.sub(rf"<{shape}\b([^>]*?)/>", titled, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _end(svg: str, start: int) -> int:

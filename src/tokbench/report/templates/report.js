@@ -114,9 +114,7 @@ function tracing(event) {
 document.addEventListener("click", tracing);
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hide();
-  if (event.key === "Enter" && event.target.matches("td")) tracing(event);
 });
-for (const cell of document.querySelectorAll("figure.table[data-files] tbody td.number")) cell.tabIndex = -1;
 
 /* Figures: the nearest mark within a finger's breadth tells what it is, and lights all marks of its group. */
 
