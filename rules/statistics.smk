@@ -21,6 +21,7 @@ rule tabulate:
             "tokbench.commands.tabulate",
             "tokbench.intrinsic.comparison",
             "tokbench.intrinsic.overlap",
+            "tokbench.statistics.embedding_norms",
             "tokbench.statistics.relative",
             "tokbench.statistics.tables",
         ),

@@ -5,6 +5,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.embedding_norms import embedding_norms
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
@@ -79,6 +80,7 @@ def whole() -> ReportContent:
         }
         for place, (variant, size) in enumerate(runs)
     ]
+    tokens = pl.DataFrame({"probability": [0.5, 0.3, 0.2, 0.0], "norm": [1.5, 1.4, 1.2, 0.1]})
     theirs = {"variant": "bpe", "size": 32768, "measure": "average_accuracy", "ours": None, "published": 48.8}
     regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
     return ReportContent(
@@ -96,6 +98,7 @@ def whole() -> ReportContent:
         accuracy=scores,
         bits_per_byte=pl.DataFrame(bits, schema_overrides={"reason": pl.String}),
         curves=pl.DataFrame(curves),
+        embedding_norms=embedding_norms({"tiny": dict.fromkeys(runs, tokens)}),
         ranks=averages(scores),
         ranks_by_size=averages_by_size(scores),
         intervals=average_intervals(scores),
@@ -112,8 +115,8 @@ def whole() -> ReportContent:
     )
 
 
-PARTS = ("intrinsic", "accuracy", "bits_per_byte", "curves", "ranks", "ranks_by_size", "intervals", "comparisons",
-         "power", "critical_differences", "seeds", "correlations", "metric_correlations", "r_squared", "overlaps",
-         "venn", "published")  # fmt: skip
+PARTS = ("intrinsic", "accuracy", "bits_per_byte", "curves", "embedding_norms", "ranks", "ranks_by_size", "intervals",
+         "comparisons", "power", "critical_differences", "seeds", "correlations", "metric_correlations", "r_squared",
+         "overlaps", "venn", "published")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

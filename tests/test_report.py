@@ -16,7 +16,8 @@ from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.summary import summary
-from tokbench.report.tables import Table, layout, to_markdown
+from tokbench.report.tables import Table, layout
+from tokbench.report.typeset import to_markdown
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.intervals import average_intervals
@@ -92,8 +93,9 @@ def rendered(content: ReportContent, folder: Path) -> tuple[str, Checker]:
     checker.close()
     assert not checker.open
     assert len(set(checker.ids)) == len(checker.ids)
-    assert {link for link in checker.links if not link.startswith("#")} == set()
-    assert {link[1:] for link in checker.links} <= set(checker.ids)
+    links = {link for link in checker.links if not link.startswith("data:image/png;base64,")}
+    assert {link for link in links if not link.startswith("#")} == set()
+    assert {link[1:] for link in links} <= set(checker.ids)
     assert not re.search(r"https?://|url\((?!#)|@import", page)
     assert set(IDENTIFIERS) | {"summary"} <= set(checker.ids)
     return page, checker
@@ -107,7 +109,7 @@ def test_the_whole_report(tmp_path: Path) -> None:
     assert "# &lt;script&gt;" in page
     assert "published" in checker.ids
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 9
+    assert page.count("<svg") == len(drawings(whole())) == 11
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 

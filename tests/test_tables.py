@@ -13,7 +13,8 @@ from tokbench.report.html import tables
 from tokbench.report.latex import latex
 from tokbench.report.numbers import fitting_decimals, printed, probability
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
-from tokbench.report.tables import Column, Source, Table, layout, to_csv, to_latex, to_markdown, write_table
+from tokbench.report.tables import Column, Source, Table, layout
+from tokbench.report.typeset import to_csv, to_latex, to_markdown, write_table
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages
 
@@ -71,6 +72,26 @@ def test_latex_is_escaped_and_whole() -> None:
         latex("10⁻¹² \\ ~^ {x}")
         == r"10\textsuperscript{-12} \textbackslash{} \textasciitilde{}\textasciicircum{} \{x\}"
     )
+
+
+def test_long_tables_break_between_pages_and_wide_ones_take_smaller_type() -> None:
+    long = Table("long", "Long.", pl.DataFrame({"n": range(41), "text": ["word " * 20] * 41}), notes=["A note."])
+    text = to_latex(long)
+    assert re.findall(r"\\begin\{(\w+)\}", text) == ["longtable"]
+    assert text.index(r"\caption{Long.}") < text.index(r"\endfirsthead") < text.index(r"\endhead")
+    assert text.count(r"\toprule") == 2
+    assert text.count(r"\bottomrule") == 1
+    assert r"{r>{\raggedright\arraybackslash}p{18em}}" in text
+    assert text.rstrip().endswith(r"\endgroup")
+    wide = Table("wide", "Wide.", pl.DataFrame({f"some measure of text {n}": [0.5] for n in range(6)}))
+    assert r"\centering\small" in to_latex(wide)
+    assert r"\shortstack[r]{some \\ measure of \\ text 0}" in to_latex(wide)
+
+
+def test_numbers_of_several_measures_have_digits_of_their_own() -> None:
+    frame = pl.DataFrame({"ours": [433023508.559, 1.688, 48.8]})
+    shape = layout(Table("t", "c", frame, [Column("ours", kind="mixed")]))
+    assert [row[0].text for row in shape.rows] == ["433,023,509", "1.688", "48.80"]
 
 
 def test_markdown_and_csv_tell_why_a_cell_is_empty() -> None:

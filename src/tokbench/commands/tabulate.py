@@ -19,6 +19,7 @@ from tokbench.intrinsic.comparison import (
 from tokbench.intrinsic.overlap import overlaps_by_size, venn_by_size
 from tokbench.registry import TokbenchError
 from tokbench.statistics.cells import INTRINSIC
+from tokbench.statistics.embedding_norms import embedding_norms
 from tokbench.statistics.relative import relative_to
 from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table, write_tables
 from tokbench.tokenizer import Tokenizer
@@ -54,7 +55,8 @@ def command(
     }
     vocabularies = {key: tokenizer.vocabulary for key, tokenizer in loaded.items()}
     measured = intrinsic_table([*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings)])
-    compared = _compared(measured, loaded, _by_corpus(baselines), venn, _tables_of_tokens(embeddings))
+    tokens = _tables_of_tokens(embeddings)
+    compared = _compared(measured, loaded, _by_corpus(baselines), venn, tokens)
     tables: dict[str, pl.DataFrame] = {
         "intrinsic": pl.concat([measured, *compared]).sort(ORDER),
         "overlaps": overlaps_by_size(vocabularies),
@@ -62,6 +64,7 @@ def command(
         "accuracy": accuracy_table(downstream),
         "bits_per_byte": bits_per_byte_table(downstream),
         "curves": curve_table(models),
+        "embedding_norms": embedding_norms(tokens),
     }
     write_tables(tables, Path(output))
     for name, table in tables.items():

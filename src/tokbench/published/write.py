@@ -14,7 +14,8 @@ from tokbench.published.released import released
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.sections.comparisons import power_statement
-from tokbench.report.tables import Table, to_markdown, write_table
+from tokbench.report.tables import Table
+from tokbench.report.typeset import to_markdown, write_table
 from tokbench.whole import whole_folder
 
 NARROW = {"venn": COLUMN, "figure-4": 4.6}

@@ -25,6 +25,16 @@ COLUMNS = {
     ),
     "bits_per_byte": ("model", "variant", "size", "value"),
     "curves": ("model", "variant", "size", "batch", "tokens", "loss"),
+    "embedding_norms": (
+        "model",
+        "variant",
+        "size",
+        "probability_low",
+        "probability_high",
+        "norm_low",
+        "norm_high",
+        "tokens",
+    ),
     "ranks": ("model", "suite", "variant", "average", "rank", "random_baseline", "n", "reason"),
     "ranks_by_size": ("model", "suite", "size", "variant", "average", "rank", "random_baseline", "n", "reason"),
     "intervals": ("model", "suite", "variant", "average", "stderr", "low", "high", "cells", "questions", "reason"),
@@ -101,6 +111,7 @@ class ReportContent:
         accuracy: one row per (model, variant, size, suite, task); accuracy and random_baseline are shares in [0, 1].
         bits_per_byte: held-out bits per byte of each trained model.
         curves: training loss (nats per token) after each batch.
+        embedding_norms: tokens of trained models by their probability and the norm of their embeddings.
         ranks, ranks_by_size: average accuracy, a share in [0, 1], and rank of each variant under each model and suite.
         intervals: each variant's average accuracy with its standard error over questions and a 95 % interval.
         comparisons: p_value, one-sided Wilcoxon signed-rank, of "a is better than b" over n paired accuracies, with
@@ -128,6 +139,7 @@ class ReportContent:
     accuracy: pl.DataFrame | None = None
     bits_per_byte: pl.DataFrame | None = None
     curves: pl.DataFrame | None = None
+    embedding_norms: pl.DataFrame | None = None
     ranks: pl.DataFrame | None = None
     ranks_by_size: pl.DataFrame | None = None
     intervals: pl.DataFrame | None = None

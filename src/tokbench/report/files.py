@@ -5,7 +5,7 @@ from pathlib import Path
 from tokbench.report.content import ReportContent
 from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.html import drawings, tables
-from tokbench.report.tables import write_table
+from tokbench.report.typeset import markdown, write_table
 from tokbench.whole import whole_folder
 
 
@@ -17,9 +17,11 @@ def write_tables(content: ReportContent, folder: Path | str) -> None:
 
 
 def write_figures(content: ReportContent, folder: Path | str) -> None:
-    """Every figure as ``{name}.svg`` and ``.png`` for a full page, and as ``{name}-column`` for one of two columns; the
-    folder appears whole or not at all."""
+    """Every figure as ``{name}.svg`` and ``.png`` for a full page, and as ``{name}-column`` for one of two columns, its
+    caption as ``{name}.md``; the folder appears whole or not at all."""
     with whole_folder(folder) as partial:
         for drawing in drawings(content):
             save(drawing.draw(width=FULL), partial / drawing.name)
             save(drawing.draw(width=COLUMN), partial / f"{drawing.name}-column")
+            source = f" Source: {drawing.source}." if drawing.source else ""
+            (partial / f"{drawing.name}.md").write_text(markdown(drawing.caption + source) + "\n", encoding="utf-8")

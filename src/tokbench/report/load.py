@@ -14,6 +14,7 @@ LANGUAGE_MODEL_PARTS = (
     "accuracy",
     "bits_per_byte",
     "curves",
+    "embedding_norms",
     "ranks",
     "ranks_by_size",
     "intervals",

@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable
 from typing import Literal
 
-Kind = Literal["text", "count", "percent", "real", "p"]
-"""What a column holds: words, whole numbers, shares printed as percentages, real numbers, or p-values."""
+Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
+"""What a column holds: words, whole numbers, shares printed as percentages, real numbers, real numbers of several
+measures, each with digits of its own, or p-values."""
 
 MINUS = "−"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -40,6 +41,8 @@ def printed(value: float | int | str, kind: Kind, decimals: int = 0) -> str:
         return "∞" if value > 0 else f"{MINUS}∞" if value < 0 else "not a number"
     if kind == "percent":
         return f"{100 * value:,.{decimals}f}".replace("-", MINUS)
+    if kind == "mixed":
+        decimals = fitting_decimals([value])
     return f"{value:,.{0 if kind == 'count' else decimals}f}".replace("-", MINUS)
 
 
@@ -50,4 +53,9 @@ def probability(p: float, digits: int = 2) -> str:
     if p >= 0.001:
         return f"{p:.{max(digits - 1 - math.floor(math.log10(p)), 1)}f}" if p < 0.995 else "1.0"
     mantissa, exponent = f"{p:.{digits - 1}e}".split("e")
-    return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+    return f"{mantissa}×{power_of_ten(int(exponent))}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """``10⁻⁶``."""
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"

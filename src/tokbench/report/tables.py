@@ -1,23 +1,18 @@
-"""Tables: one frame and a description of its columns, printed as CSV, Markdown and LaTeX.
+"""Tables: one frame and a description of its columns, laid out for every form in which they are printed.
 
 A table carries its caption, which says what was measured, and the reason of every empty cell: nothing is left blank
-without a word. The three forms share one layout, so that they print the same digits, the same bold and the same notes.
+without a word. All forms share one layout, so that they print the same digits, the same bold and the same notes.
 """
 
-import csv
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
 from tokbench.registry import TokbenchError
-from tokbench.report.latex import latex
 from tokbench.report.numbers import Kind, fitting_decimals, printed
-from tokbench.whole import whole_file
 
 UNEXPLAINED = "no value was recorded"
 
@@ -191,91 +186,3 @@ def _best(table: Table, column: Column, values: Sequence[Any], decimals: int) ->
 
 def _letter(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else _letter(index // 26 - 1) + _letter(index % 26)
-
-
-def to_csv(table: Table) -> str:
-    """Unrounded values under the frame's own column names; the column ``marks`` has the signs of the row's numbers, the
-    column ``missing`` each empty cell's reason."""
-    names = [column.name for column in table.shown]
-    rows = table.frame.select(names).rows()
-    missing = [
-        "; ".join(
-            f"{name}: {table.reasons.get((index, name), UNEXPLAINED)}"
-            for name, value in zip(names, row, strict=True)
-            if value is None
-        )
-        for index, row in enumerate(rows)
-    ]
-    signs: dict[int, list[str]] = {}
-    for (index, name), mark in sorted(table.marks.items(), key=lambda item: (item[0][0], names.index(item[0][1]))):
-        signs.setdefault(index, []).append(f"{name}: {mark}")
-    marks = ["; ".join(signs.get(index, [])) for index in range(len(rows))]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names + ["marks"] * any(marks) + ["missing"] * any(missing))
-    for row, mark, why in zip(rows, marks, missing, strict=True):
-        values = ["" if value is None else value for value in row]
-        writer.writerow(values + [mark] * any(marks) + [why] * any(missing))
-    return text.getvalue()
-
-
-def to_markdown(table: Table) -> str:
-    """GitHub's pipe table: caption above, best in bold, notes below."""
-    shape = layout(table)
-    lines = [f"**{_markdown(table.stated)}**", ""]
-    lines.append("| " + " | ".join(map(_markdown, shape.headers)) + " |")
-    lines.append("| " + " | ".join("---:" if numeric else ":---" for numeric in shape.numeric) + " |")
-    for row in shape.rows:
-        cells = [
-            (f"**{_markdown(cell.text)}**" if cell.best else _markdown(cell.text))
-            + cell.mark
-            + (f" [{cell.note}]" if cell.note else "")
-            for cell in row
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    source = [f"Source: {table.source}."] if table.source else []
-    for note in [f"[{letter}] {reason}" for letter, reason in shape.reasons] + [*table.notes, *source]:
-        lines += ["", _markdown(note)]
-    return "\n".join(lines) + "\n"
-
-
-def _markdown(text: str) -> str:
-    return re.sub(r"([\\`*_|<])", r"\\\1", text).replace("\n", " ")
-
-
-def to_latex(table: Table) -> str:
-    r"""A ``table`` environment for ``booktabs``: caption and ``tab:name`` label, best in bold, notes below the rule."""
-    shape = layout(table)
-    lines = [
-        *([f"% Source: {table.source}"] if table.source else []),
-        r"\begin{table}[t]",
-        r"  \centering",
-        rf"  \caption{{{latex(table.stated)}}}",
-        rf"  \label{{tab:{table.name}}}",
-        rf"  \begin{{tabular}}{{{''.join('r' if numeric else 'l' for numeric in shape.numeric)}}}",
-        r"    \toprule",
-        "    " + " & ".join(map(latex, shape.headers)) + r" \\",
-        r"    \midrule",
-    ]
-    for row in shape.rows:
-        cells = [
-            (rf"\textbf{{{latex(cell.text)}}}" if cell.best else latex(cell.text))
-            + "".join(rf"\textsuperscript{{{latex(sign)}}}" for sign in (cell.mark, cell.note) if sign)
-            for cell in row
-        ]
-        lines.append("    " + " & ".join(cells) + r" \\")
-    lines += [r"    \bottomrule", r"  \end{tabular}"]
-    notes = [rf"\textsuperscript{{{letter}}}\,{latex(reason)}" for letter, reason in shape.reasons]
-    lines += [rf"  \par\smallskip {{\footnotesize {note}}}" for note in notes + [latex(note) for note in table.notes]]
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-def write_table(table: Table, stem: Path | str) -> list[Path]:
-    """Write ``stem``.csv, ``stem``.md and ``stem``.tex, each whole or not at all; the paths written."""
-    written = []
-    for suffix, text in (("csv", to_csv(table)), ("md", to_markdown(table)), ("tex", to_latex(table))):
-        path = Path(f"{stem}.{suffix}")
-        with whole_file(path) as partial:
-            partial.write_text(text, encoding="utf-8")
-        written.append(path)
-    return written

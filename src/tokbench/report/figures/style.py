@@ -185,14 +185,16 @@ def save(figure: Figure, stem: Path | str) -> list[Path]:
 def inline(figure: Figure, name: str, description: str) -> str:
     """The figure as an ``<svg>`` element for an HTML page.
 
-    Its ids bear the prefix ``name``, since several figures share one page; ink, rules and paper take the page's
-    colours; nothing refers to another address. Marks that tell what they are have a title.
+    Its ids bear the prefix ``name``, since several figures share one page; images have none, since equal images would
+    have equal ones. Ink, rules and paper take the page's colours; nothing refers to another address. Marks that tell
+    what they are have a title.
     """
     told = named(figure)
     text = answering(svg(figure), told)
     text = text[text.index("<svg") :]
     box = re.search(r'viewBox="[^"]*"', text)
     body = text[text.index(">") + 1 :]
+    body = re.sub(r'(<image\b[^>]*?) id="[^"]*"', r"\1", body)
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r"url\(#", f"url(#{name}-", body)
     body = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', body)

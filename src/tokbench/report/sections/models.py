@@ -1,4 +1,4 @@
-"""Language models: training curves and bits per byte."""
+"""Language models: training curves, norms of embeddings and bits per byte."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug
-from tokbench.report.figures import by_variant, curves
+from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.origins import ANSWERS, tidy
 from tokbench.report.tables import UNEXPLAINED, Column, Table
@@ -18,7 +18,7 @@ CAUTION = (
 
 
 def models(content: ReportContent) -> Section:
-    """A panel of curves and a table of bits per byte for each model."""
+    """Curves, norms of embeddings and a table of bits per byte for each model."""
     exhibits: list[Table | Drawing] = []
     missing = []
     losses = content.part("curves")
@@ -27,6 +27,12 @@ def models(content: ReportContent) -> Section:
     else:
         for (model,), part in losses.group_by("model", maintain_order=True):
             exhibits.append(_curves(content, str(model), part))
+    embedded = content.part("embedding_norms")
+    if embedded is None:
+        missing.append(f"Embedding norms: {content.why_missing('embedding_norms')}")
+    else:
+        for (model, size), part in embedded.group_by("model", "size", maintain_order=True):
+            exhibits.append(_norms(content, str(model), int(str(size)), part))
     bits = content.part("bits_per_byte")
     if bits is None:
         missing.append(f"Bits per byte: {content.why_missing('bits_per_byte')}")
@@ -49,6 +55,17 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
     )
     source = tidy("curves", "models/{model}/{variant}/{size}/curve.csv", model=model)
     return Drawing(slug("curves", model), caption, draw, source)
+
+
+def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
+    cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
+    caption = (
+        f"Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their probability "
+        "in the packed pretraining text; over 0 those that it never holds. Tokens that are rare and have a small norm "
+        "are under-trained."
+    )
+    source = tidy("embedding_norms", "embeddings/{model}/{variant}/{size}/tokens.csv", model=model, size=size)
+    return Drawing(slug("embedding-norms", model, size), caption, partial(norms.draw, cells, content.variants), source)
 
 
 def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame) -> list[Table | Drawing]:

@@ -15,7 +15,7 @@ def published(content: ReportContent) -> Section | None:
         return None
     columns = [
         Column("variant"), Column("size", kind="count"), Column("measure"),
-        Column("ours", "ours", "real", 3), Column("published", "published (theirs)", "real", 3),
+        Column("ours", "ours", "mixed"), Column("published", "published (theirs)", "mixed"),
         Column("ours_on", "ours on"), Column("published_on", "theirs on"), Column("source"),
     ]  # fmt: skip
     columns = [column for column in columns if column.name in frame.columns]

@@ -1,17 +1,18 @@
 """Statistics: p-values of every pair, correlations with accuracy, agreement between vocabulary sizes."""
 
 from functools import partial
+from typing import Any
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, slug, words
+from tokbench.report.exhibits import Drawing, Section, listed, slug, words
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.sections.downstream import averages, ranked
-from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
+from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.sections.origins import ANSWERS, inferred
 from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
 
@@ -160,13 +161,14 @@ def _table(
 
 
 def _correlations(frame: pl.DataFrame) -> Table:
+    whole = whole_corpus_rows(frame)
     return _table(
         "correlations",
         "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
-        frame.with_columns(pl.Series("metric", [words(metric) for metric in frame["metric"]])),
+        whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])),
         [*(Column(name) for name in ("model", "suite", "corpus", "metric", "definition")), *_R_AND_N],
         inferred("correlations"),
-        folded=len(frame) > _ROWS,
+        folded=len(whole) > _ROWS,
     )
 
 
@@ -188,15 +190,39 @@ def _r_squared(frame: pl.DataFrame) -> Table:
 
 
 def _metrics(frame: pl.DataFrame) -> Table:
-    return _table(
+    """Each measure of a whole corpus against those that are drawn; the table it is from has every two measures."""
+    rows = whole_corpus_rows(frame).iter_rows(named=True)
+    pairs: dict[tuple[str, Measure, Measure], dict[str, Any]] = {}
+    for row in rows:
+        a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
+        pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
+    ours = {corpus: {a for other, a, _ in pairs if other == corpus} for corpus, _, _ in pairs}
+    shown, reasons = [], {}
+    for corpus, measures in ours.items():
+        drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in DRAWN}
+        for measure in sorted(measures):
+            found = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
+            known = [row["n"] for row in found.values() if row]
+            if not known:
+                continue
+            for name, row in found.items():
+                itself = "the measure itself" if measure == drawn[name] else "not measured here"
+                reasons[len(shown), name] = (row["reason"] if row else itself) or UNEXPLAINED
+            values = [row["r"] if row else None for row in found.values()]
+            shown.append((corpus, words(measure[0]), measure[1], *values, min(known)))
+    schema = {"corpus": pl.String, "metric": pl.String, "definition": pl.String}
+    schema |= dict.fromkeys(DRAWN, pl.Float64) | {"n": pl.Int64}
+    return Table(
         "metric-correlations",
-        "Pearson's r between every two intrinsic measures of one corpus; n tokenizers.",
-        frame,
+        f"Pearson's r of every intrinsic measure with {listed([words(name) for name in DRAWN])}, each under its first "
+        "definition; n tokenizers, the fewest of a row. The source has every two measures.",
+        pl.DataFrame(shown, schema=schema, orient="row"),
         [
-            Column("corpus"),
-            *(Column(name, words(name)) for name in ("metric_a", "definition_a", "metric_b", "definition_b")),
-            *_R_AND_N,
+            *(Column(name) for name in ("corpus", "metric", "definition")),
+            *(Column(name, words(name), "real", 3) for name in DRAWN),
+            _R_AND_N[1],
         ],
-        inferred("metric_correlations"),
-        folded=True,
+        reasons,
+        source=inferred("metric_correlations"),
+        folded=len(shown) > _ROWS,
     )

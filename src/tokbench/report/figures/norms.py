@@ -1,0 +1,69 @@
+"""Embedding norms against probabilities (figures 3 to 5 of "BPE Gets Picky"), one panel a tokenizer."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, log10
+
+import numpy as np
+import polars as pl
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from tokbench.report.figures.style import FULL, RULE, new_figure, settle, sober
+from tokbench.report.numbers import power_of_ten
+
+_BREADTH = 0.5
+"""Of the column of tokens with probability zero, and of the space beside it, in powers of ten."""
+
+
+def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: float = FULL) -> Figure:
+    """Squares, the darker the more tokens they stand for; tokens that the text never holds stand at the left, over 0.
+
+    Args:
+        cells: variant -> ``probability_low``, ``probability_high``, ``norm_low``, ``norm_high``, ``tokens``.
+        order: variants from left to right and top to bottom.
+        width: inches.
+    """
+    drawn = [variant for variant in order if variant in cells]
+    every = pl.concat([cells[variant] for variant in drawn])
+    met = every.filter(pl.col("probability_low") > 0).select("probability_low", "probability_high")
+    left, right = (log10(met.min().item(0, 0)), log10(met.max().item(0, 1))) if met.height else (-1.0, 0.0)
+    shades = LogNorm(1, max(every["tokens"].max(), 2))  # type: ignore[type-var]
+    beside = min(len(drawn), max(int(width // 1.5), 1))
+    rows = -(-len(drawn) // beside)
+    with sober():
+        figure = new_figure(width, 0.45 + 1.5 * rows)
+        grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
+        for axes, variant in zip(grid.ravel(), drawn, strict=False):
+            part = cells[variant]
+            unseen = part.filter(probability_low=0.0)["tokens"].sum()
+            squares = PolyCollection(_corners(part, left - 1.5 * _BREADTH), cmap="cividis_r", norm=shades)
+            squares.set(array=part["tokens"].to_numpy(), antialiased=False, rasterized=True)
+            axes.add_collection(squares)
+            axes.axvline(left - 0.5 * _BREADTH, color=RULE, lw=0.6)
+            axes.set_title(variant, loc="left")
+            figure.tell(axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never met")
+        for axes in grid.ravel()[len(drawn) :]:
+            axes.set_visible(False)
+        decades = list(range(ceil(left), int(right) + 1))
+        shown = decades[:: -(-len(decades) // 3)]
+        axes = grid[0, 0]
+        axes.set_xticks([left - 1.5 * _BREADTH, *shown], ["0", *map(power_of_ten, shown)])
+        axes.set_xlim(left - 2 * _BREADTH, right)
+        axes.set_ylim(0, every["norm_high"].max())
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        key = figure.colorbar(squares, ax=grid, aspect=30, pad=0.01, format=FuncFormatter(lambda n, _: f"{n:,.0f}"))
+        key.set_label("tokens in a square", fontsize=7)
+        key.outline.set_visible(False)  # type: ignore[operator]
+        figure.supxlabel("probability in the pretraining text", fontsize=8)
+        figure.supylabel("L2 norm of the input embedding", fontsize=8)
+        return settle(figure)
+
+
+def _corners(part: pl.DataFrame, unseen: float) -> np.ndarray:
+    """The corners of each cell, float64 [cells, 4, 2]; those of probability zero lie about ``unseen``."""
+    sides = zip(("probability_low", "probability_high"), (-0.5, 0.5), strict=True)
+    low, high = (np.log10(part[side].replace(0.0, 10 ** (unseen + by * _BREADTH))) for side, by in sides)
+    bottom, top = part["norm_low"].to_numpy(), part["norm_high"].to_numpy()
+    return np.stack([np.stack(corner, 1) for corner in ((low, bottom), (high, bottom), (high, top), (low, top))], 1)

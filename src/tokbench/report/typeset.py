@@ -1,0 +1,132 @@
+"""A table as CSV, Markdown and LaTeX."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from textwrap import wrap
+
+from tokbench.report.latex import latex
+from tokbench.report.tables import UNEXPLAINED, Layout, Table, layout
+from tokbench.whole import whole_file
+
+_PAGE_ROWS = 40
+"""Rows that fit a page; tables with more are broken between pages."""
+_PAGE_WIDTH, _LETTER, _BETWEEN = 345.0, 5.0, 12.0
+"""Width of a page of the class ``article``, of a letter and of the space between columns, in points."""
+_TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"))
+_TEXT_LETTERS = 36
+"""Letters in a line of a column of text at most."""
+
+
+def to_csv(table: Table) -> str:
+    """Unrounded values under the frame's own column names; the column ``marks`` has the signs of the row's numbers, the
+    column ``missing`` each empty cell's reason."""
+    names = [column.name for column in table.shown]
+    rows = table.frame.select(names).rows()
+    missing = [
+        "; ".join(
+            f"{name}: {table.reasons.get((index, name), UNEXPLAINED)}"
+            for name, value in zip(names, row, strict=True)
+            if value is None
+        )
+        for index, row in enumerate(rows)
+    ]
+    signs: dict[int, list[str]] = {}
+    for (index, name), mark in sorted(table.marks.items(), key=lambda item: (item[0][0], names.index(item[0][1]))):
+        signs.setdefault(index, []).append(f"{name}: {mark}")
+    marks = ["; ".join(signs.get(index, [])) for index in range(len(rows))]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names + ["marks"] * any(marks) + ["missing"] * any(missing))
+    for row, mark, why in zip(rows, marks, missing, strict=True):
+        values = ["" if value is None else value for value in row]
+        writer.writerow(values + [mark] * any(marks) + [why] * any(missing))
+    return text.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """GitHub's pipe table: caption above, best in bold, notes below."""
+    shape = layout(table)
+    lines = [f"**{markdown(table.stated)}**", ""]
+    lines.append("| " + " | ".join(map(markdown, shape.headers)) + " |")
+    lines.append("| " + " | ".join("---:" if numeric else ":---" for numeric in shape.numeric) + " |")
+    for row in shape.rows:
+        cells = [
+            (f"**{markdown(cell.text)}**" if cell.best else markdown(cell.text))
+            + cell.mark
+            + (f" [{cell.note}]" if cell.note else "")
+            for cell in row
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    source = [f"Source: {table.source}."] if table.source else []
+    for note in [f"[{letter}] {reason}" for letter, reason in shape.reasons] + [*table.notes, *source]:
+        lines += ["", markdown(note)]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(text: str) -> str:
+    """Plain text in one line with the signs escaped that Markdown, and reStructuredText as well, would read."""
+    return re.sub(r"([\\`*_|<])", r"\\\1", text).replace("\n", " ")
+
+
+def to_latex(table: Table) -> str:
+    r"""A ``table``, or a ``longtable`` that breaks between pages: rules of ``booktabs``, label ``tab:name``, best in
+    bold, notes below the rule. Long headers and text take several lines, wide tables smaller type."""
+    shape = layout(table)
+    columns, headers, type_size = _measured(shape)
+    rows = []
+    for row in shape.rows:
+        cells = [
+            (rf"\textbf{{{latex(cell.text)}}}" if cell.best else latex(cell.text))
+            + "".join(rf"\textsuperscript{{{latex(sign)}}}" for sign in (cell.mark, cell.note) if sign)
+            for cell in row
+        ]
+        rows.append(f"    {' & '.join(cells)} " + r"\\")
+    notes = [rf"\textsuperscript{{{letter}}}\,{latex(reason)}" for letter, reason in shape.reasons]
+    notes = [
+        rf"  \par\smallskip {{\footnotesize\raggedright {note}\par}}" for note in [*notes, *map(latex, table.notes)]
+    ]
+    head = [r"    \toprule", f"    {headers} " + r"\\", r"    \midrule"]
+    caption = rf"  \caption{{{latex(table.stated)}}} \label{{tab:{table.name}}}"
+    if len(rows) > _PAGE_ROWS:
+        lines = [
+            r"\begingroup", rf"  \setlength{{\LTcapwidth}}{{\linewidth}}{type_size}",
+            rf"  \begin{{longtable}}{{{columns}}}", caption + r"\\", *head, r"    \endfirsthead", *head,
+            r"    \endhead", r"    \bottomrule", r"    \endfoot", *rows, r"  \end{longtable}", *notes, r"\endgroup",
+        ]  # fmt: skip
+    else:
+        lines = [
+            r"\begin{table}[t]", rf"  \centering{type_size}", caption, rf"  \begin{{tabular}}{{{columns}}}",
+            *head, *rows, r"    \bottomrule", r"  \end{tabular}", *notes, r"\end{table}",
+        ]  # fmt: skip
+    source = [f"% Source: {table.source}"] if table.source else []
+    return "\n".join([*source, "% Packages: array, booktabs, longtable", *lines]) + "\n"
+
+
+def _measured(shape: Layout) -> tuple[str, str, str]:
+    """The kinds of columns, the headers, and the type in which they fit a page."""
+    kinds, headers, width = [], [], 0.0
+    for place, (header, numeric) in enumerate(zip(shape.headers, shape.numeric, strict=True)):
+        longest = max((len(row[place].text) for row in shape.rows), default=1)
+        letters = min(longest, _TEXT_LETTERS)
+        broken = wrap(header, max(letters, 10), break_long_words=False) or [""]
+        side = "r" if numeric else "l"
+        wide = not numeric and longest > letters
+        kinds.append(rf">{{\raggedright\arraybackslash}}p{{{letters // 2}em}}" if wide else side)
+        stacked = r" \\ ".join(map(latex, broken))
+        headers.append(rf"\shortstack[{side}]{{{stacked}}}" if len(broken) > 1 else stacked)
+        width += _LETTER * max(letters, *map(len, broken)) + _BETWEEN
+    type_size = next((size for share, size in _TYPE if share * width <= _PAGE_WIDTH), _TYPE[-1][1])
+    return "".join(kinds), " & ".join(headers), type_size
+
+
+def write_table(table: Table, stem: Path | str) -> list[Path]:
+    """Write ``stem``.csv, ``stem``.md and ``stem``.tex, each whole or not at all; the paths written."""
+    written = []
+    for suffix, text in (("csv", to_csv(table)), ("md", to_markdown(table)), ("tex", to_latex(table))):
+        path = Path(f"{stem}.{suffix}")
+        with whole_file(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written

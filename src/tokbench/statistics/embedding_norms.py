@@ -1,0 +1,55 @@
+"""Embedding norms by probability, tokens counted in cells of a grid: what a figure needs of any number of models.
+
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every token.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+NORMS = {
+    "model": pl.String,
+    "variant": pl.String,
+    "size": pl.Int64,
+    "probability_low": pl.Float64,
+    "probability_high": pl.Float64,
+    "norm_low": pl.Float64,
+    "norm_high": pl.Float64,
+    "tokens": pl.Int64,
+}
+"""Columns of the table."""
+PER_DECADE, STEPS = 8, 32
+"""Classes of probability in each power of ten, and of norm between zero and the largest of the model."""
+
+
+def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]) -> pl.DataFrame:
+    """Count the tokens of trained models by probability and by norm of their input embeddings.
+
+    Args:
+        models: model -> (variant, size) -> its tokens, with ``probability`` in the pretraining text and ``norm``.
+
+    Returns:
+        One row a cell that holds a token: its ends and ``tokens``. Tokens that the text never holds have 0 for both
+        ends of the probability. Classes of norm are the same for all tokenizers of a model.
+    """
+    frames = [pl.DataFrame(schema=NORMS)]
+    for model, tokenizers in models.items():
+        tokens = pl.concat(
+            frame.select(pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), "probability", "norm")
+            for (variant, size), frame in tokenizers.items()
+        )
+        place = (PER_DECADE * pl.col("probability").log10()).floor()
+        step = pl.when(pl.col("norm").max() > 0).then(pl.col("norm").max() / STEPS).otherwise(1.0)
+        row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
+        cells = tokens.select(
+            pl.lit(model).alias("model"),
+            "variant",
+            "size",
+            (10 ** (place / PER_DECADE)).alias("probability_low"),
+            pl.when(probability=0.0).then(0.0).otherwise(10 ** ((place + 1) / PER_DECADE)).alias("probability_high"),
+            (row * step).alias("norm_low"),
+            ((row + 1) * step).alias("norm_high"),
+        )
+        keys = cells.columns
+        frames.append(cells.group_by(keys).len("tokens").sort(keys).cast(NORMS))  # type: ignore[arg-type]
+    return pl.concat(frames)
