@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from tokbench.registry import TokbenchError
-from tokbench.report.content import ReportContent
 from tokbench.report.load import load
 
 
-def reads_content(command: Callable[[ReportContent, str], None]) -> Callable[..., None]:
+def reads_content(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options ``--tables``, ``--statistics`` and ``--experiment``, and pass it what they tell."""
     folder = click.Path(exists=True, file_okay=False)
 

@@ -15,6 +15,8 @@ _PAGE_ROWS = 40
 _PAGE_WIDTH, _LETTER, _BETWEEN = 345.0, 5.0, 12.0
 """Width of a page of the class ``article``, of a letter and of the space between columns, in points."""
 _TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"))
+_NARROW = r"\scriptsize \setlength{\tabcolsep}{2pt}"
+"""For tables that fit a page in none of these."""
 _TEXT_LETTERS = 36
 """Letters in a line of a column of text at most."""
 
@@ -97,8 +99,9 @@ def to_latex(table: Table) -> str:
         ]  # fmt: skip
     else:
         lines = [
-            r"\begin{table}[t]", rf"  \centering{type_size}", caption, rf"  \begin{{tabular}}{{{columns}}}",
-            *head, *rows, r"    \bottomrule", r"  \end{tabular}", *notes, r"\end{table}",
+            r"\begin{table}[t]", rf"  \centering{type_size}", caption, r"  \par\medskip",
+            rf"  \begin{{tabular}}{{{columns}}}", *head, *rows,
+            r"    \bottomrule", r"  \end{tabular}", *notes, r"\end{table}",
         ]  # fmt: skip
     source = [f"% Source: {table.source}"] if table.source else []
     return "\n".join([*source, "% Packages: array, booktabs, longtable", *lines]) + "\n"
@@ -117,7 +120,7 @@ def _measured(shape: Layout) -> tuple[str, str, str]:
         stacked = r" \\ ".join(map(latex, broken))
         headers.append(rf"\shortstack[{side}]{{{stacked}}}" if len(broken) > 1 else stacked)
         width += _LETTER * max(letters, *map(len, broken)) + _BETWEEN
-    type_size = next((size for share, size in _TYPE if share * width <= _PAGE_WIDTH), _TYPE[-1][1])
+    type_size = next((size for share, size in _TYPE if share * width <= _PAGE_WIDTH), _NARROW)
     return "".join(kinds), " & ".join(headers), type_size
 
 

@@ -29,7 +29,7 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
     every = pl.concat([cells[variant] for variant in drawn])
     met = every.filter(pl.col("probability_low") > 0).select("probability_low", "probability_high")
     left, right = (log10(met.min().item(0, 0)), log10(met.max().item(0, 1))) if met.height else (-1.0, 0.0)
-    shades = LogNorm(1, max(every["tokens"].max(), 2))  # type: ignore[type-var]
+    shades = LogNorm(1, every.select(pl.max_horizontal(pl.col("tokens").max(), 2)).item())
     beside = min(len(drawn), max(int(width // 1.5), 1))
     rows = -(-len(drawn) // beside)
     with sober():
@@ -38,7 +38,7 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
         for axes, variant in zip(grid.ravel(), drawn, strict=False):
             part = cells[variant]
             unseen = part.filter(probability_low=0.0)["tokens"].sum()
-            squares = PolyCollection(_corners(part, left - 1.5 * _BREADTH), cmap="cividis_r", norm=shades)
+            squares = PolyCollection(list(_corners(part, left - 1.5 * _BREADTH)), cmap="cividis_r", norm=shades)
             squares.set(array=part["tokens"].to_numpy(), antialiased=False, rasterized=True)
             axes.add_collection(squares)
             axes.axvline(left - 0.5 * _BREADTH, color=RULE, lw=0.6)
@@ -55,7 +55,7 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
         axes.yaxis.set_major_locator(MaxNLocator(4))
         key = figure.colorbar(squares, ax=grid, aspect=30, pad=0.01, format=FuncFormatter(lambda n, _: f"{n:,.0f}"))
         key.set_label("tokens in a square", fontsize=7)
-        key.outline.set_visible(False)  # type: ignore[operator]
+        key.outline.set_visible(False)
         figure.supxlabel("probability in the pretraining text", fontsize=8)
         figure.supylabel("L2 norm of the input embedding", fontsize=8)
         return settle(figure)

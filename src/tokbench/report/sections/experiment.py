@@ -41,7 +41,7 @@ def tokenizers(content: ReportContent) -> Section:
     ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["variant", *keys], pl.String))
     reasons = {
-        (index, key): "not set: the default holds" for index, row in enumerate(rows) for key in keys if row[key] is None
+        (index, key): "not set" for index, row in enumerate(rows) for key in keys if row[key] is None
     }
     table = Table(
         "recipes",

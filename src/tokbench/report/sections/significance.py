@@ -36,12 +36,12 @@ def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str,
         tested = comparisons.filter(model=model, suite=suite, a=best[0]).drop_nulls("p_value")
         found = {row["b"]: row for row in tested.iter_rows(named=True)}
         for index, row in enumerate(rows.iter_rows(named=True)):
-            test = found.get(row["variant"])
-            if test is None or row["average"] is None:
+            pair = found.get(row["variant"])
+            if pair is None or row["average"] is None:
                 continue
-            if test["p_value"] > SIGNIFICANCE:
+            if pair["p_value"] > SIGNIFICANCE:
                 marks[index, "average"] = ALIKE
-            elif (test.get("holm") or 0) > SIGNIFICANCE:
+            elif (pair.get("holm") or 0) > SIGNIFICANCE:
                 marks[index, "average"] = UNCORRECTED
     test = f"one-sided Wilcoxon signed-rank test against {best[0]} over sizes and tasks" if best else ""
     meanings = {

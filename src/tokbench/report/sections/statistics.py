@@ -197,21 +197,22 @@ def _metrics(frame: pl.DataFrame) -> Table:
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
     ours = {corpus: {a for other, a, _ in pairs if other == corpus} for corpus, _, _ in pairs}
-    shown, reasons = [], {}
+    shown: list[tuple[object, ...]] = []
+    reasons: dict[tuple[int, str], str] = {}
     for corpus, measures in ours.items():
         drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in DRAWN}
         for measure in sorted(measures):
             found = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
-            known = [row["n"] for row in found.values() if row]
-            if not known:
+            if not any(found.values()):
                 continue
-            for name, row in found.items():
+            for name, pair in found.items():
                 itself = "the measure itself" if measure == drawn[name] else "not measured here"
-                reasons[len(shown), name] = (row["reason"] if row else itself) or UNEXPLAINED
-            values = [row["r"] if row else None for row in found.values()]
-            shown.append((corpus, words(measure[0]), measure[1], *values, min(known)))
-    schema = {"corpus": pl.String, "metric": pl.String, "definition": pl.String}
-    schema |= dict.fromkeys(DRAWN, pl.Float64) | {"n": pl.Int64}
+                reasons[len(shown), name] = (pair["reason"] if pair else itself) or UNEXPLAINED
+            values = [pair["r"] if pair else None for pair in found.values()]
+            least = min(pair["n"] for pair in found.values() if pair)
+            shown.append((corpus, words(measure[0]), measure[1], *values, least))
+    numbers = dict.fromkeys(DRAWN, pl.Float64) | {"n": pl.Int64}
+    schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
         f"Pearson's r of every intrinsic measure with {listed([words(name) for name in DRAWN])}, each under its first "

@@ -52,6 +52,8 @@ for (const table of document.querySelectorAll("figure.table table")) {
   }
 }
 
+document.getElementById("help").hidden = false;
+
 const told = document.getElementById("told");
 let traced = null;
 
@@ -90,7 +92,7 @@ function trace(cell) {
   const files = (head.dataset.files || figure.dataset.files).split(" ").filter(Boolean);
   const fill = (file) => file.replace(/{(\w+)}/g, (_, key) => (key in keys ? keys[key] : "*"));
   const value = cell.dataset.key === undefined ? "no value" : cell.dataset.key;
-  const lines = [`${head.textContent}: ${value}`, ...files.map(fill)];
+  const lines = [`${head.textContent}: ${value}`, ...figure.dataset.tables.split(" "), ...files.map(fill)];
   for (const key of ["variant", "a", "b"]) {
     if (document.getElementById(`recipe-${keys[key]}`) === null) continue;
     const link = document.createElement("a");
@@ -131,6 +133,11 @@ function nearest(x, y) {
   return null;
 }
 
+function leave() {
+  for (const svg of document.querySelectorAll("svg.pointing")) svg.classList.remove("pointing");
+  if (!traced) told.hidden = true;
+}
+
 for (const svg of document.querySelectorAll(".drawing svg")) {
   for (const title of Array.from(svg.querySelectorAll(".told title"))) {
     title.parentElement.dataset.told = title.textContent;
@@ -149,11 +156,14 @@ for (const svg of document.querySelectorAll(".drawing svg")) {
   };
   svg.addEventListener("pointermove", answer);
   svg.addEventListener("pointerdown", answer);
-  svg.addEventListener("pointerleave", () => {
-    svg.classList.remove("pointing");
-    if (!traced) told.hidden = true;
+  svg.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") leave(); // A finger leaves as soon as it is lifted.
   });
 }
+
+document.addEventListener("pointerdown", (event) => {
+  if (!event.target.closest(".drawing svg")) leave();
+});
 
 window.addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details")) folded.open = true;
