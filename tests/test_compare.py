@@ -46,16 +46,20 @@ def test_tokens_of_documents() -> None:
 
 def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
     fewer, unsure = Contrast(90, 100, -0.1, -0.12, -0.08, 40), Contrast(0.5, 0.4, 0.1, -0.1, 0.3, 40)
-    part = Part("heading", "count", "share", [Line("1,024", fewer, "lowest", "tokens")])
+    level = Contrast(90, 90, 0.0, -0.1, 0.1, 40)
+    sizes = [Line("1,024", fewer, "lowest", "tokens"), Line("2,048", level, "lowest", "tokens")]
+    part = Part("heading", "count", "share", sizes)
     answers = Part("heading", "percent", "percent", [Line("task", unsure, "highest", "task")])
-    bits = Part("heading", "real", "real", [Line("bits", Contrast(2.1, 2.0, 0.1, None, None, 1), "lowest", "bits")])
+    alone = [Line("bits", Contrast(2.1, 2.0, 0.1, None, None, 1), "lowest", "bits")]
+    alone += [Line(f"even {n}", Contrast(2.0 + n, 3.0, n - 1.0, None, None, 1), "lowest", "evens") for n in (0, 2)]
+    bits = Part("heading", "real", "real", alone)
     text = told("x", "y", [part, answers, bits]).splitlines()
     assert text[:3] == [
-        "x is better at tokens.",
-        "They are not told apart by task.",
+        "x is better at tokens at 1,024.",
+        "They are not told apart by tokens at 2,048 and task.",
         "By single numbers, without an interval, y is better at bits.",
     ]
-    assert "  1,024  90  100     −10.0 %  −12.0 % to −8.0 %  40       x" in text
+    assert "  1,024  90  100     −10.0 %   −12.0 % to −8.0 %  40       x" in text
 
 
 @pytest.fixture
@@ -95,8 +99,9 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert done.status == 0, done.stderr
     answer = done.stdout.decode()
     lines = answer.splitlines()
-    assert lines[0].startswith(
-        "long is better at tokens (300), tokens (320), choose, match and tiny on offline on aver"
+    assert lines[0] == (
+        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny, match under tiny "
+        "and the average of offline under tiny."
     )
     assert "By single numbers, without an interval, short is better at bits per byte" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer

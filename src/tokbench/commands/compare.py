@@ -53,7 +53,8 @@ def command(a: str, b: str, files: tuple[str, ...], results: str | None, limit: 
 def _documents(experiment: Path | None, files: Sequence[str], limit: int) -> list[tuple[str, list[Document]]]:
     """Documents to encode, and what they are: those of the files, or else of every evaluation split."""
     if files:
-        return [(", ".join(files), list(islice(documents_of(files), limit)))]
+        named = files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'other')}"
+        return [(named, list(islice(documents_of(files), limit)))]
     folders = [] if experiment is None else sorted((experiment / "corpus").glob("*/evaluation"))
     return [
         (f"the evaluation split of {folder.parent.name}", list(islice(read_documents(shards), limit)))
@@ -68,8 +69,8 @@ def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Docu
     for size_a, size_b in sizes:
         counts = [_counts(one.folders[size], documents) for one, size in ((a, size_a), (b, size_b))]
         if found := token_counts(*counts):
-            lines.append(Line(_size(size_a, size_b), found, "lowest", "tokens"))
-    heading = f"Tokens of {counted(len(documents), 'document')}, {where}; drawn: documents"
+            lines.append(Line(_size(size_a, size_b), found, "lowest", f"token count on {where}"))
+    heading = f"Tokens of {counted(len(documents), 'document')}: {where}; drawn: documents"
     return Part(heading, "count", "share", lines)
 
 
@@ -80,7 +81,7 @@ def _counts(folder: Path, documents: Iterable[Document]) -> list[int]:
 
 def _size(size_a: int, size_b: int) -> str:
     if not size_a or not size_b:
-        return "all"
+        return "tokens"
     return f"{size_a:,}" if size_a == size_b else f"{size_a:,} against {size_b:,}"
 
 
@@ -106,7 +107,7 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
                     of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
                     if of_a is not None and of_b is not None:
                         contrast = Contrast(of_a, of_b, of_a - of_b, None, None, 1)
-                        lines.append(Line(f"{what}, {_size(size_a, size_b)}", contrast, end, what))
+                        lines.append(Line(f"{what}, {_size(size_a, size_b)}", contrast, end, words(str(metric))))
         parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
     return parts
 
@@ -140,14 +141,18 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         if None not in spent:
             contrast = Contrast(spent[0], spent[1], spent[0] - spent[1], None, None, 1)
             bits.append(Line(f"bits per byte, {size}", contrast, "lowest", f"bits per byte under {model}"))
-    lines = [Line(task, found, "highest", task) for task, both in questions.items() if (found := answered(*both))]
+    lines = [
+        Line(task, found, "highest", f"{task} under {model}")
+        for task, both in questions.items()
+        if (found := answered(*both))
+    ]
     part = Part(f"{model} on {suite}, accuracy in percent; drawn: questions", "percent", "percent", lines)
     if cells and lines:
         over = difference(cells)
         means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
         if over.mean_difference is not None:
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells))
-            lines.append(Line("average", average, "highest", f"{model} on {suite} on average"))
+            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}"))
         if over.p_value is not None:
             other = difference({cell: -value for cell, value in cells.items()})
             part.notes.append(

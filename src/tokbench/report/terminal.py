@@ -17,7 +17,7 @@ class Line:
         name: what stands at the left.
         contrast: the two values and their difference.
         better: which end is better.
-        what: by what name the verdict calls it.
+        what: by what name the verdict calls it; lines that share one are told together.
     """
 
     name: str
@@ -70,23 +70,20 @@ def _verdict(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     sure: dict[str, list[str]] = {"a": [], "b": [], "": []}
     single: dict[str, list[str]] = {"a": [], "b": [], "": []}
     for part in parts:
-        for line in part.lines:
-            several = sum(line.what == other.what for other in part.lines) > 1
-            if line.contrast.low is not None:
-                sure[line.winner].append(f"{line.what} ({line.name})" if several else line.what)
-            else:
-                single[line.ahead].append(line.what)
-    names = (("a", a), ("b", b))
-    lines = [f"{name} is better at {listed(sure[one])}." for one, name in names if sure[one]]
+        for what in dict.fromkeys(line.what for line in part.lines):
+            same = [line for line in part.lines if line.what == what]
+            for side, told in sure.items():
+                won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
+                told += [what if len(won) == len(same) else f"{what} at {listed(won)}"] * bool(won)
+            ahead = {line.ahead for line in same if line.contrast.low is None}
+            if len(ahead) == 1:
+                single[ahead.pop()].append(what)
+    lines = [f"{name} is better at {listed(sure[one])}." for one, name in (("a", a), ("b", b)) if sure[one]]
     lines += [f"They are not told apart by {listed(sure[''])}."] * bool(sure[""])
-    always = {
-        one: [what for what in dict.fromkeys(single[one]) if what not in single["b" if one == "a" else "a"]]
-        for one, _ in names
-    }
     lines += [
-        f"By single numbers, without an interval, {name} is better at {listed(always[one])}."
-        for one, name in names
-        if always[one]
+        f"By single numbers, without an interval, {name} is better at {listed(single[one])}."
+        for one, name in (("a", a), ("b", b))
+        if single[one]
     ]
     return [*lines, "", f"Differences are {a} {MINUS} {b}, intervals 95 % by the paired bootstrap."]
 

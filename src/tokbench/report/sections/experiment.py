@@ -40,9 +40,7 @@ def tokenizers(content: ReportContent) -> Section:
         for variant, recipe in content.recipes.items()
     ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["variant", *keys], pl.String))
-    reasons = {
-        (index, key): "not set" for index, row in enumerate(rows) for key in keys if row[key] is None
-    }
+    reasons = {(index, key): "not set" for index, row in enumerate(rows) for key in keys if row[key] is None}
     table = Table(
         "recipes",
         "Recipe of each variant, as configured. A variant at a vocabulary size is one tokenizer.",
