@@ -20,6 +20,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.html import render
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.embedding_norms import embedding_norms
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
@@ -75,6 +76,10 @@ def content() -> ReportContent:
         schema=["model", "variant", "size", "batch", "tokens", "loss"],
         orient="row",
     )
+    tokens = pl.DataFrame(
+        {"probability": 10 ** draws.uniform(-7, -2, 4096), "norm": np.abs(draws.normal(1, 0.3, 4096))}
+    )
+    trained = {model: {(v, size): tokens for m, v, size in RUNS if m == model} for model in ("350M", "1.3B", "2.4B")}
     pairs = compare_pairs(accuracy)
     return ReportContent(
         title="62 runs",
@@ -85,6 +90,7 @@ def content() -> ReportContent:
         intrinsic=intrinsic,
         accuracy=accuracy,
         curves=curves,
+        embedding_norms=embedding_norms(trained),
         ranks=averages(accuracy),
         ranks_by_size=averages_by_size(accuracy),
         intervals=average_intervals(accuracy),

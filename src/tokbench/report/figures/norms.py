@@ -30,10 +30,10 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
     met = every.filter(pl.col("probability_low") > 0).select("probability_low", "probability_high")
     left, right = (log10(met.min().item(0, 0)), log10(met.max().item(0, 1))) if met.height else (-1.0, 0.0)
     shades = LogNorm(1, every.select(pl.max_horizontal(pl.col("tokens").max(), 2)).item())
-    beside = min(len(drawn), max(int(width // 1.5), 1))
+    beside = min(len(drawn), max(int(width // 1.25), 1))
     rows = -(-len(drawn) // beside)
     with sober():
-        figure = new_figure(width, 0.45 + 1.5 * rows)
+        figure = new_figure(width, 0.85 + 1.2 * rows)
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
         for axes, variant in zip(grid.ravel(), drawn, strict=False):
             part = cells[variant]
@@ -42,18 +42,22 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
             squares.set(array=part["tokens"].to_numpy(), antialiased=False, rasterized=True)
             axes.add_collection(squares)
             axes.axvline(left - 0.5 * _BREADTH, color=RULE, lw=0.6)
-            axes.set_title(variant, loc="left")
+            axes.set_title(variant, loc="left", fontsize=7)
             figure.tell(axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never met")
-        for axes in grid.ravel()[len(drawn) :]:
-            axes.set_visible(False)
-        decades = list(range(ceil(left), int(right) + 1))
+        for place in range(len(drawn), grid.size):
+            grid.ravel()[place].set_visible(False)
+            grid.ravel()[place - beside].tick_params(labelbottom=True)
+        decades = list(range(ceil(left + _BREADTH), int(right) + 1))
         shown = decades[:: -(-len(decades) // 3)]
         axes = grid[0, 0]
         axes.set_xticks([left - 1.5 * _BREADTH, *shown], ["0", *map(power_of_ten, shown)])
         axes.set_xlim(left - 2 * _BREADTH, right)
         axes.set_ylim(0, every["norm_high"].max())
         axes.yaxis.set_major_locator(MaxNLocator(4))
-        key = figure.colorbar(squares, ax=grid, aspect=30, pad=0.01, format=FuncFormatter(lambda n, _: f"{n:,.0f}"))
+        whole = FuncFormatter(lambda tokens, _: f"{tokens:,.0f}")
+        key = figure.colorbar(
+            squares, ax=grid, location="top", shrink=min(1.5 / width, 1), aspect=18, anchor=(1.0, 0.0), format=whole
+        )
         key.set_label("tokens in a square", fontsize=7)
         key.outline.set_visible(False)
         figure.supxlabel("probability in the pretraining text", fontsize=8)

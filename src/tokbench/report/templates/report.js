@@ -91,7 +91,7 @@ function trace(cell) {
   Object.assign(keys, JSON.parse(figure.dataset.at), head.dataset.at ? JSON.parse(head.dataset.at) : {});
   const files = (head.dataset.files || figure.dataset.files).split(" ").filter(Boolean);
   const fill = (file) => file.replace(/{(\w+)}/g, (_, key) => (key in keys ? keys[key] : "*"));
-  const value = cell.dataset.key === undefined ? "no value" : cell.dataset.key;
+  const value = cell.dataset.key === undefined ? "no value" : Number(Number(cell.dataset.key).toPrecision(12));
   const lines = [`${head.textContent}: ${value}`, ...figure.dataset.tables.split(" "), ...files.map(fill)];
   for (const key of ["variant", "a", "b"]) {
     if (document.getElementById(`recipe-${keys[key]}`) === null) continue;

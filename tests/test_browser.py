@@ -1,0 +1,72 @@
+"""The report in headless Chromium: tables sort and filter, numbers tell their files, marks answer to the pointer."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.small_report import VARIANTS, whole
+from tokbench.report.html import render
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+TRIAL = """
+<pre id="found"></pre><script>
+{
+const found = {};
+const ranks = document.querySelector("#table-ranks-tiny-offline table");
+const first = () => Array.from(ranks.tBodies[0].rows, (row) => row.cells[1].textContent);
+const average = Array.from(ranks.querySelectorAll("th button")).find((one) => one.textContent === "average (%)");
+found.sorted = [1, 2].map(() => { average.click(); return first(); });
+const field = document.querySelector("#table-accuracy-every-score input.filter");
+field.value = "SAGE choice_a 2,048";
+field.dispatchEvent(new Event("input"));
+const left = document.querySelectorAll("#table-accuracy-every-score tbody tr:not([hidden])");
+found.filtered = Array.from(left, (row) => Array.from(row.cells, (cell) => cell.textContent).slice(0, 5));
+const told = document.getElementById("told");
+const lines = () => Array.from(told.children, (line) => line.textContent);
+document.querySelector("#table-accuracy-tiny-offline-1024 tbody tr:last-child td:last-child").click();
+found.traced = lines();
+document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+found.hidden = told.hidden;
+found.pointed = ["mouse", "touch"].map((pointerType) => {
+  const mark = document.querySelector("#figure-corpus_token_count-books [data-told]");
+  mark.scrollIntoView({ block: "center", behavior: "instant" });
+  const box = mark.getBoundingClientRect();
+  const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true, pointerType };
+  mark.closest("svg").dispatchEvent(new PointerEvent("pointerdown", at));
+  mark.closest("svg").dispatchEvent(new PointerEvent("pointerleave", at));
+  return [lines(), told.hidden];
+});
+document.getElementById("found").textContent = JSON.stringify(found);
+}
+</script></body>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@pytest.mark.parametrize("size", ["1280,900", "390,844"])
+def test_the_page_answers(tmp_path: Path, size: str) -> None:
+    page = tmp_path / "report.html"
+    render(whole(), page)
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", TRIAL), encoding="utf-8")
+    call = [
+        str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+        f"--window-size={size}", "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    shown = subprocess.run(call, check=True, capture_output=True, text=True, timeout=120).stdout
+    match = re.search(r'<pre id="found">(.*?)</pre>', shown)
+    assert match is not None
+    found = json.loads(unescape(match[1]))
+    ranked = ["random", "unigram_greedy", "sage"]
+    assert found["sorted"] == [[*ranked, "bpe"], [*ranked[::-1], "bpe"]]
+    assert found["filtered"] == [["sage", "tiny", "offline", "2,048", "choice_a"]]
+    assert found["traced"] == [
+        "choice_e: 0.408", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
+    ]  # fmt: skip
+    assert found["hidden"] is True
+    (mouse, gone), (touch, stays) = found["pointed"]
+    assert mouse == touch == [f"{VARIANTS[0]} at 1,024: 118,976"]
+    assert (gone, stays) == (True, False)
