@@ -81,7 +81,7 @@ def test_long_tables_break_between_pages_and_wide_ones_take_smaller_type() -> No
     assert text.index(r"\caption{Long.}") < text.index(r"\endfirsthead") < text.index(r"\endhead")
     assert text.count(r"\toprule") == 2
     assert text.count(r"\bottomrule") == 1
-    assert r"{r>{\raggedright\arraybackslash}p{18em}}" in text
+    assert r"{r>{\raggedright\arraybackslash}p{20em}}" in text
     assert text.rstrip().endswith(r"\endgroup")
     wide = Table("wide", "Wide.", pl.DataFrame({f"some measure of text {n}": [0.5] for n in range(6)}))
     assert r"\centering\small" in to_latex(wide)

@@ -14,10 +14,11 @@ _PAGE_ROWS = 40
 """Rows that fit a page; tables with more are broken between pages."""
 _PAGE_WIDTH, _LETTER, _BETWEEN = 345.0, 5.0, 12.0
 """Width of a page of the class ``article``, of a letter and of the space between columns, in points."""
-_TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"))
-_NARROW = r"\scriptsize \setlength{\tabcolsep}{2pt}"
-"""For tables that fit a page in none of these."""
-_TEXT_LETTERS = 36
+_TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"),
+         (0.6, r"\scriptsize \setlength{\tabcolsep}{3pt}"))  # fmt: skip
+_NARROW = r"\tiny \setlength{\tabcolsep}{2pt}"
+"""Type for each share of the natural width, and for tables that fit a page in none of these."""
+_TEXT_LETTERS = 40
 """Letters in a line of a column of text at most."""
 
 
@@ -113,7 +114,7 @@ def _measured(shape: Layout) -> tuple[str, str, str]:
     for place, (header, numeric) in enumerate(zip(shape.headers, shape.numeric, strict=True)):
         longest = max((len(row[place].text) for row in shape.rows), default=1)
         letters = min(longest, _TEXT_LETTERS)
-        broken = wrap(header, max(letters, 10), break_long_words=False) or [""]
+        broken = wrap(header, max(letters, 7), break_long_words=False) or [""]
         side = "r" if numeric else "l"
         wide = not numeric and longest > letters
         kinds.append(rf">{{\raggedright\arraybackslash}}p{{{letters // 2}em}}" if wide else side)

@@ -62,7 +62,7 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
     caption = (
         f"Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their probability "
         "in the packed pretraining text; over 0 those that it never holds. Tokens that are rare and have a small norm "
-        "are under-trained."
+        "are taken for under-trained."
     )
     source = tidy("embedding_norms", "embeddings/{model}/{variant}/{size}/tokens.csv", model=model, size=size)
     return Drawing(slug("embedding-norms", model, size), caption, partial(norms.draw, cells, content.variants), source)
