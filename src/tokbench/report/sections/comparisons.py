@@ -137,7 +137,8 @@ def average_ranks(name: str, part: pl.DataFrame, variants: list[str], of: str) -
         for index, row in enumerate(part.iter_rows(named=True))
         for column in ("average_rank", "critical_difference")
     }
-    table = Table(name, f"Average ranks, {of}.", part, columns, reasons, notes=notes, folded=True)
+    caption = f"Average rank of each variant over cells (vocabulary size and task), {of}. The lowest in bold."
+    table = Table(name, caption, part, columns, reasons, notes=notes, folded=True)
     return [*exhibits, table]
 
 

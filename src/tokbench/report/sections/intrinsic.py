@@ -128,9 +128,8 @@ def _table(
         for index, row in enumerate(rows):
             if row is None or row["value"] is None:
                 reasons[index, column] = (row["reason"] or UNEXPLAINED) if row else "not measured for this tokenizer"
-        over = [row["n"] for row in rows if row is not None and row["value"] is not None]
-        told = "" if not over else f"; n = {min(over):,}" + f" to {max(over):,}" * (max(over) > min(over))
-        notes.append(f"{header}: {definition}{told}.")
+        over = _over([row["n"] for row in rows if row is not None and row["value"] is not None])
+        notes.append(f"{header}: {definition}{over}.")
         columns.append(
             Column(column, header, "real", best=None if by_language else better_end(metric), files=measured_in(metric))
         )
@@ -143,6 +142,11 @@ def _table(
         name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
         definitions=notes, source=_source(content, corpus), folded=len(frame) > _ROWS,
     )  # fmt: skip
+
+
+def _over(counts: list[int]) -> str:
+    """``; n = 7 to 9``: over how many things values were taken."""
+    return f"; n = {min(counts):,}" + f" to {max(counts):,}" * (max(counts) > min(counts)) if counts else ""
 
 
 def _source(content: ReportContent, corpus: str) -> Source:
@@ -167,6 +171,8 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         definition, values = measured(overall, metric)
         if values:
             draw = partial(by_variant.draw, values, content.variants, styles(content.variants), words(metric))
-            caption = f"{words(metric).capitalize()} ({definition}) over {texts}, by variant and vocabulary size."
+            known = overall.filter(metric=metric, definition=definition).drop_nulls("value")
+            over = f"{definition}{_over(known['n'].to_list())}"
+            caption = f"{words(metric).capitalize()} ({over}) over {texts}, by variant and vocabulary size."
             drawings.append(Drawing(slug(metric, corpus), caption, draw, _source(content, corpus)))
     return drawings
