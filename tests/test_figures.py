@@ -1,18 +1,20 @@
 """Figures: the same at every run, legible at every width, and able to say what their marks are."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.small_report import SIZES, VARIANTS, whole
+from tests.small_report import PARTS, SIZES, VARIANTS, whole
 from tokbench.report.figures import by_variant, critical_difference, differences, p_values, scatter
 from tokbench.report.figures.by_model import _apart
 from tokbench.report.figures.critical_difference import cliques
 from tokbench.report.figures.pointer import Drawn
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save, styles, svg
+from tokbench.report.files import write_figures
 from tokbench.report.html import drawings
 
 
@@ -120,3 +122,16 @@ def test_no_two_colours_are_alike_in_grey_and_mark() -> None:
     """In black and white, variants of one lightness still differ in their mark or line."""
     looks = list(styles([str(index) for index in range(28)]).values())
     assert len({(look.colour, look.mark, look.line) for look in looks}) == len(looks)
+
+
+def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: Path) -> None:
+    part = replace(whole(), **dict.fromkeys(set(PARTS) - {"intrinsic"}))  # type: ignore[arg-type]
+    write_figures(part, tmp_path / "figures")
+    names = [drawing.name for drawing in drawings(part)]
+    assert names == ["corpus_token_count-books", "renyi_efficiency_2.5-books"]
+    forms = (".svg", ".png", "-column.svg", "-column.png", ".md")
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(n + f for n in names for f in forms)
+    assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == (
+        "Corpus token count (tokens; n = 114,952 to 118,976) over the text of the evaluation split of books, by "
+        "variant and vocabulary size. Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json.\n"
+    )

@@ -187,3 +187,20 @@ def test_accuracies_within_the_noise_of_the_questions_are_marked() -> None:
     assert marks == {(1, "t"): "†", (1, "average"): "†"}
     assert note.startswith("† not significantly below the highest")
     assert accuracy_marks(rows, dict.fromkeys(errors), ["t"]) == ({}, [])
+
+
+def test_measures_stand_beside_those_that_are_drawn() -> None:
+    content = whole()
+    table = next(table for table in tables(content) if table.name == "metric-correlations")
+    rows = {row["metric"]: (place, row) for place, row in enumerate(table.frame.iter_rows(named=True))}
+    place, row = rows["corpus token count"]
+    assert table.reasons[place, "corpus_token_count"] == "the measure itself"
+    pairs = content.part("metric_correlations")
+    assert pairs is not None
+    pair = pairs.filter(metric_a="corpus_token_count", metric_b="renyi_efficiency_2.5").row(0, named=True)
+    assert row["renyi_efficiency_2.5"] == pair["r"] == rows["Rényi efficiency 2.5"][1]["corpus_token_count"]
+    assert row["n"] == pair["n"] == 8
+    assert table.reasons[place, "mean_token_length"] == "not measured here"
+    place, row = rows["alignment"]
+    assert row["n"] == 0
+    assert table.reasons[place, "corpus_token_count"] == "0 in common; three are needed"
