@@ -103,7 +103,7 @@ def content() -> ReportContent:
     )
 
 
-LOADED = (
+LOADED = "<script>addEventListener('load', () => { document.body.dataset.loaded = performance.now(); })</script></body>"
     '<script>addEventListener("load", () => { document.body.dataset.loaded = performance.now(); });</script></body>'
 )
 
