@@ -104,8 +104,6 @@ def content() -> ReportContent:
 
 
 LOADED = "<script>addEventListener('load', () => { document.body.dataset.loaded = performance.now(); })</script></body>"
-    '<script>addEventListener("load", () => { document.body.dataset.loaded = performance.now(); });</script></body>'
-)
 
 
 def opened(page: Path) -> float:
