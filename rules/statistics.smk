@@ -19,6 +19,7 @@ rule tabulate:
         venn=targets.venn_flags(),
         source=fingerprint(
             "tokbench.commands.tabulate",
+            "tokbench.downstream.tables",
             "tokbench.intrinsic.comparison",
             "tokbench.intrinsic.overlap",
             "tokbench.statistics.relative",

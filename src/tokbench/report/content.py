@@ -24,6 +24,8 @@ COLUMNS = {
         "straddling",
     ),
     "bits_per_byte": ("model", "variant", "size", "value"),
+    "boundaries": ("variant", "size", "suite", "task", "choices", "straddling", "questions", "straddling_questions"),
+    "texts": ("model", "variant", "size", "suite", "text", "value"),
     "curves": ("model", "variant", "size", "batch", "tokens", "loss"),
     "ranks": ("model", "suite", "variant", "average", "rank", "random_baseline", "n", "reason"),
     "ranks_by_size": ("model", "suite", "size", "variant", "average", "rank", "random_baseline", "n", "reason"),
@@ -100,6 +102,8 @@ class ReportContent:
             reason, an empty language stands for the whole corpus.
         accuracy: one row per (model, variant, size, suite, task); accuracy and random_baseline are shares in [0, 1].
         bits_per_byte: held-out bits per byte of each trained model.
+        boundaries: choices and questions that straddle the end of the context, by tokenizer and task.
+        texts: bits per byte of each trained model on the texts of suites.
         curves: training loss (nats per token) after each batch.
         ranks, ranks_by_size: average accuracy, a share in [0, 1], and rank of each variant under each model and suite.
         intervals: each variant's average accuracy with its standard error over questions and a 95 % interval.
@@ -127,6 +131,8 @@ class ReportContent:
     intrinsic: pl.DataFrame | None = None
     accuracy: pl.DataFrame | None = None
     bits_per_byte: pl.DataFrame | None = None
+    boundaries: pl.DataFrame | None = None
+    texts: pl.DataFrame | None = None
     curves: pl.DataFrame | None = None
     ranks: pl.DataFrame | None = None
     ranks_by_size: pl.DataFrame | None = None
