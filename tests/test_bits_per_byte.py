@@ -1,6 +1,8 @@
 """Bits per byte of documents."""
 
+import json
 import math
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -46,6 +48,8 @@ def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
         assert of["bytes"] == sum(map(len, documents))
         assert of["tokens"] == sum(len(face.tokenizer.encode(document)) for document in documents)
         assert value == of["bits"] / of["bytes"]
+        assert sum(document["bits"] for document in of["by_document"]) == pytest.approx(of["bits"])
+        assert [document["bytes"] for document in of["by_document"]] == list(map(len, documents))
         return of["bits"]
 
     expected = 0.0
@@ -58,3 +62,50 @@ def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
     assert measure(8, 4, 3) == pytest.approx(measure(8, 4, 1), abs=1e-3)
     with pytest.raises(TokbenchError, match="no text"):
         bits_per_byte(model, list, [b""], start, window=8, stride=4, batch_size=1, device="cpu")
+
+
+def test_texts_are_measured_as_lm_eval_does(torch: ModuleType, tmp_path: Path) -> None:
+    from functools import partial
+
+    from lm_eval.api.instance import Instance
+    from lm_eval.tasks import TaskManager
+
+    from tokbench.downstream.bits_per_byte import bits_per_byte
+    from tokbench.downstream.coverings import Spellings
+    from tokbench.downstream.scoring_lm import ScoringLM
+    from tokbench.downstream.texts import measure_text
+
+    pages = ["the time in the road", "winter over her window , here"]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps({"page": page}) + "\n" for page in pages))
+    config = {
+        "task": "pages",
+        "dataset_path": "json",
+        "dataset_kwargs": {
+            "data_files": {"test": str(tmp_path / "pages.jsonl")},
+            "cache_dir": str(tmp_path / "cache"),
+        },
+        "output_type": "loglikelihood_rolling",
+        "test_split": "test",
+        "doc_to_text": "",
+        "doc_to_target": "{{page}}",
+        "metric_list": [{"metric": "bits_per_byte"}],
+    }
+    task = TaskManager(include_defaults=False).load([config])["tasks"]["pages"]
+    model, face = tiny_mpt(torch), toy_face()
+
+    def encode(text: str | bytes) -> list[int]:
+        return face.tokenizer.encode(text).tolist()
+
+    spellings = Spellings(face.tokenizer.vocabulary.tokens)
+    lm = ScoringLM(model, face, encode, face.eos_token_id, spellings=spellings, window=8, batch_size=2)
+    requests = [Instance("loglikelihood_rolling", {}, (page,), 0, ("pages", n, 1)) for n, page in enumerate(pages)]
+    scores = lm.loglikelihood_rolling(requests, disable_tqdm=True)
+    measure = partial(
+        bits_per_byte, model, encode, start=face.eos_token_id, window=8, stride=8, batch_size=2, device="cpu"
+    )
+    found = measure_text("pages", task, measure)
+    for document, score in zip(found["documents"], scores, strict=True):
+        assert document["bits"] == pytest.approx(-score / math.log(2), abs=1e-3)
+    assert found["bits_per_byte"] == pytest.approx(-sum(scores) / math.log(2) / sum(map(len, pages)), abs=1e-4)
+    assert [document["bytes"] for document in found["documents"]] == [len(page) for page in pages]
+    assert len(measure_text("pages", task, measure, limit=1)["documents"]) == 1

@@ -4,13 +4,16 @@ import gzip
 import json
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from tests.conftest import Tokbench
 from tests.downstream import rows, stub
+from tokbench.config.load import validate
+from tokbench.config.targets import Targets
 from tokbench.downstream.formats import FORMS
 from tokbench.downstream.local import task_files, write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
@@ -18,7 +21,7 @@ from tokbench.registry import TokbenchError
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "multiple_choice"
 FILES = {
-    "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": ["1"], "gold": 0}\n',
+    "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": ["1"], "gold": 0}',
     "schemas": '{"context_options": ["Ann", "Bob "], "continuation": "ran.", "gold": 1}\n',
     "completions": '{"context": "He said ", "continuation": "no", "category": "x"}\n',
     "mmlu": 'question,choice0,choice1,choice2,choice3,answer\n"Why, ""now""?\nSay.",a,b,c,d,2\nWhen?,a,b,c,d,A\n',
@@ -214,3 +217,23 @@ def test_every_known_set_is_read(tmp_path: Path) -> None:
     same = [row["openings"] for row in rows(tmp_path / "tasks" / "wsc273.test.jsonl")]
     other = [row["openings"] for row in rows(tmp_path / "tasks" / "winograd_wsc.test.jsonl")]
     assert sum(sorted(a) == sorted(b) for a, b in zip(same, other, strict=True)) > 200
+
+
+def test_a_local_suite_in_a_configuration(tmp_path: Path) -> None:
+    values = yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text())
+    values["suites"]["pairs"] = "blimp_local"
+    values["runs"][0]["suites"].append("pairs")
+    with pytest.raises(TokbenchError, match=r"suites\.pairs\.path: no path given; .* --config pairs=PATH"):
+        validate(values, "mine.yaml")
+    with pytest.raises(TokbenchError, match=r"suites\.pairs\.path: no file 'blimp\*"):
+        validate({**values, "pairs": str(tmp_path)}, "mine.yaml")
+    (tmp_path / "blimp.jsonl").write_text(FILES["minimal_pairs"])
+    experiment = validate({**values, "pairs": str(tmp_path)}, "mine.yaml")
+    targets = Targets(experiment)
+    wildcards = SimpleNamespace(suite="pairs", model="tiny", variant="bpe")
+    assert targets.tasks_of(wildcards) == ["<results>/local_tasks/pairs"]
+    assert targets.hub_cache_of(wildcards) == []
+    assert targets.local_files(wildcards) == [str(tmp_path / "blimp.jsonl")]
+    recipe = SuiteOptions.model_validate_json(targets.import_tasks_recipe(wildcards))
+    assert write_local_tasks(recipe.model_copy(update={"path": tmp_path}), tmp_path / "tasks") == {"blimp": 2}
+    assert str(tmp_path) not in targets.suite_recipe(wildcards)

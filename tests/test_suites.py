@@ -1,7 +1,8 @@
 """Suites as data: names, settings, and that lm-eval has their tasks."""
 
+from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
@@ -33,10 +34,37 @@ def test_suite_mistakes_are_named() -> None:
 def test_hub_suites_name_tasks_that_lm_eval_has(torch: ModuleType) -> None:
     import lm_eval.tasks
 
+    @cache
+    def written(place: Path) -> list[str]:
+        return [file.read_text(encoding="utf-8") for file in place.rglob("*") if "yaml" in file.name]
+
     collection = Path(lm_eval.tasks.__file__).parent
     folders = {"arc_easy": "arc", "arc_challenge": "arc", "copa": "super_glue", "boolq": "super_glue"}
     for suite in named_suites().values():
-        for task in suite.tasks if suite.source == "hub" else ():
-            place = collection / folders.get(task, task.split("_")[0])
-            named = (file.read_text(encoding="utf-8") for file in place.rglob("*.yaml"))
-            assert any(f"task: {task}\n" in text or f'"task": "{task}"' in text for text in named), task
+        texts = []
+        for task in (*suite.tasks, *suite.texts) if suite.source == "hub" else ():
+            texts += written(collection / folders.get(task, task.split("_")[0]))
+            assert any(f"task: {task}\n" in text or f'"task": "{task}"' in text for text in texts), task
+        for data_set in suite.revisions:
+            assert any(f"dataset_path: {data_set}\n" in text for text in texts), data_set
+
+
+def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path) -> None:
+    from lm_eval.tasks import TaskManager
+
+    from tokbench.downstream.task_loading import pinned, revision
+
+    commit = "0123456789" * 4
+    (tmp_path / "toy.yaml").write_text("task: toy\ndataset_path: some/set\ndataset_kwargs: {data_dir: x}\n")
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
+    suite = SuiteOptions(source="hub", tasks=("toy",))
+    assert pinned(manager, "toy", suite) == "toy"
+    suite = SuiteOptions(source="hub", tasks=("toy",), revisions={"some/set": commit})
+    expected = {"task": "toy", "dataset_kwargs": {"data_dir": "x", "revision": commit}}
+    assert pinned(manager, "toy", suite) == expected
+    with pytest.raises(TokbenchError, match="Did you mean 'toy'"):
+        pinned(manager, "toi", suite)
+    cached = SimpleNamespace(cache_files=[{"filename": f"cache/some___set/default/0.0.0/{commit}/set-test.arrow"}])
+    assert revision(SimpleNamespace(dataset={"test": cached})) == commit  # type: ignore[arg-type]
+    local = SimpleNamespace(cache_files=[{"filename": "cache/json/default/0.0.0/ab/json-test.arrow"}])
+    assert revision(SimpleNamespace(dataset={"test": local})) is None  # type: ignore[arg-type]

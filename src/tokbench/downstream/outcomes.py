@@ -1,6 +1,7 @@
 """What came of a task: accuracy, and every question's outcome, so that later questions need no rerun."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokbench.downstream.suites import SuiteOptions
@@ -32,7 +33,8 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
         raise TokbenchError(f"suite: task '{name}' has no metric '{settings.metric}' ({samples[0]['metrics']})")
     boundaries = getattr(lm, "boundaries", {}).get(name, {})
     ordered = sorted(samples, key=lambda sample: sample["doc_id"])
-    documents = [_outcome(task, sample, settings.metric, boundaries) for sample in ordered]
+    kept = KEPT if suite.source == "local" else ()
+    documents = [_outcome(task, sample, settings.metric, boundaries, kept) for sample in ordered]
     choices = [len(document["log_likelihoods"]) for document in documents]
     n = len(documents)
     accuracy = sum(document["correct"] for document in documents) / n
@@ -52,12 +54,14 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
     }
 
 
-def _outcome(task: "Task", sample: dict[str, Any], metric: str | None, boundaries: dict[int, Any]) -> dict[str, Any]:
+def _outcome(
+    task: "Task", sample: dict[str, Any], metric: str | None, boundaries: dict[int, Any], kept: Sequence[str]
+) -> dict[str, Any]:
     scores = [float(response[0]) for response in sample["filtered_resps"]]
     texts = _choices(task, sample)
     found = {
         "document": sample["doc_id"],
-        **{key: sample["doc"][key] for key in KEPT if key in sample["doc"]},
+        **{key: sample["doc"][key] for key in kept},
         "log_likelihoods": [round(score, 6) for score in scores],
         "characters": [len(text) for text in texts],
         "straddling": [],

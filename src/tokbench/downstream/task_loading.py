@@ -33,7 +33,7 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
     datasets.disable_progress_bars()
     if suite.source == "hub":
         manager = TaskManager()
-        specs = [_pinned(manager, name, suite) for name in (*suite.tasks, *suite.texts)]
+        specs = [pinned(manager, name, suite) for name in (*suite.tasks, *suite.texts)]
     else:
         if tasks_folder is None:
             verb = "make_tasks" if suite.source == "offline" else "import_tasks"
@@ -72,7 +72,7 @@ def revision(task: "Task") -> str | None:
     return None
 
 
-def _pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
+def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
     """A task of lm-eval's own, at the suite's revision of its data set if it says one."""
     if name not in manager.all_subtasks:
         raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
