@@ -21,7 +21,7 @@ from tokbench.registry import TokbenchError
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "multiple_choice"
 FILES = {
-    "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": ["1"], "gold": 0}',
+    "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": [1], "gold": 0}',
     "schemas": '{"context_options": ["Ann", "Bob "], "continuation": "ran.", "gold": 1}\n',
     "completions": '{"context": "He said ", "continuation": "no", "category": "x"}\n',
     "mmlu": 'question,choice0,choice1,choice2,choice3,answer\n"Why, ""now""?\nSay.",a,b,c,d,2\nWhen?,a,b,c,d,A\n',

@@ -60,8 +60,11 @@ def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path) -> 
     suite = SuiteOptions(source="hub", tasks=("toy",))
     assert pinned(manager, "toy", suite) == "toy"
     suite = SuiteOptions(source="hub", tasks=("toy",), revisions={"some/set": commit})
-    expected = {"task": "toy", "dataset_kwargs": {"data_dir": "x", "revision": commit}}
-    assert pinned(manager, "toy", suite) == expected
+    assert pinned(manager, "toy", suite) == {
+        "task": "toy",
+        "dataset_path": "some/set",
+        "dataset_kwargs": {"data_dir": "x", "revision": commit},
+    }
     with pytest.raises(TokbenchError, match="Did you mean 'toy'"):
         pinned(manager, "toi", suite)
     cached = SimpleNamespace(cache_files=[{"filename": f"cache/some___set/default/0.0.0/{commit}/set-test.arrow"}])

@@ -40,7 +40,8 @@ Three forms save typing:
 
 - a method, source or recipe that needs no option may be given by its name alone: `construction: bpe`;
 - a recipe may start from a preset and change some of its keys: `{preset: tiny, batches: 400}`;
-- the path of a corpus, a resource or a local suite may be given on the command line: `snakemake --config books=novels.jsonl.gz`.
+- the path of a corpus, a resource or a local suite may be given on the command line:
+  `snakemake --config books=novels.jsonl.gz`.
 
 [`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
 `tools/make_configuration_docs.py`.

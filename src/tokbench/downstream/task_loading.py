@@ -79,11 +79,13 @@ def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
     from lm_eval.tasks._yaml_loader import load_yaml
 
     entry = manager.task_index[name]
-    config = load_yaml(entry.yaml_path, resolve_func=False) if entry.yaml_path else dict(entry.cfg or {})
-    pinned = suite.revisions.get(config.get("dataset_path", ""))
-    if pinned is None:
+    if entry.yaml_path is None or not suite.revisions:
         return name
-    return {"task": name, "dataset_kwargs": {**(config.get("dataset_kwargs") or {}), "revision": pinned}}
+    config = load_yaml(entry.yaml_path)
+    commit = suite.revisions.get(config.get("dataset_path", ""))
+    if commit is None:
+        return name
+    return {**config, "dataset_kwargs": {**(config.get("dataset_kwargs") or {}), "revision": commit}}
 
 
 def _set_examples(name: str, task: "Task", wanted: int | None) -> None:
