@@ -78,8 +78,10 @@ def toy_face():
     vocabulary = [bytes([value]) for value in range(256)] + [b"e h", b"d w", b"er", b" w", b"in", b"t r"]
     ids = {token: number for number, token in enumerate(vocabulary)}
 
+    spelt = SimpleNamespace(tokens=tuple(vocabulary))
+
     class Tokenizer:
-        vocabulary = SimpleNamespace(tokens=tuple(vocabulary))
+        vocabulary = spelt
 
         def encode(self, text: str | bytes):
             data = text.encode() if isinstance(text, str) else text
