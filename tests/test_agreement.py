@@ -37,10 +37,11 @@ METHODS = {"bpe": "merge", "unigram": "likelihood", "wordpiece": "longest_prefix
 SIZE = 3000
 STEP = 2.0**-10
 """Scores in steps of this are summed without rounding in single precision, as SentencePiece sums them."""
+# Characters that a newer Unicode adds are letters to one library and none to another.
 TEXTS = (
     st.lists(
         st.one_of(
-            st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+            st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=20),
             st.sampled_from([edge.decode() for edge in EDGES]),
             st.builds(lambda page, start: PAGES[page % len(PAGES)][start : start + 60], *[st.integers(0, 999)] * 2),
             st.text("ab '1\n", max_size=30),
