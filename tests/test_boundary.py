@@ -1,21 +1,28 @@
 """The boundary between context and choice, for every tokenizer."""
 
+from collections.abc import Callable
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.downstream.boundary import encode_choices
-from tokbench.downstream.coverings import Spellings, log_covering
-from tokbench.downstream.coverings import log_probability as log_probability_of
+from tokbench.downstream.boundary import common_prefix, encode_choices
+from tokbench.downstream.coverings import Spellings, coverings, greedy, log_covered, log_probability
 
-TOKENS = sorted({"a", "b", " ", "ab", " a", "a b", "ba", "b a", " b ", "aab"}, key=len, reverse=True)
+TOKENS = sorted({b"a", b"b", b" ", b"ab", b" a", b"a b", b"ba", b"b a", b" b ", b"aab"}, key=len, reverse=True)
 IDS = {token: number for number, token in enumerate(TOKENS)}
+MERGES = [(b"a", b"b"), (b" ", b"a"), (b"b", b"a"), (b" ", b"b"), (b"a", b" b"), (b"b", b" a"), (b"a", b"ab")]
 
 
-def greedy(text: str) -> list[int]:
+def bytes_of(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def forward(text: str | bytes) -> list[int]:
     """Longest match from the left, with tokens that straddle spaces."""
-    ids = []
+    text, ids = bytes_of(text), []
     while text:
         token = next(token for token in TOKENS if text.startswith(token))
         ids.append(IDS[token])
@@ -23,9 +30,9 @@ def greedy(text: str) -> list[int]:
     return ids
 
 
-def backward(text: str) -> list[int]:
+def backward(text: str | bytes) -> list[int]:
     """Longest match from the right: one more letter can change every token before it."""
-    ids = []
+    text, ids = bytes_of(text), []
     while text:
         token = next(token for token in TOKENS if text.endswith(token))
         ids.append(IDS[token])
@@ -33,76 +40,103 @@ def backward(text: str) -> list[int]:
     return ids[::-1]
 
 
-def log_probability(ids: list[int], begin: int = 0) -> float:
-    """A toy bigram model: the sum from ``begin`` on."""
-    previous = [len(IDS), *ids]
-    return sum(-1.0 - (7 * previous[i] + 3 * ids[i]) % 11 for i in range(begin, len(ids)))
+def merged(text: str | bytes) -> list[int]:
+    """Merges in the order of their ranks."""
+    parts = [bytes([value]) for value in bytes_of(text)]
+    for pair in (pair for pair in MERGES if pair[0] + pair[1] in IDS):
+        place = 0
+        while place < len(parts) - 1:
+            if (parts[place], parts[place + 1]) == pair:
+                parts[place : place + 2] = [pair[0] + pair[1]]
+            place += 1
+    return [IDS[part] for part in parts]
 
 
-texts = st.text(alphabet="ab ", min_size=1, max_size=8)
+ENCODERS = pytest.mark.parametrize("encode", [forward, backward, merged])
 
 
-@pytest.mark.parametrize("encode", [greedy, backward])
-@given(context=st.text(alphabet="ab ", max_size=12), choices=st.lists(texts, min_size=2, max_size=4))
-def test_scores_differ_as_the_probabilities_of_whole_texts(encode, context: str, choices: list[str]) -> None:
+def spelt(ids: tuple[int, ...]) -> list[bytes]:
+    return [TOKENS[number] for number in ids]
+
+
+@ENCODERS
+@given(context=st.text("ab ", max_size=12), choices=st.lists(st.text("ab ", min_size=1, max_size=8), min_size=1))
+def test_what_straddles(encode, context: str, choices: list[str]) -> None:
     encoded = encode_choices(encode, context, choices)
-    wholes = [encode(context + choice) for choice in choices]
-    assert [encoded.context + continuation for continuation in encoded.continuations] == wholes
-    assert all(encoded.continuations)
-    cut = len(encoded.context)
-    scores = [log_probability(whole, cut) for whole in wholes]
-    for score, whole in zip(scores, wholes, strict=True):
-        assert score - scores[0] == pytest.approx(log_probability(whole) - log_probability(wholes[0]))
-    alone = encode(context.rstrip())
-    assert encoded.straddling == [whole[: len(alone)] != alone for whole in wholes]
-    if not any(encoded.straddling):
-        assert encoded.context == alone
+    assert [b"".join(spelt(whole)) for whole in encoded.wholes] == [(context + choice).encode() for choice in choices]
+    assert b"".join(spelt(encoded.alone)) == context.rstrip().encode()
+    for whole, straddles in zip(encoded.wholes, encoded.straddling, strict=True):
+        assert straddles == (common_prefix([encoded.alone, whole]) < len(encoded.alone))
 
 
-def test_a_straddling_token_moves_the_cut_of_every_choice() -> None:
-    def spelt(ids: list[int]) -> list[str]:
-        return [TOKENS[number] for number in ids]
-
-    usual = encode_choices(greedy, "ba", [" b", "b"])
-    assert (spelt(usual.context), usual.straddling) == (["ba"], [False, False])
-    straddled = encode_choices(greedy, "a", [" b", "  b"])
-    assert (spelt(straddled.context), straddled.straddling) == ([], [True, False])
-    assert [spelt(ids) for ids in straddled.continuations] == [["a b"], ["a", " ", " ", "b"]]
+def test_a_token_across_the_end_and_one_that_moves_another() -> None:
+    assert encode_choices(forward, "ba", [" b", "b"]).straddling == [False, False]
+    across = encode_choices(forward, "a ", [" b", "b"])
+    assert (spelt(across.alone), across.straddling) == ([b"a"], [False, True])
+    assert [spelt(whole) for whole in across.wholes] == [[b"a", b" ", b" ", b"b"], [b"a b"]]
+    moved = encode_choices(backward, "aba", ["b"])
+    assert (spelt(moved.alone), spelt(moved.wholes[0])) == ([b"a", b"ba"], [b"ab", b"ab"])
 
 
-def every_spelling(text: bytes, tokens: list[bytes]) -> list[list[int]]:
-    """All coverings of a text: sequences of tokens that spell it and whose last may reach beyond its end."""
-    if not text:
-        return [[]]
-    found = []
-    for id, token in enumerate(tokens):
-        if token.startswith(text) and len(token) > len(text):
-            found.append([id])
-        elif text.startswith(token):
-            found += [[id, *rest] for rest in every_spelling(text[len(token) :], tokens)]
-    return found
+def exact_model(encode, seed: int) -> tuple[dict[bytes, float], Callable[[tuple[int, ...]], np.ndarray]]:
+    """Texts of seven letters with their probabilities, and the only right model of their tokens.
+
+    The model gives the logarithm of the next token's probability after each of the first tokens of a sequence.
+    """
+    texts = [bytes(letters) for letters in product(b"ab ", repeat=7)]
+    shares = dict(zip(texts, np.random.default_rng(seed).dirichlet(np.full(len(texts), 0.2)), strict=True))
+    masses: dict[tuple[int, ...], float] = {}
+    for text, share in shares.items():
+        ids = tuple(encode(text))
+        for length in range(len(ids) + 1):
+            masses[ids[:length]] = masses.get(ids[:length], 0) + share
+
+    def after(ids: tuple[int, ...]) -> np.ndarray:
+        rows = []
+        for length in range(len(ids) + 1):
+            opening = ids[:length]
+            mass = masses.get(opening, 0)
+            rows.append([masses.get((*opening, token), 0) / mass if mass else 0 for token in range(len(TOKENS))])
+        with np.errstate(divide="ignore"):
+            return np.log(rows)
+
+    return shares, after
 
 
-@given(context=st.text(alphabet="ab ", min_size=1, max_size=6), choice=st.text(alphabet="ab ", min_size=1, max_size=4))
-@pytest.mark.parametrize("encode", [greedy, backward])
-def test_coverings_are_among_all_and_hold_the_whole(encode, context: str, choice: str) -> None:
-    tokens = [token.encode() for token in TOKENS]
-    table = np.log(np.random.default_rng(len(context)).dirichlet(np.ones(len(tokens)), len(tokens) + 1))
-
-    def given_of(ids: list[int]) -> np.ndarray:
-        return table[[len(tokens), *ids[:-1]]]
-
-    alone, whole = encode(context), encode(context + choice)
-    found = log_covering(Spellings(tokens), alone, whole, given_of(alone), given_of(whole))
-    everything = [log_probability_of(ids, given_of(ids)) for ids in every_spelling(context.encode(), tokens)]
-    assert log_probability_of(whole, given_of(whole)) <= found + 1e-12
-    assert log_probability_of(alone, given_of(alone)) <= found + 1e-12
-    assert found <= np.logaddexp.reduce(everything) + 1e-12
+MODELS = {encode: exact_model(encode, seed) for seed, encode in enumerate((forward, backward, merged))}
+beginnings = st.integers(0, 3**7 - 1), st.integers(1, 4), st.integers(1, 2)
 
 
-def test_bytes_alone_have_one_covering() -> None:
-    tokens = [b"a", b"b", b" "]
-    table = np.log(np.full((2, 3), 1 / 3))
-    assert log_covering(Spellings(tokens), [0, 1], [0, 1, 2], table, np.log(np.full((3, 3), 1 / 3))) == pytest.approx(
-        2 * np.log(1 / 3)
-    )
+@ENCODERS
+@given(beginnings[0], *beginnings[1:])
+def test_coverings_have_the_probability_of_the_texts_that_begin_so(encode, number: int, length: int, more: int) -> None:
+    """By brute force: the probability of every text that begins with the context, added up."""
+    shares, after = MODELS[encode]
+    text = list(shares)[number]
+    context, whole = text[:length], tuple(encode(text[: length + more]))
+    found = coverings(Spellings(TOKENS), encode, context, [whole])
+    sequences = [spelt((*before, id)) for before, last in found.items() for id in last]
+    assert len({tuple(sequence) for sequence in sequences}) == len(sequences)
+    for *before, last in sequences:
+        assert len(b"".join(before)) < len(context) <= len(b"".join([*before, last]))
+        assert b"".join([*before, last]).startswith(context)
+    covered = log_covered(found, after)
+    assert np.exp(covered) == pytest.approx(sum(share for text, share in shares.items() if text.startswith(context)))
+    assert log_probability(whole, after(whole)) <= covered + 1e-9
+
+
+def test_an_empty_context_is_certain_and_bytes_alone_have_one_covering() -> None:
+    assert log_covered(coverings(Spellings(TOKENS), forward, b"", [(0,)]), MODELS[forward][1]) == 0
+    single = Spellings([b"a", b"b", b" "])
+    assert coverings(single, lambda text: [b"ab ".index(value) for value in text], b"ab", [(0, 1, 2)]) == {(0,): [1]}
+
+
+def test_a_completion_is_greedy_among_tokens_that_agree_with_the_context() -> None:
+    spellings = Spellings([b"a", b"b", b" ", b"a b", b"ab"])
+    given = np.full((1, 6), -9.0)
+    given[0, [1, 5]] = -0.1, -0.01  # "b" and the special token would be likelier, but the context says "a".
+    given[0, 3] = -1.0
+    assert greedy(spellings, b"a", 0, (3,), given)
+    given[0, 0] = -0.5
+    assert not greedy(spellings, b"a", 0, (3,), given)
+    assert not greedy(spellings, b"", 0, (3,), given)

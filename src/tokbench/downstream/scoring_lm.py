@@ -1,8 +1,10 @@
 """lm-eval's Hugging Face language model, with contexts and choices encoded soundly for every tokenizer."""
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -10,8 +12,15 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from tokbench.downstream.boundary import Encode, EncodedChoices, encode_choices
-from tokbench.downstream.coverings import LogProbabilities, Spellings, greedy, log_covering, log_probability
+from tokbench.downstream.boundary import Encode, EncodedChoices, Ids, common_prefix, encode_choices
+from tokbench.downstream.coverings import (
+    LogProbabilities,
+    Spellings,
+    coverings,
+    greedy,
+    log_covered,
+    log_probability,
+)
 from tokbench.registry import TokbenchError
 
 Request = tuple[tuple[str, str], list[int], list[int]]
@@ -22,17 +31,17 @@ class Boundary:
     """The boundaries of one question.
 
     Attributes:
-        tokens: of each choice, how many are scored.
+        tokens: of each choice, how many hold some of it.
         straddling: the choices whose context's own tokens do not open the whole sequence.
     """
 
     tokens: list[int] = field(default_factory=list)
     straddling: list[int] = field(default_factory=list)
 
-    def add(self, encoded: EncodedChoices) -> None:
-        """Take in the next choices."""
-        self.straddling += [len(self.tokens) + place for place, straddles in enumerate(encoded.straddling) if straddles]
-        self.tokens += map(len, encoded.continuations)
+    def add(self, choices: EncodedChoices, context: int, spellings: Spellings) -> None:
+        """Take in the next choices, of a context of so many bytes."""
+        self.straddling += [len(self.tokens) + place for place, straddles in enumerate(choices.straddling) if straddles]
+        self.tokens += [len(whole) - spellings.within(whole, context) for whole in choices.wholes]
 
 
 class ScoringLM(HFLM):
@@ -99,60 +108,72 @@ class ScoringLM(HFLM):
                 for context, places in contexts.items()
             }
             boundary = self.boundaries[task][document] = Boundary()
-            for tokens in encoded.values():
-                boundary.add(tokens)
+            for context, choices in encoded.items():
+                boundary.add(choices, len(context.rstrip().encode()), self.spellings)
             if not all(boundary.tokens):
                 raise TokbenchError(f"task {task}, question {document}: a choice is empty; remove the question")
-            common = len(contexts) == 1 and len(boundary.tokens) > 1
             for context, places in contexts.items():
-                tokens = encoded[context]
-                if boundary.straddling and not common:
-                    for place, continuation in zip(places, tokens.continuations, strict=True):
-                        scores[place] = self._given_text(tokens, continuation, task, document)
+                choices = encoded[context]
+                if boundary.straddling:
+                    scores |= zip(places, self._given_text(context, choices, task, document), strict=True)
                     continue
-                condition = self._fit([self.start, *tokens.context], tokens.continuations, task, document)
-                for place, continuation in zip(places, tokens.continuations, strict=True):
-                    usual[place] = (context, requests[place].args[1]), condition, continuation
+                longest = max(map(len, choices.wholes)) - len(choices.alone) - 1
+                condition = self._fit([self.start, *choices.alone], longest, task, document)
+                for place, whole in zip(places, choices.wholes, strict=True):
+                    usual[place] = requests[place].args, condition, list(whole[len(choices.alone) :])
         found = self._loglikelihood_tokens(list(usual.values()), disable_tqdm=disable_tqdm) if usual else []
-        scores |= dict(zip(usual, found, strict=True))
+        scores |= zip(usual, found, strict=True)
         return [scores[position] for position in range(len(requests))]
 
     def _given_text(
-        self, tokens: EncodedChoices, continuation: list[int], task: str, document: int
-    ) -> tuple[float, bool]:
-        """Score of a choice given the context's text, whatever tokens write it."""
-        tail = tokens.alone[len(tokens.context) :]
-        condition = self._fit([self.start, *tokens.context], [continuation, tail], task, document)
-        first = 1 + self.spellings.reach(condition[1:], tail)  # Before it, no token reaches beyond the context's end.
-        opening, shared = condition[:first], condition[first:]
-        whole, alone = [*shared, *continuation], [*shared, *tail]
-        whole_given, alone_given = self._given(opening, whole), self._given(opening, alone)
-        covering = log_covering(self.spellings, alone, whole, alone_given, whole_given)
-        known = self.spellings.text(alone)
-        return log_probability(whole, whole_given) - covering, greedy(
-            self.spellings, known, len(shared), whole, whole_given
-        )
+        self, context: str, choices: EncodedChoices, task: str, document: int
+    ) -> Iterator[tuple[float, bool]]:
+        """Scores of the choices given the context's text, whatever tokens write it."""
+        text = context.rstrip().encode()
+        ways = coverings(self.spellings, self.encode, text, choices.wholes)
+        shared = common_prefix([*ways, *choices.wholes])
+        opening = choices.wholes[0][:shared]
+        alone, *wholes = (ids[shared:] for ids in (choices.alone, *choices.wholes))
+        tails = {before[shared:]: last for before, last in ways.items()}
+        read = [*tails, *(whole[:-1] for whole in wholes)]
+        condition = self._fit([self.start, *opening], max(map(len, read)), task, document)
+        given = self._given(condition, read)
+        covered = log_covered(tails, given)
+        known = text[self.spellings.length(opening) :]
+        for whole in wholes:
+            rows, cut = given(whole[:-1]), common_prefix([alone, whole])
+            yield log_probability(whole, rows) - covered, greedy(self.spellings, known, cut, whole, rows)
 
     @torch.inference_mode()
-    def _given(self, opening: list[int], ids: list[int]) -> LogProbabilities:
-        """Log-probabilities of the next token after ``opening`` and each proper prefix of ``ids``."""
-        inputs = torch.tensor([[*opening, *ids[:-1]]], device=self.device)
-        logits = self._model_call(inputs)[0, len(opening) - 1 :]
-        given: LogProbabilities = logits.double().log_softmax(-1).cpu().numpy()
-        return given
+    def _given(self, opening: list[int], sequences: Iterable[Ids]) -> Callable[[Ids], LogProbabilities]:
+        """The next token's log-probabilities after ``opening`` and each of the first tokens of a sequence.
 
-    def _fit(self, context: list[int], continuations: list[list[int]], task: str, document: int) -> list[int]:
-        """The context, shortened where the window cannot be raised to hold it with the longest continuation."""
-        longest = max(map(len, continuations))
-        excess = len(context) + longest - 1 - self.max_length
+        Sequences that open another are not read by themselves, the rows of others are.
+        """
+        ordered = sorted(set(sequences))
+        read = [ids for ids, following in pairwise(ordered) if following[: len(ids)] != ids] + ordered[-1:]
+        found = []
+        for batch in (read[start : start + self.batch_size] for start in range(0, len(read), self.batch_size)):
+            longest = max(map(len, batch))
+            padded = [[*opening, *ids, *[0] * (longest - len(ids))] for ids in batch]
+            logits = self._model_call(torch.tensor(padded, device=self.device))[:, len(opening) - 1 :]
+            found += [
+                row[: len(ids) + 1].double().log_softmax(-1).cpu().numpy()
+                for ids, row in zip(batch, logits, strict=True)
+            ]
+        return lambda ids: found[bisect_left(read, ids)]
+
+    def _fit(self, context: list[int], more: int, task: str, document: int) -> list[int]:
+        """The context, shortened where the window cannot be raised to hold it with so many more tokens."""
+        excess = len(context) + more - self.max_length
         if excess <= 0:
             return context
         if self.config.model_type == "mpt":
             self._max_length = self.config.max_seq_len = self.max_length + excess
             return context
-        if longest > self.max_length:
+        if more >= self.max_length:
             raise TokbenchError(
-                f"task {task}, question {document}: a choice of {longest} tokens exceeds the model's window of "
+                f"task {task}, question {document}: a choice of {more + 1} tokens exceeds the model's window of "
                 f"{self.max_length}; leave the task out or take a model with a longer window"
             )
         self.truncated_documents[task].add(document)
