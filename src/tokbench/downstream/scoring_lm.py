@@ -131,7 +131,7 @@ class ScoringLM(HFLM):
         """Scores of the choices given the context's text, whatever tokens write it."""
         text = context.rstrip().encode()
         ways = coverings(self.spellings, self.encode, text, choices.wholes)
-        shared = common_prefix([*ways, *choices.wholes])
+        shared = common_prefix([*(ways or [()]), *choices.wholes])
         opening = choices.wholes[0][:shared]
         alone, *wholes = (ids[shared:] for ids in (choices.alone, *choices.wholes))
         tails = {before[shared:]: last for before, last in ways.items()}
