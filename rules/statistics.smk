@@ -55,6 +55,7 @@ rule compare:
             "tokbench.statistics.critical_difference",
             "tokbench.statistics.intervals",
             "tokbench.statistics.pairs",
+            "tokbench.statistics.questions",
             "tokbench.statistics.ranks",
             "tokbench.statistics.seeds",
             "tokbench.statistics.tables",

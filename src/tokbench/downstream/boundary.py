@@ -51,7 +51,7 @@ def encode_choices(encode: Encode, context: str, choices: Sequence[str]) -> Enco
     return EncodedChoices(alone, wholes, [whole[: len(alone)] != alone for whole in wholes])
 
 
-def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
+def common_prefix(sequences: Sequence[Ids]) -> int:
     """How many tokens all sequences have in common from the start; one at least is given."""
     pairs = zip(min(sequences), max(sequences), strict=False)  # What these two share, those between them share.
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

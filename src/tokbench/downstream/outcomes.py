@@ -29,12 +29,13 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
         TokbenchError: the task lacks the metric.
     """
     settings = suite.settings(name)
-    if settings.metric not in samples[0]:
-        raise TokbenchError(f"suite: task '{name}' has no metric '{settings.metric}' ({samples[0]['metrics']})")
+    metric = str(settings.metric)
+    if metric not in samples[0]:
+        raise TokbenchError(f"suite: task '{name}' has no metric '{metric}' ({samples[0]['metrics']})")
     boundaries = getattr(lm, "boundaries", {}).get(name, {})
     ordered = sorted(samples, key=lambda sample: sample["doc_id"])
     kept = KEPT if suite.source == "local" else ()
-    documents = [_outcome(task, sample, settings.metric, boundaries, kept) for sample in ordered]
+    documents = [_outcome(task, sample, metric, boundaries, kept) for sample in ordered]
     choices = [len(document["log_likelihoods"]) for document in documents]
     n = len(documents)
     accuracy = sum(document["correct"] for document in documents) / n
@@ -42,7 +43,7 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
     return {
         "accuracy": accuracy,
         "accuracy_stderr": math.sqrt(accuracy * (1 - accuracy) / (n - 1)) if n > 1 else None,
-        "metric": settings.metric,
+        "metric": metric,
         "n": n,
         "choices": sum(choices),
         "random_baseline": baseline if settings.random_baseline is None else settings.random_baseline,
@@ -55,7 +56,7 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
 
 
 def _outcome(
-    task: "Task", sample: dict[str, Any], metric: str | None, boundaries: dict[int, Any], kept: Sequence[str]
+    task: "Task", sample: dict[str, Any], metric: str, boundaries: dict[int, Any], kept: Sequence[str]
 ) -> dict[str, Any]:
     scores = [float(response[0]) for response in sample["filtered_resps"]]
     texts = _choices(task, sample)

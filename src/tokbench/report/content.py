@@ -43,6 +43,25 @@ COLUMNS = {
         "critical_difference",
         "reason",
     ),
+    "question_intervals": ("model", "suite", "variant", "average", "low", "high", "cells", "questions"),
+    "question_comparisons": (
+        "model",
+        "suite",
+        "a",
+        "b",
+        "mean_difference",
+        "low",
+        "high",
+        "bootstrap_p",
+        "better",
+        "worse",
+        "p_value",
+        "holm",
+        "benjamini_hochberg",
+        "questions",
+        "missing",
+        "reason",
+    ),
     "seeds": (
         "model",
         "suite",
@@ -80,6 +99,7 @@ _SHARES = {
     "ranks": ("average",),
     "ranks_by_size": ("average",),
     "intervals": ("average",),
+    "question_intervals": ("average",),
 }
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
@@ -111,6 +131,8 @@ class ReportContent:
             intervals, effect sizes and adjusted p-values.
         power: the mean differences that these comparisons could have seen.
         critical_differences: average ranks over cells, Friedman's test and Nemenyi's critical difference.
+        question_intervals: each variant's average accuracy with a 95 % interval, by the bootstrap over questions.
+        question_comparisons: "a is better than b" over the questions that both answered.
         seeds: how average accuracy varies between seeds, for tokenizers whose model was trained several times.
         correlations: Pearson's r of each metric with average accuracy, over n tokenizers.
         metric_correlations: Pearson's r between two metrics.
@@ -140,6 +162,8 @@ class ReportContent:
     comparisons: pl.DataFrame | None = None
     power: pl.DataFrame | None = None
     critical_differences: pl.DataFrame | None = None
+    question_intervals: pl.DataFrame | None = None
+    question_comparisons: pl.DataFrame | None = None
     seeds: pl.DataFrame | None = None
     correlations: pl.DataFrame | None = None
     metric_correlations: pl.DataFrame | None = None
