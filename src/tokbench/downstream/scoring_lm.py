@@ -79,17 +79,18 @@ class ScoringLM(HFLM):
             start: id of the token that opens every sequence.
             spellings: the vocabulary that ``encode`` writes with.
             window: most tokens that the model reads at a time.
-            batch_size: sequences at a time.
+            batch_size: sequences at a time that are no longer than the window; of longer ones fewer.
         """
         super().__init__(
             pretrained=model,
             tokenizer=tokenizer,
             backend="causal",
-            batch_size=batch_size,
+            batch_size="auto",  # As each call says.
             max_length=window,
             prefix_token_id=start,
         )
         self.encode = encode
+        self.most = batch_size, window
         self.start = start
         self.spellings = spellings
         self.boundaries: dict[str, dict[int, Boundary]] = defaultdict(dict)
@@ -121,8 +122,12 @@ class ScoringLM(HFLM):
                 condition = self._fit([self.start, *choices.alone], longest, task, document)
                 for place, whole in zip(places, choices.wholes, strict=True):
                     usual[place] = requests[place].args, condition, list(whole[len(choices.alone) :])
-        found = self._loglikelihood_tokens(list(usual.values()), disable_tqdm=disable_tqdm) if usual else []
-        scores |= zip(usual, found, strict=True)
+        batches: dict[int, list[int]] = defaultdict(list)
+        for place, (_, condition, continuation) in usual.items():
+            batches[self._rows(len(condition) + len(continuation))].append(place)
+        for rows, places in batches.items():
+            some = [usual[place] for place in places]
+            scores |= zip(places, self._loglikelihood_tokens(some, disable_tqdm, override_bs=rows), strict=True)
         return [scores[position] for position in range(len(requests))]
 
     def _given_text(
@@ -153,7 +158,8 @@ class ScoringLM(HFLM):
         ordered = sorted(set(sequences))
         read = [ids for ids, following in pairwise(ordered) if following[: len(ids)] != ids] + ordered[-1:]
         found = []
-        for batch in (read[start : start + self.batch_size] for start in range(0, len(read), self.batch_size)):
+        rows = self._rows(len(opening) + max(map(len, read)))
+        for batch in (read[start : start + rows] for start in range(0, len(read), rows)):
             longest = max(map(len, batch))
             padded = [[*opening, *ids, *[0] * (longest - len(ids))] for ids in batch]
             logits = self._model_call(torch.tensor(padded, device=self.device))[:, len(opening) - 1 :]
@@ -162,6 +168,11 @@ class ScoringLM(HFLM):
                 for ids, row in zip(batch, logits, strict=True)
             ]
         return lambda ids: found[bisect_left(read, ids)]
+
+    def _rows(self, length: int) -> int:
+        """Sequences at a time of so many tokens: the memory of attention grows with the square of the length."""
+        batch_size, window = self.most
+        return max(1, min(batch_size, batch_size * window**2 // length**2))
 
     def _fit(self, context: list[int], more: int, task: str, document: int) -> list[int]:
         """The context, shortened where the window cannot be raised to hold it with so many more tokens."""
