@@ -28,8 +28,8 @@ def boundaries(content: ReportContent) -> list[Table]:
         Table(
             "boundaries",
             "Choices of which the context's own tokens do not open the tokens of the whole, and questions with such "
-            f"choices ({total:,} choices in all). Ours are scored by the probability of the text; a harness "
-            "that counts off as many tokens as the context has would score the wrong ones.",
+            f"choices ({total:,} choices in all). These questions are scored given the context's text, in whatever "
+            "tokens; a harness that counts off as many tokens as the context has would score the wrong ones.",
             pl.DataFrame(content.in_order(chosen.rows()), schema=chosen.schema, orient="row"),
             columns,
             {},
