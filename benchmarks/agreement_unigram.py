@@ -15,19 +15,20 @@ likely token in both. Of sentencepiece's tokens, which include no such bytes, as
 """
 
 import argparse
-import gzip
 import io
 import json
 import time
 from collections import Counter
 from collections.abc import Iterable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokbench.corpus.read import open_bytes
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, expect
 from tokbench.pretokens import PretokenCounts
@@ -171,10 +172,10 @@ def show(name: str, size: int, seconds: tuple[float, float], agreement: Agreemen
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("text", help="JSON Lines, gzip, with the key text")
+    parser.add_argument("text", type=Path, help="JSON Lines with the key text, plain or compressed")
     parser.add_argument("--sizes", type=int, nargs="+", default=[8192, 32768])
     arguments = parser.parse_args()
-    with gzip.open(arguments.text, "rt", encoding="utf-8") as rows:
+    with open_bytes(arguments.text) as rows:
         documents = [json.loads(row)["text"] for row in rows]
     print("likelihood and tokens: ours against theirs; seconds of processor time: ours from counts, theirs from text")
     print(f"{'library':<26}{'size':>8}{'shared':>10}{'likelihood':>12}{'tokens':>10}{'ours, s':>10}{'theirs, s':>10}")

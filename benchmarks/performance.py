@@ -37,6 +37,11 @@ GROWTH = """\
 Seconds of work, best of the rounds. *Power* is p where the time grows as the quantity to the power of p.
 """
 
+THREADS = """\
+Whatever goes through the text or its pre-tokens is shared out, in parts that do not depend on the number of threads.
+Finding seeds, sorting tokens and making tries stay on one thread: that is most of what a second one cannot shorten.
+"""
+
 
 def seconds(value: float) -> str:
     """Three significant digits at most; a dash where there is nothing."""
@@ -233,6 +238,7 @@ def page(folder: Path, results: Path) -> str:
         "### With the vocabulary",
         grown(rows, "size", "{:,.0f} tokens"),
         "### With threads",
+        THREADS,
         threaded(rows),
         "## Kernels and their limits",
         LIMITS

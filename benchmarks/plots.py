@@ -6,12 +6,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from summary import OURS, Entry, Row, entries, growth, tasks_of
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a", "#000000")
 """Okabe and Ito's palette."""
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LOOK: dict[Any, Any] = {
     "font.size": 8,
     "axes.spines.top": False,
@@ -117,6 +117,7 @@ def plain(axes: Axes) -> None:
     """Numbers instead of powers on a logarithmic axis."""
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log":
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.set_minor_formatter(NullFormatter())
             axis.set_minor_locator(NullLocator())

@@ -21,12 +21,16 @@ from tokbench.commands.main import main
 from tokbench.downstream.tasks import make_tasks
 from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary.bpe import BpeOptions, build
 
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
 
 ODD = "naïve Straße 東京 🦀\u200d don't  2024\r\n\t\n".encode() + b"\xff\xfe\xe6\x9d \x00\x80"
 """Text with contractions, digits, blanks, several scripts and bytes that are not UTF-8."""
+SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit"
+"""The pre-tokenizations, as refusals list them."""
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
@@ -81,6 +85,23 @@ def text() -> bytes:
 def counts(text: bytes) -> PretokenCounts:
     """Pre-tokens of the text under gpt2."""
     return count_pretokens([text], "gpt2")
+
+
+@pytest.fixture
+def tokenizer(counts: PretokenCounts, tmp_path: Path) -> Path:
+    """Folder of a BPE tokenizer of 300 tokens."""
+    folder = tmp_path / "tokenizer"
+    folder.mkdir()
+    Tokenizer(build(counts, 300, BpeOptions()), "gpt2", "merge").save(folder)
+    return folder
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A file that holds some text."""
+    path = tmp_path / "plain.txt"
+    path.write_bytes(b"some text")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -323,6 +323,10 @@ def test_limits_by_language(tmp_path: Path) -> None:
     assert [(item.document, item.language) for item in read_source(few)] == [(0, "x"), (1, "y"), (2, "x"), (3, "y")]
     one = JsonLinesSource(type="jsonl", path=path, max_bytes_per_language=1, max_documents=2)
     assert [item.language for item in read_source(one)] == ["x", "y"]
+    same = JsonLinesSource(
+        type="jsonl", path=path, max_bytes_per_language=5, languages=["x", "y"], rename_languages={"z": "x", "x": "y"}
+    )
+    assert [(item.document, item.language) for item in read_source(same)] == [(0, "y"), (1, "y"), (2, "x"), (3, "x")]
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.sampled_from("xy")), min_size=60, max_size=90), st.integers(0, 5))

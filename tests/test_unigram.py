@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special
 
 from benchmarks.agreement_unigram import (
     GPT2,
@@ -33,7 +32,6 @@ from tokbench.registry import TokbenchError
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import limits
 from tokbench.vocabulary.barriers import barriers
-from tokbench.vocabulary.digamma import digamma
 from tokbench.vocabulary.unigram import UNSEEN_PENALTY, UnigramOptions, build
 
 words = st.dictionaries(st.text("ab", min_size=1, max_size=9).map(str.encode), st.integers(1, 4), max_size=6)
@@ -175,11 +173,6 @@ def test_best_and_losses(counted: dict[bytes, int], model: dict[bytes, float], g
         if value != pytest.approx(twin.loss(token, scores, seen, growth))
     ]
     assert not [token for token in unlike if not tied(token, scores)]
-
-
-@given(st.lists(st.floats(1e-3, 1e18), min_size=1, max_size=5))
-def test_digamma(values: list[float]) -> None:
-    assert digamma(np.array(values)) == pytest.approx(special.digamma(values), rel=1e-13, abs=1e-14)
 
 
 def tied(token: bytes, scores: dict[bytes, float]) -> bool:

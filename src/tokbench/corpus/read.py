@@ -44,9 +44,10 @@ def read_source(source: Source, cache: Path | None = None) -> Iterator[Document]
 
 
 def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """The texts that a source's limits let through; reading ends where no more can come."""
+    """The texts that a source's limits let through, renamed tags first; reading ends where no more can come."""
     most, taken, sizes = source.max_documents, 0, Counter[str]()
-    for language, text in texts:
+    for tag, text in texts:
+        language = source.rename_languages.get(tag, tag)
         if source.languages is not None and language not in source.languages:
             continue
         if source.max_bytes_per_language is not None and sizes[language] >= source.max_bytes_per_language:

@@ -27,6 +27,8 @@ class Source(Options):
     """Read documents of a language only until they come to so many bytes, the last one whole."""
     languages: list[str] | None = None
     """Read only documents with these language tags."""
+    rename_languages: dict[str, str] = Field(default_factory=dict)
+    """Tags that documents carry, and what to read them as, so that files which name a language differently agree."""
     language: str = ""
     """Language tag of documents that do not carry one."""
 

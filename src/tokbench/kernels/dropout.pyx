@@ -16,7 +16,8 @@ from libc.math cimport ceil
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
-from tokbench.kernels.merge cimport NO_RANK, MergeSegmenter, MergeTable, drops, merge_long, rank_of
+from tokbench.kernels.merge cimport MergeSegmenter, MergeTable, drops, merge_long
+from tokbench.kernels.pair_table cimport NO_VALUE, value_of
 from tokbench.kernels.segmenter cimport Scratch
 from tokbench.kernels.splitmix cimport advanced, hashed, mixed
 
@@ -30,10 +31,10 @@ cdef int64_t merge_short(
 ) noexcept nogil:
     """Merge up to SHORT ids in place; returns how many are left."""
     cdef int64_t pairs[SHORT]       # rank and place of the pair that starts at each place
-    cdef int64_t nothing = <int64_t>NO_RANK << 32, best, last
+    cdef int64_t nothing = <int64_t>NO_VALUE << 32, best, last
     cdef int32_t i
     for i in range(size - 1):
-        pairs[i] = <int64_t>rank_of(table, ids[i], ids[i + 1]) << 32 | i
+        pairs[i] = <int64_t>value_of(&table.ranks, ids[i], ids[i + 1]) << 32 | i
     while True:
         best = -1
         while True:
@@ -54,9 +55,9 @@ cdef int64_t merge_short(
             pairs[i] = pairs[i + 1] - 1
         i = <int32_t><uint32_t>best
         if i + 1 < size:
-            pairs[i] = <int64_t>rank_of(table, ids[i], ids[i + 1]) << 32 | i
+            pairs[i] = <int64_t>value_of(&table.ranks, ids[i], ids[i + 1]) << 32 | i
         if i:
-            pairs[i - 1] = <int64_t>rank_of(table, ids[i - 1], ids[i]) << 32 | i - 1
+            pairs[i - 1] = <int64_t>value_of(&table.ranks, ids[i - 1], ids[i]) << 32 | i - 1
 
 
 cdef class DropoutSegmenter(MergeSegmenter):

@@ -1,18 +1,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tokbench.kernels.pair_table cimport PairTable
 from tokbench.kernels.segmenter cimport PretokenSegmenter
 from tokbench.kernels.trie cimport Trie
 
 
-cdef struct Pair:
-    int32_t left            # -1 where the place is empty
-    int32_t right
-    int32_t event           # the first that merges the pair
-
-
 cdef struct EventTable:
-    const Pair* pairs       # open addressing, linear probing
-    int32_t shift           # 64 less the binary logarithm of the number of places
+    PairTable merges        # the first event that merges two ids
     const int32_t* splits   # of each token: the first event that removes it
     const int32_t* same     # of each event: the next one that merges the same pair or removes the same token
     const int32_t* tokens   # of each event: the token made or removed

@@ -11,6 +11,8 @@ up, and a heap that is full of them is made anew: no position has more than one 
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from tokbench.kernels.heap cimport sift_down, sift_up
+from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
@@ -18,7 +20,7 @@ import numpy as np
 
 
 cdef enum:
-    NO_EVENT = 0x7FFFFFFF
+    NO_EVENT = NO_VALUE
     SHORT = 64              # bytes of the longest piece without a heap
     ROOM = 2                # entries of the heap for each byte of a piece
 
@@ -33,46 +35,11 @@ cdef struct Piece:
     int64_t entries
 
 
-cdef inline uint64_t place_of(int32_t left, int32_t right, int32_t shift) noexcept nogil:
-    """Fibonacci hashing of a pair."""
-    return (((<uint64_t>left << 32) | <uint64_t>right) * <uint64_t>0x9E3779B97F4A7C15) >> shift
-
-
-cdef inline int32_t merge_of(const EventTable* table, int32_t left, int32_t right) noexcept nogil:
-    """The first event that merges two neighbours."""
-    cdef uint64_t mask = ((<uint64_t>1) << (64 - table.shift)) - 1
-    cdef uint64_t place = place_of(left, right, table.shift)
-    cdef const Pair* pair
-    while True:
-        pair = &table.pairs[place]
-        if pair.left == left and pair.right == right:
-            return pair.event
-        if pair.left < 0:
-            return NO_EVENT
-        place = (place + 1) & mask
-
-
 cdef inline int32_t from_now(const EventTable* table, int32_t event, int32_t now) noexcept nogil:
     """The first of the events that do the same which is not before ``now``."""
     while event < now:
         event = table.same[event]
     return event
-
-
-cdef inline void sift_down(uint64_t* heap, int64_t size, int64_t hole, uint64_t entry) noexcept nogil:
-    """Put ``entry`` where it belongs at or below ``hole``."""
-    cdef int64_t child
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if entry <= heap[child]:
-            break
-        heap[hole] = heap[child]
-        hole = child
-    heap[hole] = entry
 
 
 cdef void renew(Piece* piece) noexcept nogil:
@@ -92,25 +59,18 @@ cdef void renew(Piece* piece) noexcept nogil:
 cdef inline void push(Piece* piece, int32_t at) noexcept nogil:
     """Queue what is due at a position."""
     cdef uint64_t entry = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
-    cdef int64_t hole = piece.entries, above
-    if hole == ROOM * <int64_t>piece.size:
+    if piece.entries == ROOM * <int64_t>piece.size:
         renew(piece)
         return
+    sift_up(piece.heap, piece.entries, entry)
     piece.entries += 1
-    while hole:
-        above = (hole - 1) // 2
-        if piece.heap[above] <= entry:
-            break
-        piece.heap[hole] = piece.heap[above]
-        hole = above
-    piece.heap[hole] = entry
 
 
 cdef inline void look(const EventTable* table, Piece* piece, int32_t at, int32_t now) noexcept nogil:
     """Find what is due from ``now`` on at a position whose token or neighbour has changed."""
     cdef int32_t right = piece.after[at], due = from_now(table, table.splits[piece.ids[at]], now)
     if right < piece.size:
-        due = min(due, from_now(table, merge_of(table, piece.ids[at], piece.ids[right]), now))
+        due = min(due, from_now(table, value_of(&table.merges, piece.ids[at], piece.ids[right]), now))
     piece.due[at] = due
     if piece.heap != NULL and due != NO_EVENT:
         push(piece, at)
@@ -233,33 +193,25 @@ cdef class EventSegmenter(PretokenSegmenter):
         cdef int32_t events = <int32_t>(tokens_view.shape[0] - 1), event, left, right
         cdef int32_t[::1] splits = np.full(len(lengths), NO_EVENT, np.int32)
         cdef int32_t[::1] same = np.full(events + 1, NO_EVENT, np.int32)
-        cdef uint8_t[::1] memory
-        cdef int32_t places = 2
-        cdef uint64_t place, mask
-        cdef Pair* pairs
+        cdef int32_t[:, ::1] pairs
+        cdef Pair* pair
         if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
             raise ValueError("byte_ids must have 256 entries and joined 65536")
-        while (1 << places) < 2 * events:
-            places += 1
-        memory = np.full((1 << places) * sizeof(Pair), 255, dtype=np.uint8)
-        pairs = <Pair*>&memory[0]
-        mask = (<uint64_t>1 << places) - 1
+        self.table.merges.shift = shift_for(events)
+        pairs = np.full((1 << (64 - self.table.merges.shift), 3), [-1, -1, NO_EVENT], np.int32)
+        self.table.merges.pairs = <Pair*>&pairs[0, 0]
         for event in range(events - 1, -1, -1):
             if removes_view[event]:
                 same[event] = splits[tokens_view[event]]
                 splits[tokens_view[event]] = event
                 continue
             left, right = parts_view[bounds_view[event]], parts_view[bounds_view[event] + 1]
-            place = place_of(left, right, 64 - places)
-            while pairs[place].left >= 0 and (pairs[place].left != left or pairs[place].right != right):
-                place = (place + 1) & mask
-            if pairs[place].left >= 0:
-                same[event] = pairs[place].event
-            pairs[place].left, pairs[place].right, pairs[place].event = left, right, event
+            pair = slot_of(&self.table.merges, left, right)
+            same[event] = pair.value
+            pair.left, pair.right, pair.value = left, right, event
         self.whole = whole
-        self.arrays = [memory, splits, same, bytes_view, joined_view]
+        self.arrays = [pairs, splits, same, bytes_view, joined_view]
         self.arrays += [tokens_view, removes_view, bounds_view, parts_view, lengths_view]
-        self.table.pairs, self.table.shift = pairs, 64 - places
         self.table.splits, self.table.same = &splits[0], &same[0]
         self.table.tokens, self.table.removes = &tokens_view[0], &removes_view[0]
         self.table.bounds, self.table.parts = &bounds_view[0], &parts_view[0]

@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
 from tokbench.kernels.heap cimport sift_down, sift_up
+from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 
 import numpy as np
@@ -25,24 +26,24 @@ cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) no
     cdef int32_t ranks[SHORT]       # of the pair that starts at each place; the last place starts none
     cdef int32_t i, best, lowest
     for i in range(size - 1):
-        ranks[i] = rank_of(table, ids[i], ids[i + 1])
+        ranks[i] = value_of(&table.ranks, ids[i], ids[i + 1])
     while True:
-        lowest = NO_RANK
+        lowest = NO_VALUE
         best = 0
         for i in range(size - 1):
             if ranks[i] < lowest:
                 lowest = ranks[i]
                 best = i
-        if lowest == NO_RANK:
+        if lowest == NO_VALUE:
             return size
         ids[best] = table.results[lowest]
         size -= 1
         memmove(&ids[best + 1], &ids[best + 2], (size - best - 1) * sizeof(int32_t))
         if best + 1 < size:
             memmove(&ranks[best + 1], &ranks[best + 2], (size - best - 2) * sizeof(int32_t))
-            ranks[best] = rank_of(table, ids[best], ids[best + 1])
+            ranks[best] = value_of(&table.ranks, ids[best], ids[best + 1])
         if best:
-            ranks[best - 1] = rank_of(table, ids[best - 1], ids[best])
+            ranks[best - 1] = value_of(&table.ranks, ids[best - 1], ids[best])
 
 
 cdef int64_t merge_long(
@@ -70,8 +71,8 @@ cdef int64_t merge_long(
     for i in range(size):
         before[i] = i - 1
         after[i] = i + 1
-        ranks[i] = rank_of(table, ids[i], ids[i + 1]) if i + 1 < size else NO_RANK
-        if ranks[i] != NO_RANK:
+        ranks[i] = value_of(&table.ranks, ids[i], ids[i + 1]) if i + 1 < size else NO_VALUE
+        if ranks[i] != NO_VALUE:
             heap[entries] = (<uint64_t>ranks[i] << 32) | <uint64_t>i
             entries += 1
     for k in range(entries // 2 - 1, -1, -1):
@@ -95,21 +96,21 @@ cdef int64_t merge_long(
             entries += 1
         right = after[i]
         ids[i] = table.results[rank]
-        ranks[right] = NO_RANK
+        ranks[right] = NO_VALUE
         ids[right] = -1
         after[i] = after[right]
         right = after[i]
-        ranks[i] = NO_RANK
+        ranks[i] = NO_VALUE
         if right < size:
             before[right] = i
-            ranks[i] = rank_of(table, ids[i], ids[right])
-            if ranks[i] != NO_RANK:
+            ranks[i] = value_of(&table.ranks, ids[i], ids[right])
+            if ranks[i] != NO_VALUE:
                 sift_up(heap, entries, (<uint64_t>ranks[i] << 32) | <uint64_t>i)
                 entries += 1
         left = before[i]
         if left >= 0:
-            ranks[left] = rank_of(table, ids[left], ids[i])
-            if ranks[left] != NO_RANK:
+            ranks[left] = value_of(&table.ranks, ids[left], ids[i])
+            if ranks[left] != NO_VALUE:
                 sift_up(heap, entries, (<uint64_t>ranks[left] << 32) | <uint64_t>left)
                 entries += 1
     k = 0
@@ -137,32 +138,20 @@ cdef class MergeSegmenter(PretokenSegmenter):
         cdef int32_t[:, ::1] rows = np.array(merges, dtype=np.int32, order="C").reshape(-1, 3)
         cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
         cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)
-        cdef int32_t places = 2, rank
-        cdef uint64_t place, mask
-        cdef Pair* pairs
-        cdef uint8_t[::1] memory
+        cdef int32_t rank
+        cdef Pair* pair
+        cdef int32_t[:, ::1] pairs
         cdef int32_t[::1] results
         if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
             raise ValueError("byte_ids must have 256 entries and joined 65536")
-        while (1 << places) < 2 * rows.shape[0]:
-            places += 1
-        memory = np.full((1 << places) * sizeof(Pair), 255, dtype=np.uint8)
         results = np.append(np.asarray(rows)[:, 2], 0).astype(np.int32)
-        pairs = <Pair*>&memory[0]
-        mask = (<uint64_t>1 << places) - 1
-        for rank in range(rows.shape[0]):
-            place = slot_of(rows[rank, 0], rows[rank, 1], 64 - places)
-            while pairs[place].left >= 0:
-                if pairs[place].left == rows[rank, 0] and pairs[place].right == rows[rank, 1]:
-                    break
-                place = (place + 1) & mask
-            else:
-                pairs[place].left = rows[rank, 0]
-                pairs[place].right = rows[rank, 1]
-                pairs[place].rank = rank
-        self.arrays = (memory, results, bytes_view, joined_view)
-        self.table.pairs = pairs
-        self.table.shift = 64 - places
+        self.table.ranks.shift = shift_for(rows.shape[0])
+        pairs = np.full((1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
+        self.table.ranks.pairs = <Pair*>&pairs[0, 0]
+        for rank in range(rows.shape[0] - 1, -1, -1):
+            pair = slot_of(&self.table.ranks, rows[rank, 0], rows[rank, 1])
+            pair.left, pair.right, pair.value = rows[rank, 0], rows[rank, 1], rank
+        self.arrays = (pairs, results, bytes_view, joined_view)
         self.table.results = &results[0]
         self.table.byte_ids = &bytes_view[0]
         self.table.joined = &joined_view[0]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
 
 
 def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
@@ -15,7 +16,9 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
     values = np.asarray(p_values, np.float64)
     order = np.argsort(values, kind="stable")
     steps = values[order] * np.arange(len(values), 0, -1)
-    return _placed(np.minimum(np.maximum.accumulate(steps), 1.0), order)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
@@ -24,14 +27,4 @@ def benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
     Returns:
         float64 [n], in the order given: the smallest false discovery rate at which the step-up procedure rejects each.
     """
-    values = np.asarray(p_values, np.float64)
-    order = np.argsort(values, kind="stable")
-    steps = values[order] * len(values) / np.arange(1, len(values) + 1)
-    return _placed(np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0), order)
-
-
-def _placed(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sorted values back in the order of the tests."""
-    placed = np.empty_like(values)
-    placed[order] = values
-    return placed
+    return np.asarray(false_discovery_control(p_values), np.float64) if len(p_values) else np.empty(0)

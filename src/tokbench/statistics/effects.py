@@ -5,8 +5,9 @@ from math import fsum, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from tokbench.statistics.wilcoxon import DECIMALS, doubled_ranks
+from tokbench.statistics.wilcoxon import DECIMALS
 
 
 def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
@@ -21,7 +22,7 @@ def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float |
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return None
-    ranks = doubled_ranks(np.abs(kept))
+    ranks = rankdata(np.abs(kept))
     return float(2 * ranks[kept > 0].sum() / ranks.sum() - 1)
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 DECIMALS = 9
 """Differences are rounded to so many decimals, so that floating-point noise neither makes nor breaks a tie."""
@@ -51,20 +52,13 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null =
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return SignedRank(0.0, 0, len(rounded), 1.0)
-    doubled = doubled_ranks(np.abs(kept))
+    doubled = np.rint(2 * rankdata(np.abs(kept))).astype(np.int64)  # averages of ties are halves
     statistic = int(doubled[kept > 0].sum())
     if null == "tied":
         p_value = upper_tail(doubled, statistic)
     else:
         p_value = upper_tail(np.arange(1, len(kept) + 1), statistic // 2)
     return SignedRank(statistic / 2, len(kept), len(rounded) - len(kept), p_value)
-
-
-def doubled_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """int64 [n], twice the rank of each value, ascending; ties share the average, so doubled ranks are whole."""
-    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(sizes)
-    return (2 * last - sizes + 1)[group]
 
 
 def upper_tail(ranks: NDArray[np.int64], statistic: int) -> float:

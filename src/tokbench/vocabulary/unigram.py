@@ -25,7 +25,6 @@ from tokbench.kernels.unigram import expect as add_expected
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
-from tokbench.vocabulary.digamma import digamma
 from tokbench.vocabulary.limits import check_alphabet, check_bytes
 from tokbench.vocabulary.seeds import Pieces, SeedOptions, gather, seeds
 
@@ -107,6 +106,8 @@ def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> 
 
 def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
     """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
+    from scipy.special import digamma  # a quarter of a second, spared to all who only read the options
+
     kept = np.isfinite(scores) & (expected >= MIN_EXPECTED)
     result = np.full(len(scores), -np.inf)
     if kept.any():

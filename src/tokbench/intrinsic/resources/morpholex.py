@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+from fastexcel import FastExcelError
+
 from tokbench.intrinsic.resources import ResourceOptions, resource
 from tokbench.intrinsic.resources.gold import Segmentation
 from tokbench.intrinsic.resources.rows import records
-from tokbench.intrinsic.resources.spreadsheet import sheets
 from tokbench.registry import TokbenchError
 
 MORPHEME = re.compile(r"<([^<>(){}]+)<|\(([^<>(){}]+)\)|>([^<>(){}]+)>")
@@ -33,12 +35,12 @@ def _rows(path: Path) -> Iterator[tuple[str, ...]]:
     if path.suffix != ".xlsx":
         yield from (tuple(row) for _, row in records(path, COLUMNS, ","))
         return
-    described = 0
-    for rows in sheets(path):
-        head = next(rows, {})
-        places = {name: column for column, name in head.items()}
-        if all(column in places for column in COLUMNS):
-            described += 1
-            yield from (tuple(row.get(places[column], "").strip() for column in COLUMNS) for row in rows)
+    try:
+        book = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
+    except FastExcelError as error:
+        raise TokbenchError(f"{path}: not a readable .xlsx workbook ({error}); name the resource's own file") from None
+    described = [sheet for sheet in book.values() if {*COLUMNS} <= {*sheet.columns}]
     if not described:
         raise TokbenchError(f"{path}: no sheet has the columns {' and '.join(COLUMNS)}; name MorphoLEX_en.xlsx")
+    for sheet in described:
+        yield from sheet.select(pl.col(COLUMNS).fill_null("").str.strip_chars()).iter_rows()
