@@ -51,9 +51,9 @@ def evaluate(
     ``random_baseline``, ``num_fewshot`` as used, ``straddling`` (choices whose context's own tokens do not open the
     whole's, see ``boundary``), ``straddling_documents`` and ``truncated_documents`` (questions), and ``documents``:
     per question its number, the log-likelihood (nats) of each choice, its length in characters and in the tokens
-    that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local suites also
-    file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null where no
-    documents are given; ``bits_per_byte_of`` says of what it was taken, document by document. Everything but
+    that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
+    suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
+    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document. Everything but
     ``manifest`` is the same from run to run.
 
     Args:
