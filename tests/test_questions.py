@@ -55,8 +55,9 @@ def test_a_single_size_is_mcnemars_test() -> None:
 
 def test_averages_are_over_cells_and_questions_are_drawn_with_their_sizes() -> None:
     right = drawn(2, {"a": 0.7, "b": 0.5}, {"large": 400, "small": 20})
-    row = compare_questions(outcomes(right)).row(0, named=True)
+    row, back = compare_questions(outcomes(right)).rows(named=True)
     assert row["mean_difference"] == pytest.approx(mean(right, "a") - mean(right, "b"))
+    assert (back["low"], back["high"]) == pytest.approx((-row["high"], -row["low"]))
     assert row["questions"] == 420
     intervals = question_intervals(outcomes(right)).rows(named=True)
     assert [(one["cells"], one["questions"]) for one in intervals] == [(4, 420)] * 2

@@ -67,7 +67,7 @@ def stratified_bootstrap(
     """Resample with replacement within each stratum, as many as it has; of the sum of all that are drawn.
 
     Values that are equal are drawn together, by how often each comes (a multinomial draw), which is the same and
-    takes no room for the many questions of a task.
+    takes no room for the many questions of a task. Values of the opposite sign give the opposite sums.
 
     Args:
         strata: float64 values of each.
@@ -83,8 +83,9 @@ def stratified_bootstrap(
     rng = np.random.default_rng(seed)
     sums = np.zeros(resamples)
     for values in strata:
-        distinct, counts = np.unique(values, return_counts=True)
-        sums += rng.multinomial(len(values), counts / len(values), resamples) @ distinct
+        sign = 1 if np.sort(values).tolist() <= np.sort(-values).tolist() else -1
+        distinct, counts = np.unique(sign * values, return_counts=True)
+        sums += sign * (rng.multinomial(len(values), counts / len(values), resamples) @ distinct)
     return _of(sums, confidence)
 
 
