@@ -78,9 +78,9 @@ def test_the_report_shows_them(tmp_path: Path) -> None:
         title="t", recipes={"bpe": {}}, configuration="", provenance={}, boundaries=boundary_table(files),
         texts=text_table(files),
     )  # fmt: skip
-    [table] = boundaries(content)
-    assert "(2 choices in all)" in table.caption
-    assert table.frame["straddling_questions"].to_list() == [1, 0]
+    suites, tasks = boundaries(content)
+    assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]
+    assert tasks.frame.rows() == [("bpe", 512, "both", "copa", 2, 1, 6, 2)]
     assert texts(content)[0].frame["value"].to_list() == [1.5]
     empty = ReportContent(title="t", recipes={}, configuration="", provenance={}, texts=pl.DataFrame(schema=TEXTS))
     assert boundaries(empty) == texts(empty) == []

@@ -54,43 +54,35 @@ def paired_bootstrap(
     sums = np.bincount(places, values, count)
     sizes = np.bincount(places, minlength=count)
     drawn = np.random.default_rng(seed).integers(count, size=(resamples, count))
-    return _of(sums[drawn].sum(1) / sizes[drawn].sum(1), confidence)
+    return summarized(sums[drawn].sum(1) / sizes[drawn].sum(1), confidence)
 
 
-def stratified_bootstrap(
-    strata: Sequence[NDArray[np.float64]],
-    *,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-) -> Bootstrap | None:
-    """Resample with replacement within each stratum, as many as it has; of the sum of all that are drawn.
+def stratified_sums(
+    strata: Sequence[NDArray[np.float64]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> NDArray[np.float64]:
+    """Sums of values that are drawn with replacement within each stratum, as many as it has.
 
     Values that are equal are drawn together, by how often each comes (a multinomial draw), which is the same and
-    takes no room for the many questions of a task. Values of the opposite sign give the opposite sums.
+    takes no room for the many questions of a task.
 
     Args:
         strata: float64 values of each.
         resamples: how many times.
-        confidence: of the interval.
         seed: of the draws; the same seed gives the same numbers.
 
     Returns:
-        None for fewer than two values.
+        float64 [resamples].
     """
-    if sum(map(len, strata)) < 2:
-        return None
     rng = np.random.default_rng(seed)
     sums = np.zeros(resamples)
     for values in strata:
-        sign = 1 if np.sort(values).tolist() <= np.sort(-values).tolist() else -1
-        distinct, counts = np.unique(sign * values, return_counts=True)
-        sums += sign * (rng.multinomial(len(values), counts / len(values), resamples) @ distinct)
-    return _of(sums, confidence)
+        distinct, counts = np.unique(values, return_counts=True)
+        sums += rng.multinomial(len(values), counts / len(values), resamples) @ distinct
+    return sums
 
 
-def _of(means: NDArray[np.float64], confidence: float) -> Bootstrap:
-    """The percentile interval of resampled means, and how many are not above zero."""
+def summarized(means: NDArray[np.float64], confidence: float = CONFIDENCE) -> Bootstrap:
+    """What resampled means, or sums, say."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return Bootstrap(float(low), float(high), (1 + int((means <= 0).sum())) / (1 + len(means)))

@@ -7,7 +7,7 @@ cells (size and task), each the mean of its questions.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from math import fsum
 
 import numpy as np
@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tokbench.statistics.bootstrap import stratified_bootstrap
+from tokbench.statistics.bootstrap import stratified_sums, summarized
 from tokbench.statistics.cells import name_cells, require
 from tokbench.statistics.pairs import adjusted
 from tokbench.statistics.wilcoxon import DECIMALS
@@ -97,14 +97,18 @@ def compare_questions(outcomes: pl.DataFrame) -> pl.DataFrame:
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     for head, answers in _answers(outcomes):
-        for a, b in permutations(answers, 2):
+        found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
+        for a, b in combinations(answers, 2):
             both = answers[a].join(answers[b], on=[*CELL, "document"], maintain_order="left")
             differences = both.with_columns(value=pl.col("value") - pl.col("value_right"))
             single = sorted(_cells(answers[a]) ^ _cells(answers[b]))
             reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
             if both.is_empty():
                 reason = "no question in common"
-            rows.append((*head, a, b, *astuple(_compared(differences)), len(single), reason))
+            forth, back = _compared(differences)
+            found[a, b] = (*astuple(forth), len(single), reason)
+            found[b, a] = (*astuple(back), len(single), reason)
+        rows += [(*head, *pair, *found[pair]) for pair in permutations(answers, 2)]
     return adjusted(pl.DataFrame(rows, schema=COMPARISONS, orient="row"))
 
 
@@ -121,10 +125,10 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
     for head, answers in _answers(outcomes):
         for variant, frame in answers.items():
             values = _by_question(frame)
-            drawn = stratified_bootstrap(values)
-            low, high = (drawn.low, drawn.high) if drawn else (None, None)
-            counts = len(_cells(frame)), sum(map(len, values))
-            rows.append((*head, variant, _total(values), low, high, *counts))
+            questions = sum(map(len, values))
+            drawn = summarized(stratified_sums(values)) if questions > 1 else None
+            interval = (drawn.low, drawn.high) if drawn else (None, None)
+            rows.append((*head, variant, _total(values), *interval, len(_cells(frame)), questions))
     return pl.DataFrame(rows, schema=INTERVALS, orient="row")
 
 
@@ -162,16 +166,22 @@ def _by_question(frame: pl.DataFrame) -> list[NDArray[np.float64]]:
     return [task["value"].to_numpy() for _, task in questions.group_by("task", maintain_order=True)]
 
 
-def _compared(differences: pl.DataFrame) -> Answers:
+def _compared(differences: pl.DataFrame) -> tuple[Answers, Answers]:
+    """The first against the second, and the second against the first."""
     values = _by_question(differences)
     if not values:
-        return Answers(None, None, None, None, 0, 0, None, 0)
-    drawn = stratified_bootstrap(values)
-    low, high, bootstrap_p = astuple(drawn) if drawn else (None, None, None)
+        nothing = Answers(None, None, None, None, 0, 0, None, 0)
+        return nothing, nothing
     sums = differences.group_by(QUESTION).agg(pl.col("value").sum().round(DECIMALS))["value"]
     better, worse = int((sums > 0).sum()), int((sums < 0).sum())
-    p_value = float(binom.sf(better - 1, better + worse, 0.5))
-    return Answers(_total(values), low, high, bootstrap_p, better, worse, p_value, len(sums))
+    drawn = stratified_sums(values)
+
+    def answers(sign: int, better: int, worse: int) -> Answers:
+        low, high, bootstrap_p = astuple(summarized(sign * drawn)) if len(sums) > 1 else (None, None, None)
+        p_value = float(binom.sf(better - 1, better + worse, 0.5))
+        return Answers(sign * _total(values), low, high, bootstrap_p, better, worse, p_value, len(sums))
+
+    return answers(1, better, worse), answers(-1, worse, better)
 
 
 def _total(values: Sequence[NDArray[np.float64]]) -> float:

@@ -5,36 +5,45 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.tables import Column, Table
 
+COUNTS = {
+    "questions": Column("questions", kind="count"),
+    "straddling_questions": Column("straddling_questions", "straddling questions", "count"),
+    "choices": Column("choices", kind="count"),
+    "straddling": Column("straddling", "straddling choices", "count"),
+}
+
 
 def boundaries(content: ReportContent) -> list[Table]:
-    """Straddling choices by tokenizer and task."""
+    """Straddling choices by tokenizer and suite, then by task where there are any."""
     frame = content.part("boundaries")
     if frame is None:
         return []
-    names = ["variant", "size", "suite", "task", "questions", "straddling_questions", "choices", "straddling"]
-    chosen = frame.select(names)
-    total = chosen["straddling"].sum()
-    columns = [
-        Column("variant"),
-        Column("size", kind="count"),
-        Column("suite"),
-        Column("task"),
-        Column("questions", kind="count"),
-        Column("straddling_questions", "straddling questions", "count"),
-        Column("choices", kind="count"),
-        Column("straddling", "straddling choices", "count"),
-    ]
+    by_suite = ["variant", "size", "suite"]
+    tables = {
+        "boundaries": (
+            by_suite,
+            "Choices of which the context's own tokens do not open the tokens of the whole, and questions with such "
+            "choices. These questions are scored given the context's text, in whatever tokens; a harness that counts "
+            "off as many tokens as the context has would score the wrong ones.",
+            frame.group_by(by_suite).agg(pl.col(list(COUNTS)).sum()),
+        ),
+        "boundaries-by-task": (
+            [*by_suite, "task"],
+            "The same by task, where there are such choices.",
+            frame.filter(pl.col("straddling") > 0).select(*by_suite, "task", *COUNTS),
+        ),
+    }
     return [
         Table(
-            "boundaries",
-            "Choices of which the context's own tokens do not open the tokens of the whole, and questions with such "
-            f"choices ({total:,} choices in all). These questions are scored given the context's text, in whatever "
-            "tokens; a harness that counts off as many tokens as the context has would score the wrong ones.",
-            pl.DataFrame(content.in_order(chosen.rows()), schema=chosen.schema, orient="row"),
-            columns,
+            name,
+            caption,
+            pl.DataFrame(content.in_order(part.rows()), schema=part.schema, orient="row"),
+            [*(Column(key, kind="count") if key == "size" else Column(key) for key in keys), *COUNTS.values()],
             {},
             folded=True,
         )
+        for name, (keys, caption, part) in tables.items()
+        if part.height
     ]
 
 
