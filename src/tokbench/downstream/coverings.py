@@ -4,9 +4,9 @@ A covering of a context is a sequence of tokens that spells it and of which the 
 beyond it. The probability that what a model writes begins with the context is the sum over all coverings that the
 tokenizer could have written (Phan et al., "Exact byte-level probabilities from tokenized language models for FIM-tasks
 and model ensembles", 2024): the context's own tokens, and for each of its places the tokens of what stands before the
-place and one token more that begins with the rest and is longer. A tokenizer that looks ahead may write others;
-those of the texts at hand are added, so that the conditional probability of a text given its beginning is never above
-1.
+place and one token more that begins with the rest and is longer. These are all where the first tokens of any text are
+the tokens of what they spell, as those of merges, longest matches and best paths are. Those of the texts at hand are
+added for other tokenizers, so that the conditional probability of a text given its beginning is never above 1.
 """
 
 import math
