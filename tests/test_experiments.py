@@ -15,7 +15,7 @@ from tokbench.corpus.sources import HubSource
 from tokbench.vocabulary import constructions
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "books")
+PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if not path.stem.startswith("books"))
 SMALL = {
     "bytespan": "bytespan",
     "bytespan_25_languages": "bytespan_languages",
