@@ -43,6 +43,31 @@ rule fetch_tasks:
         "tokbench fetch_tasks --recipe {params.recipe:q} -o {output} &> {log}"
 
 
+rule import_tasks:
+    input:
+        targets.local_files,
+    output:
+        directory("<results>/local_tasks/{suite}"),
+    log:
+        "<logs>/import_tasks/{suite}.log",
+    benchmark:
+        "<benchmarks>/import_tasks/{suite}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=targets.import_tasks_recipe,
+        folder=targets.local_folder,
+        source=fingerprint("tokbench.commands.import_tasks", "tokbench.downstream.local"),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    message:
+        "import the tasks of {wildcards.suite}"
+    shell:
+        "tokbench import_tasks --recipe {params.recipe:q} --path {params.folder:q} -o {output} &> {log}"
+
+
 rule evaluate:
     input:
         corpus=targets.run_corpus_folder,

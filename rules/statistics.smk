@@ -19,6 +19,7 @@ rule tabulate:
         venn=targets.venn_flags(),
         source=fingerprint(
             "tokbench.commands.tabulate",
+            "tokbench.downstream.tables",
             "tokbench.intrinsic.comparison",
             "tokbench.intrinsic.overlap",
             "tokbench.statistics.embedding_norms",
@@ -55,6 +56,7 @@ rule analyse:
             "tokbench.statistics.critical_difference",
             "tokbench.statistics.intervals",
             "tokbench.statistics.pairs",
+            "tokbench.statistics.questions",
             "tokbench.statistics.ranks",
             "tokbench.statistics.seeds",
             "tokbench.statistics.tables",

@@ -3,10 +3,11 @@
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from pydoc_data.topics import topics
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ import pytest
 import yaml
 from hypothesis import settings
 
+from tests.downstream import DOCUMENTS, SMALL
 from tokbench.commands.main import main
+from tokbench.downstream.tasks import make_tasks
 from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -145,4 +148,26 @@ def experiment() -> dict[str, Any]:
 def write_json_lines(path: Path, rows: list[Any]) -> Path:
     """Rows as JSON Lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def torch() -> Iterator[ModuleType]:
+    """torch, where the language-model stack, an extra of the package, is installed; the hub switched off."""
+    pytest.importorskip("lm_eval")
+    from tokbench.downstream.evaluate import ENVIRONMENT as VARIABLES
+
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in VARIABLES.items():
+            patch.setenv(key, value)
+        module = pytest.importorskip("torch")
+        module.set_num_threads(1)
+        yield module
+
+
+@pytest.fixture(scope="session")
+def offline_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the offline tasks of drawn prose."""
+    path = tmp_path_factory.mktemp("downstream") / "tasks"
+    make_tasks(DOCUMENTS, path, SMALL)
     return path

@@ -8,6 +8,7 @@ from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.embedding_norms import embedding_norms
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.questions import OUTCOME, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seeds import between_seeds
 
@@ -54,6 +55,15 @@ def intrinsic() -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"value": pl.Float64, "reason": pl.String})
 
 
+def outcomes() -> pl.DataFrame:
+    """Ten questions of each of two tasks: sage answers all of them right, the others more the earlier they stand."""
+    rows = [
+        ("tiny", "offline", variant, size, task, document, variant == "sage" or document % 10 > place)
+        for place, variant in enumerate(VARIANTS) for size in SIZES for task in TASKS[:2] for document in range(10)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=OUTCOME, orient="row")
+
+
 def whole() -> ReportContent:
     scores, measures = accuracy(), intrinsic()
     runs = [(variant, size) for variant in VARIANTS for size in SIZES]
@@ -80,6 +90,8 @@ def whole() -> ReportContent:
         }
         for place, (variant, size) in enumerate(runs)
     ]
+    counts = {"choices": 800, "straddling": 4, "questions": 200, "straddling_questions": 3}
+    straddled = {"suite": "offline", "task": "choice_a"} | counts
     tokens = pl.DataFrame({"probability": [0.5, 0.3, 0.2, 0.0], "norm": [1.5, 1.4, 1.2, 0.1]})
     theirs = {"variant": "bpe", "size": 32768, "measure": "average_accuracy", "ours": None, "published": 48.8}
     regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
@@ -97,6 +109,8 @@ def whole() -> ReportContent:
         intrinsic=measures,
         accuracy=scores,
         bits_per_byte=pl.DataFrame(bits, schema_overrides={"reason": pl.String}),
+        boundaries=pl.DataFrame([straddled | {"variant": variant, "size": size} for variant, size in runs]),
+        texts=pl.DataFrame([row | {"text": "novel"} for row in bits]),
         curves=pl.DataFrame(curves),
         embedding_norms=embedding_norms({"tiny": dict.fromkeys(runs, tokens)}),
         ranks=averages(scores),
@@ -105,6 +119,8 @@ def whole() -> ReportContent:
         comparisons=compare_pairs(scores),
         power=power_table(compare_pairs(scores)),
         critical_differences=critical_differences(scores),
+        question_intervals=question_intervals(outcomes()),
+        question_comparisons=compare_questions(outcomes()),
         seeds=between_seeds(seeded()),
         correlations=metric_with_accuracy(measures, scores),
         metric_correlations=between_metrics(measures),
@@ -115,8 +131,9 @@ def whole() -> ReportContent:
     )
 
 
-PARTS = ("intrinsic", "accuracy", "bits_per_byte", "curves", "embedding_norms", "ranks", "ranks_by_size", "intervals",
-         "comparisons", "power", "critical_differences", "seeds", "correlations", "metric_correlations", "r_squared",
+PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
+         "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
+         "question_comparisons", "seeds", "correlations", "metric_correlations", "r_squared",
          "overlaps", "venn", "published")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -8,7 +8,9 @@ from tokbench.report.figures import norms
 from tokbench.report.figures.style import inline
 from tokbench.statistics.embedding_norms import NORMS, STEPS, embedding_norms
 
-TOKENS = st.lists(st.tuples(st.integers(0, 50), st.floats(0, 4)), min_size=1, max_size=40)
+TOKENS = st.lists(
+    st.tuples(st.integers(0, 50), st.floats(0, 4, width=32, allow_subnormal=False)), min_size=1, max_size=40
+)
 
 
 def frame(tokens: list[tuple[int, float]]) -> pl.DataFrame:

@@ -12,10 +12,11 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import read
 from tokbench.config.targets import Targets
 from tokbench.corpus.sources import HubSource
+from tokbench.downstream.suites import local_tasks
 from tokbench.vocabulary import constructions
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "books")
+PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if not path.stem.startswith("books"))
 SMALL = {
     "bytespan": "bytespan",
     "bytespan_25_languages": "bytespan_languages",
@@ -72,6 +73,12 @@ def open_paths(file: Path) -> list[str]:
     ]
 
 
+def open_suites(file: Path) -> list[str]:
+    """Local suites of a file whose folders come from the command line."""
+    suites = yaml.safe_load(file.read_text(encoding="utf-8")).get("suites", {})
+    return [name for name, suite in suites.items() if isinstance(suite, dict) and suite.get("source") == "local"]
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "text"
@@ -97,7 +104,12 @@ def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str
 
 @pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
 def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
+    for task in local_tasks().values():
+        question = text.parent / task.file.replace("*", "")
+        question.parent.mkdir(exist_ok=True)
+        question.touch()
     settings = [part for name in open_paths(file) for part in ("--set", f"{name}={text}")]
+    settings += [part for name in open_suites(file) for part in ("--set", f"{name}={text.parent}")]
     assert tokbench("validate", file, *settings).status == 0
 
 
@@ -105,7 +117,7 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
 def test_says_its_command(file: Path) -> None:
     comment = file.read_text(encoding="utf-8").partition("\nname:")[0]
     assert f"--configfile experiments/{file.relative_to(FOLDER)}" in comment
-    assert all(f" {name}=" in comment for name in open_paths(file))
+    assert all(f" {name}=" in comment for name in [*open_paths(file), *open_suites(file)])
 
 
 def test_every_paper_has_a_small_form(text: Path) -> None:

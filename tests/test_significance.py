@@ -21,6 +21,7 @@ from tokbench.statistics.effects import deviation, rank_biserial, standardized_m
 from tokbench.statistics.intervals import average_intervals, wilson
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.power import detectable_difference
+from tokbench.statistics.questions import OUTCOME
 from tokbench.statistics.rounding import Span, printed_span, share_span, signed_rank_span, statistic_span
 from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.wilcoxon import signed_rank
@@ -293,7 +294,13 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         for place, task in enumerate("abcdef")
     ]
     renyi = ("bpe", 40960, "books", "", "renyi_efficiency_2.5", "entropy / log(nominal vocabulary size)", 0.4, 1, None)
+    outcomes = [
+        (model, "s", variant, 40960, "a", question, variant == "bpe" or question > 3)
+        for variant, model in shares
+        for question in range(10)
+    ]
     (tmp_path / "tables").mkdir()
+    pl.DataFrame(outcomes, schema=OUTCOME, orient="row").write_parquet(tmp_path / "tables" / "outcomes.parquet")
     pl.DataFrame(rows, schema=ACCURACY, orient="row").write_parquet(tmp_path / "tables" / "accuracy.parquet")
     pl.DataFrame([renyi], schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
     bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
@@ -313,6 +320,14 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
     assert found["published"].select("variant", "ours", "published").rows() == [("bpe", 0.4, 0.446)]
     assert found["critical_differences"]["average_rank"].to_list() == [1.0, 2.0]
     assert found["intervals"].height == 2
+    assert found["question_comparisons"].select("a", "b", "better", "worse", "p_value").rows() == [
+        ("bpe", "own", 4, 0, 1 / 16),
+        ("own", "bpe", 0, 4, 1.0),
+    ]
+    assert found["question_intervals"].select("model", "variant", "average").rows() == [
+        ("one (2 seeds)", "bpe", 1.0),
+        ("one (2 seeds)", "own", pytest.approx(0.6)),
+    ]
 
 
 # Rounding -------------------------------------------------------------------------------------------------------------

@@ -90,5 +90,5 @@ def test_graph(checkout: Checkout, graph: str) -> None:
     assert edges
     assert {node for edge in edges for node in edge} <= nodes
     if graph == "--rulegraph":
-        unused = {"fetch", "fetch_tasks", "import_counts", "measure_resource", "published"}
+        unused = {"fetch", "fetch_tasks", "import_counts", "import_tasks", "measure_resource", "published"}
         assert {"all", *RULES} - unused == set(re.findall(r'label = "(\w+)', dot))

@@ -17,7 +17,7 @@ from tokbench.commands.schema import schema
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
 from tokbench.corpus import sources
-from tokbench.downstream.suites import SuiteOptions, TaskSettings, named_suites
+from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.intrinsic import metrics
 from tokbench.intrinsic.resources import ResourceOptions, resource_types
@@ -40,7 +40,8 @@ Three forms save typing:
 
 - a method, source or recipe that needs no option may be given by its name alone: `construction: bpe`;
 - a recipe may start from a preset and change some of its keys: `{preset: tiny, batches: 400}`;
-- the path of a corpus or a resource may be given on the command line: `snakemake --config books=novels.jsonl.gz`.
+- the path of a corpus, a resource or a local suite may be given on the command line:
+  `snakemake --config books=novels.jsonl.gz`.
 
 [`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
 `tools/make_configuration_docs.py`.
@@ -72,6 +73,9 @@ def reference() -> str:
             *section("## Suites", "suites.NAME", SuiteOptions),
             *section("### What one task does otherwise", "suites.NAME.overrides.TASK", TaskSettings),
             *preset_section(named_suites()),
+            *section("### Files of a local task", "suites.NAME.files.TASK", LocalTask),
+            f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
+            "",
             *section("## Runs", "runs.N", Run),
             *section("## Report", "report", ReportOptions),
         ]

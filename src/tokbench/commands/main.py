@@ -31,6 +31,7 @@ VERBS = {
     "pack": "encode a corpus into packed sequences for pretraining",
     "pretrain": "pretrain a language model",
     "fetch_tasks": "fetch the data of a hub suite",
+    "import_tasks": "make lm-eval tasks of questions in local files",
     "make_tasks": "make offline tasks from the evaluation split",
     "evaluate": "evaluate a language model",
     "tabulate": "gather measurements and results into tidy tables",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import polars as pl
 
+from tokbench.downstream.tables import boundary_table, outcome_table, text_table
 from tokbench.intrinsic.comparison import (
     ALL_RESOURCES,
     Compared,
@@ -63,6 +64,9 @@ def command(
         "venn": venn_by_size(vocabularies, venn),
         "accuracy": accuracy_table(downstream),
         "bits_per_byte": bits_per_byte_table(downstream),
+        "boundaries": boundary_table(downstream),
+        "outcomes": outcome_table(downstream),
+        "texts": text_table(downstream),
         "curves": curve_table(models),
         "embedding_norms": embedding_norms(tokens),
     }

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
 from tokbench.corpus.sources import FileSource, files_of
+from tokbench.downstream.local import task_files
 from tokbench.intrinsic.resources import resource_files
 from tokbench.registry import TokbenchError, unknown
 from tokbench.segmentation import segmentations
@@ -23,6 +24,7 @@ def check(experiment: Experiment) -> list[str]:
         *_resources(experiment),
         *_variants(experiment),
         *_sizes(experiment),
+        *_suites(experiment),
         *_runs(experiment),
         *_report(experiment),
         *_released(experiment),
@@ -152,6 +154,22 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}: {size} is smaller than the alphabet of '{widest}'; ask for {alphabets[widest]} or more"
         if len(set(sizes)) < len(sizes):
             yield f"{key}: a size stands twice; remove one"
+
+
+def _suites(experiment: Experiment) -> Iterator[str]:
+    for name, suite in experiment.suites.items():
+        if suite.source != "local":
+            continue
+        key = f"suites.{name}"
+        if name in experiment.corpora or name in experiment.resources:
+            yield f"{key}: a corpus or a resource bears this name, too, and paths are told apart by it; rename one"
+        if suite.path is None:
+            yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+            continue
+        try:
+            task_files(suite)
+        except TokbenchError as error:
+            yield f"{key}.path: {error}"
 
 
 def _runs(experiment: Experiment) -> Iterator[str]:

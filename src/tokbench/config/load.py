@@ -16,8 +16,8 @@ from tokbench.registry import TokbenchError
 def validate(values: Mapping[str, Any], name: str) -> Experiment:
     """The experiment that a configuration describes.
 
-    A top-level key that bears the name of a corpus or a resource is its path, so that a path can be given on the
-    command line (``snakemake --config books=novels.jsonl.gz``).
+    A top-level key that bears the name of a corpus, a resource or a local suite is its path, so that a path can be
+    given on the command line (``snakemake --config books=novels.jsonl.gz``).
 
     Args:
         values: the configuration as read.
@@ -55,9 +55,10 @@ def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experi
 
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with the paths of corpora and resources where they belong."""
-    named = {key: dict(values[key]) for key in ("corpora", "resources") if isinstance(values.get(key), dict)}
-    corpora, resources = named.get("corpora", {}), named.get("resources", {})
+    """The values with the paths of corpora, resources and suites where they belong."""
+    sections = ("corpora", "resources", "suites")
+    named = {key: dict(values[key]) for key in sections if isinstance(values.get(key), dict)}
+    corpora, resources, suites = (named.get(key, {}) for key in sections)
     rest = {}
     for key, value in values.items():
         if key in Experiment.model_fields:
@@ -66,12 +67,14 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
             corpora[key] = corpora[key] | {"source": _with_path(corpora[key]["source"], value)}
         elif key in resources:
             resources[key] = _with_path(resources[key], value)
+        elif key in suites:
+            suites[key] = _with_path(suites[key], value, "preset")
         else:
             rest[key] = value
     return rest | named
 
 
-def _with_path(options: Any, path: Any) -> Any:
-    """Options, or a type's name, with another path; anything else as it is, to be refused later."""
-    options = {"type": options} if isinstance(options, str) else options
+def _with_path(options: Any, path: Any, alone: str = "type") -> Any:
+    """Options, or a name alone, with another path; anything else as it is, to be refused later."""
+    options = {alone: options} if isinstance(options, str) else options
     return {**options, "path": path} if isinstance(options, dict) else options

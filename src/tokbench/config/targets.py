@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
-
 from tokbench.byte_lm.options import ByteNgramOptions
-from tokbench.config.experiment import Experiment
+from tokbench.config.canonical import canonical
 from tokbench.config.fingerprint import fingerprint
 from tokbench.config.sections import Variant, files_among
+from tokbench.config.suite_targets import SuiteTargets
 from tokbench.corpus.sources import FileSource, HubSource, files_of
 from tokbench.intrinsic import Sight, families_of
 from tokbench.intrinsic.resources import resource_files, resource_types
@@ -25,12 +24,6 @@ from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
 COUNTING = ("tokbench.commands.count", "tokbench.commands.merge_counts", "tokbench.pretokenization.count")
-
-
-def canonical(value: Any) -> str:
-    """A value as canonical JSON."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def flags(wildcards: Any, input: Any) -> str:
@@ -43,10 +36,8 @@ def flags(wildcards: Any, input: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Targets:
+class Targets(SuiteTargets):
     """The files and parameters of one experiment's workflow."""
-
-    experiment: Experiment
 
     def _variant(self, wildcards: Any) -> Variant:
         return self.experiment.variants[wildcards.variant]
@@ -258,13 +249,6 @@ class Targets:
         """Tokens of a packed sequence."""
         return self.experiment.models[model].max_seq_len
 
-    def run_corpus(self, wildcards: Any) -> str:
-        """Corpus whose pretraining and evaluation splits a model reads."""
-        for run in self.experiment.runs:
-            if wildcards.model in run.models and wildcards.variant in run.variants and run.corpus:
-                return run.corpus
-        return self.experiment.corpus_of(wildcards.variant)
-
     def packed_of(self, wildcards: Any) -> str:
         """Packed sequences that a model reads."""
         corpus, length = self.run_corpus(wildcards), self.sequence_length(wildcards.model)
@@ -274,40 +258,9 @@ class Targets:
         """GPUs that a model's recipe asks for."""
         return int(self.experiment.models[wildcards.model].device in ("cuda", "gpu"))
 
-    def suite_recipe(self, wildcards: Any) -> str:
-        """Options of a suite."""
-        return canonical(self.experiment.suites[wildcards.suite])
-
-    def run_corpus_folder(self, wildcards: Any) -> str:
-        """Folder of the corpus on whose evaluation split a model is tested."""
-        return f"<results>/corpus/{self.run_corpus(wildcards)}"
-
     def device_of(self, wildcards: Any) -> str:
         """Where a model is tested: where it was trained."""
         return str(self.experiment.models[wildcards.model].device)
-
-    def fetched_tasks(self, suite: str) -> str:
-        """Where the tasks of a hub suite are kept once fetched: named by them, shared by all experiments."""
-        tasks = self.experiment.suites[suite].tasks
-        return f"<resources>/tasks/{hashlib.sha256(canonical(sorted(tasks)).encode()).hexdigest()[:16]}"
-
-    def fetch_tasks_recipe(self, wildcards: Any) -> str:
-        """The hub suite that has this digest."""
-        hub = [name for name, suite in self.experiment.suites.items() if suite.source == "hub"]
-        name = next(name for name in hub if self.fetched_tasks(name).endswith(f"/{wildcards.digest}"))
-        return canonical(self.experiment.suites[name])
-
-    def hub_cache_of(self, wildcards: Any) -> list[str]:
-        """Folder of the fetched tasks; none for an offline suite."""
-        if self.experiment.suites[wildcards.suite].source == "offline":
-            return []
-        return [self.fetched_tasks(wildcards.suite)]
-
-    def tasks_of(self, wildcards: Any) -> list[str]:
-        """Folder of the offline tasks; none for a suite of the hub."""
-        if self.experiment.suites[wildcards.suite].source != "offline":
-            return []
-        return [f"<results>/tasks/{self.run_corpus(wildcards)}"]
 
     def embedding_metrics(self) -> str:
         """Options of the metrics that are taken of a model's embeddings."""

@@ -11,8 +11,16 @@ from tokbench.registry import TokbenchError
 Window = tuple[list[int], list[int]]
 
 
+class MeasuredDocument(TypedDict):
+    """What came of one document."""
+
+    bits: float
+    tokens: int
+    bytes: int
+
+
 class Measured(TypedDict):
-    """What bits per byte were taken of; ``window`` and ``stride`` in tokens."""
+    """What bits per byte were taken of; ``window`` and ``stride`` in tokens, ``by_document`` in the order given."""
 
     bits: float
     tokens: int
@@ -20,6 +28,7 @@ class Measured(TypedDict):
     documents: int
     window: int
     stride: int
+    by_document: list[MeasuredDocument]
 
 
 def bits_per_byte(
@@ -54,31 +63,39 @@ def bits_per_byte(
     Raises:
         TokbenchError: the documents have no bytes.
     """
-    total_tokens = total_bytes = count = 0
-    nats: list[float] = []
-    pending: list[Window] = []
-    for document in documents:
+    measured: list[MeasuredDocument] = []
+    nats: list[list[float]] = []
+    pending: list[tuple[int, Window]] = []
+
+    def flush() -> None:
+        for (number, _), sum_ in zip(pending, _surprisals(model, [one for _, one in pending], device), strict=True):
+            nats[number].append(sum_)
+        pending.clear()
+
+    for number, document in enumerate(documents):
         ids = list(encode(document))
-        total_tokens += len(ids)
-        total_bytes += len(document)
-        count += 1
+        measured.append({"bits": 0.0, "tokens": len(ids), "bytes": len(document)})
+        nats.append([])
         for one in windows([start, *ids], window, stride):
-            pending.append(one)
+            pending.append((number, one))
             if len(pending) == batch_size:
-                nats.extend(_surprisals(model, pending, device))
-                pending = []
+                flush()
     if pending:
-        nats.extend(_surprisals(model, pending, device))
+        flush()
+    for of_document, sums in zip(measured, nats, strict=True):
+        of_document["bits"] = round(math.fsum(sums) / math.log(2), 6)
+    total_bytes = sum(document["bytes"] for document in measured)
     if not total_bytes:
         raise TokbenchError("bits per byte: the evaluation split has no text; give it documents")
-    bits = math.fsum(nats) / math.log(2)
+    bits = math.fsum(sum_ for sums in nats for sum_ in sums) / math.log(2)
     return bits / total_bytes, {
         "bits": bits,
-        "tokens": total_tokens,
+        "tokens": sum(document["tokens"] for document in measured),
         "bytes": total_bytes,
-        "documents": count,
+        "documents": len(measured),
         "window": window,
         "stride": stride,
+        "by_document": measured,
     }
 
 

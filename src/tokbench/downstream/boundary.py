@@ -5,39 +5,39 @@ choice's tokens to be those of the whole text after as many as the context has b
 the context's own tokens open the whole's. A tokenizer that merges across spaces, or that segments by looking ahead,
 breaks this: a token may straddle the boundary, and tokens before it may change too.
 
-What is sound for any tokenizer is to compare the choices of a question by the probability of the whole text as the
-tokenizer writes it, p(tokens of context + choice): by Bayes' rule it ranks the choices as p(choice | context) does,
-the context being common. Tokens that open every choice's sequence alike cancel out, so it is enough to score what
-comes after them. This module therefore cuts **all** choices of a question after the same tokens: the longest run
-that opens the context's own tokens and every choice's whole sequence. Differences between scores are then exactly
-log p(whole) differences. Where nothing straddles this is the usual score, number for number; a cut at each choice's own
-last common token would instead charge some choices for context tokens that others get free.
+A choice's score is log p(tokens of context and choice) - log p(context). Where the context's own tokens open the whole
+of every choice of a question, p(context) is that of these tokens, and the score is the usual one, number for number.
+Otherwise p(context) is, for every choice of the question, the probability that what the model writes begins with the
+context, in whatever tokens, as in :mod:`tokbench.downstream.coverings`. Other remedies are not sound: a cut at each
+choice's own last common token charges some choices for the end of the context that others get free; the same cut for
+all leaves that end in every score, and a score by character divides it by the length of the choice alone.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-Encode = Callable[[str], Sequence[int]]
+Encode = Callable[[str | bytes], Sequence[int]]
+Ids = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedChoices:
-    """The choices of one question in tokens.
+    """The choices that follow one context, in tokens.
 
     Attributes:
-        context: ids that open every choice's sequence; the condition.
-        continuations: for each choice, the ids that are scored; never empty for a choice that is not.
+        alone: ids of the context by itself, without white space at its end.
+        wholes: for each choice, ids of the context with it.
         straddling: for each choice, whether the context's own tokens do not open the whole's.
     """
 
-    context: list[int]
-    continuations: list[list[int]]
+    alone: Ids
+    wholes: list[Ids]
     straddling: list[bool]
 
 
 def encode_choices(encode: Encode, context: str, choices: Sequence[str]) -> EncodedChoices:
-    """Encode the choices that follow one context, cut so that their scores compare.
+    """Encode the choices that follow one context.
 
     White space that ends the context counts with the choices, as in lm-eval: models write it before the next word.
 
@@ -46,12 +46,12 @@ def encode_choices(encode: Encode, context: str, choices: Sequence[str]) -> Enco
         context: may be empty.
         choices: texts that follow, with the space before them.
     """
-    alone = list(encode(context.rstrip()))
-    wholes = [list(encode(context + choice)) for choice in choices]
-    common = [_common_prefix(alone, whole) for whole in wholes]
-    cut = min(common)
-    return EncodedChoices(alone[:cut], [whole[cut:] for whole in wholes], [length < len(alone) for length in common])
+    alone = tuple(encode(context.rstrip()))
+    wholes = [tuple(encode(context + choice)) for choice in choices]
+    return EncodedChoices(alone, wholes, [whole[: len(alone)] != alone for whole in wholes])
 
 
-def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+def common_prefix(sequences: Sequence[Ids]) -> int:
+    """How many tokens all sequences have in common from the start; one at least is given."""
+    pairs = zip(min(sequences), max(sequences), strict=False)  # What these two share, those between them share.
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -8,17 +8,19 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
-from tokbench.downstream.task_loading import load_tasks
+from tokbench.downstream.task_loading import load_tasks, revision
+from tokbench.downstream.texts import Measure, measure_text
 from tokbench.registry import TokbenchError
 from tokbench.whole import whole_file
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
-    from lm_eval.api.task import Task
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
 """No network, and no progress bars in logs."""
@@ -45,16 +47,19 @@ def evaluate(
     """Write one JSON file of accuracies, per-question outcomes and, if documents are given, bits per byte.
 
     ``tasks`` holds by task: ``accuracy`` (share of questions, 0 to 1, of the suite's metric) with ``accuracy_stderr``
-    (sample standard deviation / sqrt(n), as lm-eval has it), ``n``, ``random_baseline``, ``num_fewshot`` as used,
-    ``straddling`` (choices cut before the context's end, see ``boundary``), ``straddling_documents``
-    and ``truncated_documents`` (questions), and ``documents``: per question its number, the log-likelihood (nats) of
-    each choice, the choice predicted and whether it is right. ``bits_per_byte`` is null where no documents are given;
-    ``bits_per_byte_of`` says of what it was taken. Everything but ``manifest`` is the same from run to run.
+    (sample standard deviation / sqrt(n), as lm-eval has it), ``n``, ``choices`` (of all questions),
+    ``random_baseline``, ``num_fewshot`` as used, ``straddling`` (choices whose context's own tokens do not open the
+    whole's, see ``boundary``), ``straddling_documents`` and ``truncated_documents`` (questions), and ``documents``:
+    per question its number, the log-likelihood (nats) of each choice, its length in characters and in the tokens
+    that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
+    suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
+    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document. Everything but
+    ``manifest`` is the same from run to run.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
         tokenizer_folder: the tokenizer that the model was trained with.
-        tasks_folder: YAML tasks of an offline suite; None for a suite of the hub.
+        tasks_folder: YAML tasks of an offline or local suite; None for a suite of the hub.
         suite: tasks and settings.
         output: the JSON file, written whole.
         suite_name: recorded in the file.
@@ -80,6 +85,7 @@ def evaluate(
     from transformers import AutoModelForCausalLM
 
     from tokbench.downstream.bits_per_byte import bits_per_byte
+    from tokbench.downstream.coverings import Spellings
     from tokbench.downstream.scoring_lm import ScoringLM
     from tokbench.hugging_face import TokbenchTokenizer
 
@@ -102,20 +108,30 @@ def evaluate(
     def encode(text: str | bytes) -> list[int]:
         return face.tokenizer.encode(text).tolist()
 
-    lm = ScoringLM(model, face, encode, face.eos_token_id, window=window, batch_size=batch_size)
-    result: dict[str, Any] = {**(names or {}), "suite": suite_name, **evaluate_suite(lm, suite, tasks_folder, limit)}
+    lm = ScoringLM(
+        model,
+        face,
+        encode,
+        face.eos_token_id,
+        spellings=Spellings(face.tokenizer.vocabulary.tokens),
+        window=window,
+        batch_size=batch_size,
+    )
+    measure = partial(
+        bits_per_byte,
+        model,
+        encode,
+        start=face.eos_token_id,
+        window=window,
+        batch_size=batch_size,
+        device=device,
+    )
+    found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, stride=window))
+    result: dict[str, Any] = {**(names or {}), "suite": suite_name, **found}
     result["bits_per_byte"] = result["bits_per_byte_of"] = None
     if bits_per_byte_documents is not None:
-        result["bits_per_byte"], result["bits_per_byte_of"] = bits_per_byte(
-            model,
-            encode,
-            bits_per_byte_documents,
-            face.eos_token_id,
-            window=window,
-            stride=max(1, window // 2),
-            batch_size=batch_size,
-            device=device,
-        )
+        half = measure(bits_per_byte_documents, stride=max(1, window // 2))
+        result["bits_per_byte"], result["bits_per_byte_of"] = half
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),
@@ -127,29 +143,39 @@ def evaluate(
         "device": device,
         "seconds": round(time.time() - began, 3),
     }
-    with whole_file(output) as partial:
-        partial.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
+    with whole_file(output) as unfinished:
+        unfinished.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def evaluate_suite(
-    lm: "LM", suite: SuiteOptions, tasks_folder: Path | str | None, limit: int | None = None
+    lm: "LM",
+    suite: SuiteOptions,
+    tasks_folder: Path | str | None,
+    limit: int | None = None,
+    measure: Measure | None = None,
 ) -> dict[str, Any]:
     """Ask a model every question of a suite.
 
     Args:
         lm: any lm-eval model; of a ``ScoringLM`` the straddling and truncated questions are reported too.
         suite: tasks and settings.
-        tasks_folder: YAML tasks of an offline suite.
-        limit: only the first so many questions of each task.
+        tasks_folder: YAML tasks of an offline or local suite.
+        limit: only the first so many questions of each task and texts of each text.
+        measure: bits per byte of documents, for the suite's texts; these are left out without it.
 
     Returns:
-        ``tasks`` by name (see ``evaluate``), ``accuracy`` and ``random_baseline``: unweighted means over the tasks.
+        ``tasks`` by name (see ``evaluate``), ``texts`` by name (see ``texts``), ``accuracy`` and ``random_baseline``:
+        unweighted means over the tasks; for a suite of the hub ``revisions``, the commit of each data set.
     """
     from lm_eval.evaluator import evaluate as run
 
     with tempfile.TemporaryDirectory(prefix="tokbench-datasets-") as cache:
         results: dict[str, Any] = {}
-        for name, task in load_tasks(suite, tasks_folder, cache).items():
+        tasks = load_tasks(suite, tasks_folder, cache)
+        revisions = {task.config.dataset_path: revision(task) for task in tasks.values()}
+        texts = {name: tasks.pop(name) for name in suite.texts}
+        measured = {name: measure_text(name, text, measure, limit) for name, text in texts.items() if measure}
+        for name, task in tasks.items():
             limits = [value for value in (limit, suite.settings(name).limit) if value is not None]
             samples = run(
                 lm=lm,
@@ -158,52 +184,11 @@ def evaluate_suite(
                 bootstrap_iters=0,
                 log_samples=True,
             )["samples"][name]
-            results[name] = _outcomes(name, task, samples, suite, lm)
+            results[name] = outcomes(name, task, samples, suite, lm)
     return {
         "accuracy": math.fsum(task["accuracy"] for task in results.values()) / len(results),
         "random_baseline": math.fsum(task["random_baseline"] for task in results.values()) / len(results),
         "tasks": results,
+        "texts": measured,
+        **({"revisions": revisions} if suite.source == "hub" else {}),
     }
-
-
-def _outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM") -> dict[str, Any]:
-    settings = suite.settings(name)
-    if settings.metric not in samples[0]:
-        raise TokbenchError(f"suite: task '{name}' has no metric '{settings.metric}' ({samples[0]['metrics']})")
-    documents = []
-    baseline = 0.0
-    for sample in sorted(samples, key=lambda sample: sample["doc_id"]):
-        scores = [float(response[0]) for response in sample["filtered_resps"]]
-        baseline += 1 / len(scores) if len(scores) > 1 else 0.0
-        documents.append(
-            {
-                "document": sample["doc_id"],
-                "log_likelihoods": [round(score, 6) for score in scores],
-                "prediction": _prediction(task, sample, scores, settings.metric),
-                "correct": bool(sample[settings.metric]),
-            }
-        )
-    n = len(documents)
-    accuracy = sum(document["correct"] for document in documents) / n
-    return {
-        "accuracy": accuracy,
-        "accuracy_stderr": math.sqrt(accuracy * (1 - accuracy) / (n - 1)) if n > 1 else None,
-        "metric": settings.metric,
-        "n": n,
-        "random_baseline": baseline / n if settings.random_baseline is None else settings.random_baseline,
-        "num_fewshot": task.config.num_fewshot,
-        "straddling": getattr(lm, "straddling", {}).get(name, 0),
-        "straddling_documents": len(getattr(lm, "straddling_documents", {}).get(name, ())),
-        "truncated_documents": len(getattr(lm, "truncated_documents", {}).get(name, ())),
-        "documents": documents,
-    }
-
-
-def _prediction(task: "Task", sample: dict[str, Any], scores: list[float], metric: str | None) -> int | None:
-    """The choice with the best score, the first of equals, by lm-eval's rule; None where there are no choices."""
-    if task.OUTPUT_TYPE != "multiple_choice":
-        return None
-    choices = task.doc_to_choice(sample["doc"])
-    weights = [len(choice) if metric == "acc_norm" else 1 for choice in choices]
-    values = [score / weight for score, weight in zip(scores, weights, strict=False)]
-    return values.index(max(values))

@@ -1,5 +1,6 @@
 """Fetching the data of a hub suite: the one place of this stage that reaches a network."""
 
+import json
 import os
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from tokbench.whole import whole_folder
 def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
     """Fetch the data sets of a suite into a folder that serves as the hub's cache from then on.
 
-    No code of the data sets' is run.
+    No code of the data sets' is run. ``revisions.json`` in the folder names the commit of each data set, pinned or not,
+    in the form of the suite's key ``revisions``.
 
     Args:
         suite: a suite of the hub.
@@ -24,13 +26,17 @@ def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
         TokbenchError: the suite is an offline one, or a data set is not to be had.
     """
     if suite.source != "hub":
-        raise TokbenchError("this suite is offline: its tasks are made with 'tokbench make_tasks', not fetched")
+        verb = "make_tasks" if suite.source == "offline" else "import_tasks"
+        raise TokbenchError(f"the tasks of this suite are made with 'tokbench {verb}', not fetched")
     with whole_folder(folder) as partial:
         os.environ["HF_HOME"] = str(partial.resolve())
-        from tokbench.downstream.task_loading import load_tasks
+        from tokbench.downstream.task_loading import load_tasks, revision
 
         try:
-            return list(load_tasks(suite, None, partial / "datasets"))
+            tasks = load_tasks(suite, None, partial / "datasets")
+            revisions = {task.config.dataset_path: revision(task) for task in tasks.values()}
+            (partial / "revisions.json").write_text(json.dumps(revisions, indent=1) + "\n", encoding="utf-8")
+            return list(tasks)
         except TokbenchError:
             raise
         except Exception as error:

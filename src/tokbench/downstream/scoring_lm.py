@@ -1,33 +1,61 @@
 """lm-eval's Hugging Face language model, with contexts and choices encoded soundly for every tokenizer."""
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from tokbench.downstream.boundary import Encode, encode_choices
+from tokbench.downstream.boundary import Encode, EncodedChoices, Ids, common_prefix, encode_choices
+from tokbench.downstream.coverings import (
+    LogProbabilities,
+    Spellings,
+    coverings,
+    greedy,
+    log_covered,
+    log_probability,
+)
 from tokbench.registry import TokbenchError
 
 Request = tuple[tuple[str, str], list[int], list[int]]
+
+
+@dataclass(slots=True)
+class Boundary:
+    """The boundaries of one question.
+
+    Attributes:
+        tokens: of each choice, how many hold some of it.
+        straddling: the choices whose context's own tokens do not open the whole sequence.
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    straddling: list[int] = field(default_factory=list)
+
+    def add(self, choices: EncodedChoices, context: int, spellings: Spellings) -> None:
+        """Take in the next choices, of a context of so many bytes."""
+        self.straddling += [len(self.tokens) + place for place, straddles in enumerate(choices.straddling) if straddles]
+        self.tokens += [len(whole) - spellings.within(whole, context) for whole in choices.wholes]
 
 
 class ScoringLM(HFLM):
     """Log-likelihoods of choices as ``boundary`` defines them.
 
     Every sequence opens with the start token, whether the context is empty or not, so that all tokenizers and all
-    questions are treated alike. Choices of one question with one context are cut at one place; where contexts
-    differ from choice to choice (Winograd schemas scored by their endings) each is cut by itself.
+    questions are treated alike.
 
     Sequences longer than the model's window: an MPT model has ALiBi and no learned positions, so its
     window is raised to the longest sequence; of other models' contexts the first tokens are dropped, as many
     for every choice of the question, and the start token with them.
 
     Attributes:
-        straddling: by task, choices whose context's own tokens do not open the whole sequence.
-        straddling_documents: by task, the questions that have such choices.
+        boundaries: by task and question.
         truncated_documents: by task, the questions whose contexts were shortened.
     """
 
@@ -38,6 +66,7 @@ class ScoringLM(HFLM):
         encode: Encode,
         start: int,
         *,
+        spellings: Spellings,
         window: int,
         batch_size: int,
     ) -> None:
@@ -48,55 +77,114 @@ class ScoringLM(HFLM):
             tokenizer: the Hugging Face face, which lm-eval asks for.
             encode: text to ids, without special tokens.
             start: id of the token that opens every sequence.
+            spellings: the vocabulary that ``encode`` writes with.
             window: most tokens that the model reads at a time.
-            batch_size: sequences at a time.
+            batch_size: sequences at a time that are no longer than the window; of longer ones fewer.
         """
         super().__init__(
             pretrained=model,
             tokenizer=tokenizer,
             backend="causal",
-            batch_size=batch_size,
+            batch_size="auto",  # As each call says.
             max_length=window,
             prefix_token_id=start,
         )
         self.encode = encode
+        self.most = batch_size, window
         self.start = start
-        self.straddling: Counter[str] = Counter()
-        self.straddling_documents: dict[str, set[int]] = defaultdict(set)
+        self.spellings = spellings
+        self.boundaries: dict[str, dict[int, Boundary]] = defaultdict(dict)
         self.truncated_documents: dict[str, set[int]] = defaultdict(set)
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = True) -> list[tuple[float, bool]]:
         """(log-likelihood in nats, whether greedy decoding gives it) of each request's choice."""
-        questions: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
+        questions: dict[tuple[Any, Any], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for position, request in enumerate(requests):
-            questions[request.task_name, request.doc_id, request.args[0]].append(position)
-        encoded: dict[int, Request] = {}
-        for (task, document, context), positions in questions.items():
-            choices = [requests[position].args[1] for position in positions]
-            tokens = encode_choices(self.encode, context, choices)
-            if not all(tokens.continuations):
+            questions[request.task_name, request.doc_id][request.args[0]].append(position)
+        usual: dict[int, Request] = {}
+        scores: dict[int, tuple[float, bool]] = {}
+        for (task, document), contexts in questions.items():
+            encoded = {
+                context: encode_choices(self.encode, context, [requests[place].args[1] for place in places])
+                for context, places in contexts.items()
+            }
+            boundary = self.boundaries[task][document] = Boundary()
+            for context, choices in encoded.items():
+                boundary.add(choices, len(context.rstrip().encode()), self.spellings)
+            if not all(boundary.tokens):
                 raise TokbenchError(f"task {task}, question {document}: a choice is empty; remove the question")
-            if any(tokens.straddling):
-                self.straddling[task] += sum(tokens.straddling)
-                self.straddling_documents[task].add(document)
-            condition = self._fit([self.start, *tokens.context], tokens.continuations, task, document)
-            for position, choice, continuation in zip(positions, choices, tokens.continuations, strict=True):
-                encoded[position] = (context, choice), condition, continuation
-        ordered = [encoded[position] for position in range(len(requests))]
-        return self._loglikelihood_tokens(ordered, disable_tqdm=disable_tqdm)
+            for context, places in contexts.items():
+                choices = encoded[context]
+                if boundary.straddling:
+                    scores |= zip(places, self._given_text(context, choices, task, document), strict=True)
+                    continue
+                longest = max(map(len, choices.wholes)) - len(choices.alone) - 1
+                condition = self._fit([self.start, *choices.alone], longest, task, document)
+                for place, whole in zip(places, choices.wholes, strict=True):
+                    usual[place] = requests[place].args, condition, list(whole[len(choices.alone) :])
+        batches: dict[int, list[int]] = defaultdict(list)
+        for place, (_, condition, continuation) in usual.items():
+            batches[self._rows(len(condition) + len(continuation))].append(place)
+        for rows, places in batches.items():
+            some = [usual[place] for place in places]
+            scores |= zip(places, self._loglikelihood_tokens(some, disable_tqdm, override_bs=rows), strict=True)
+        return [scores[position] for position in range(len(requests))]
 
-    def _fit(self, context: list[int], continuations: list[list[int]], task: str, document: int) -> list[int]:
-        """The context, shortened where the window cannot be raised to hold it with the longest continuation."""
-        longest = max(map(len, continuations))
-        excess = len(context) + longest - 1 - self.max_length
+    def _given_text(
+        self, context: str, choices: EncodedChoices, task: str, document: int
+    ) -> Iterator[tuple[float, bool]]:
+        """Scores of the choices given the context's text, whatever tokens write it."""
+        text = context.rstrip().encode()
+        ways = coverings(self.spellings, self.encode, text, choices.wholes)
+        shared = common_prefix([*(ways or [()]), *choices.wholes])
+        opening = choices.wholes[0][:shared]
+        alone, *wholes = (ids[shared:] for ids in (choices.alone, *choices.wholes))
+        tails = {before[shared:]: last for before, last in ways.items()}
+        read = [*tails, *(whole[:-1] for whole in wholes)]
+        condition = self._fit([self.start, *opening], max(map(len, read)), task, document)
+        given = self._given(condition, read)
+        covered = log_covered(tails, given)
+        known = text[self.spellings.length(opening) :]
+        for whole in wholes:
+            rows, cut = given(whole[:-1]), common_prefix([alone, whole])
+            yield log_probability(whole, rows) - covered, greedy(self.spellings, known, cut, whole, rows)
+
+    @torch.inference_mode()
+    def _given(self, opening: list[int], sequences: Iterable[Ids]) -> Callable[[Ids], LogProbabilities]:
+        """The next token's log-probabilities after ``opening`` and each of the first tokens of a sequence.
+
+        Sequences that open another are not read by themselves, the rows of others are.
+        """
+        ordered = sorted(set(sequences))
+        read = [ids for ids, following in pairwise(ordered) if following[: len(ids)] != ids] + ordered[-1:]
+        found = []
+        rows = self._rows(len(opening) + max(map(len, read)))
+        for batch in (read[start : start + rows] for start in range(0, len(read), rows)):
+            longest = max(map(len, batch))
+            padded = [[*opening, *ids, *[0] * (longest - len(ids))] for ids in batch]
+            logits = self._model_call(torch.tensor(padded, device=self.device))[:, len(opening) - 1 :]
+            found += [
+                row[: len(ids) + 1].double().log_softmax(-1).cpu().numpy()
+                for ids, row in zip(batch, logits, strict=True)
+            ]
+        return lambda ids: found[bisect_left(read, ids)]
+
+    def _rows(self, length: int) -> int:
+        """Sequences at a time of so many tokens: the memory of attention grows with the square of the length."""
+        batch_size, window = self.most
+        return max(1, min(batch_size, batch_size * window**2 // length**2))
+
+    def _fit(self, context: list[int], more: int, task: str, document: int) -> list[int]:
+        """The context, shortened where the window cannot be raised to hold it with so many more tokens."""
+        excess = len(context) + more - self.max_length
         if excess <= 0:
             return context
         if self.config.model_type == "mpt":
             self._max_length = self.config.max_seq_len = self.max_length + excess
             return context
-        if longest > self.max_length:
+        if more >= self.max_length:
             raise TokbenchError(
-                f"task {task}, question {document}: a choice of {longest} tokens exceeds the model's window of "
+                f"task {task}, question {document}: a choice of {more + 1} tokens exceeds the model's window of "
                 f"{self.max_length}; leave the task out or take a model with a longer window"
             )
         self.truncated_documents[task].add(document)

@@ -2,7 +2,8 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Literal, Self
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
 import yaml
 from pydantic import Field, model_validator
@@ -10,6 +11,8 @@ from pydantic import Field, model_validator
 from tokbench.registry import Options, TokbenchError, unknown
 
 Metric = Literal["acc", "acc_norm"]
+Format = Literal["choices", "schemas", "completions", "mmlu", "winograd", "minimal_pairs"]
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
 
 class TaskSettings(Options):
@@ -25,14 +28,40 @@ class TaskSettings(Options):
     """Only the first so many questions."""
 
 
+class LocalTask(Options):
+    """Questions that lie in local files, plain or compressed with gzip or zstd."""
+
+    format: Format
+    """``choices``: JSON Lines {query, choices, gold}; ``schemas``: {context_options, continuation, gold};
+    ``completions``: {context, continuation}; ``mmlu``: CSV of a question, four answers and the right one;
+    ``winograd``: text with [MASK], two candidates and the right one; ``minimal_pairs``: {sentence_good,
+    sentence_bad}."""
+    file: str
+    """File or pattern of files, under the suite's ``path``."""
+    fewshot_file: str | None = None
+    """File from which the examples are drawn; other questions of the task where it is left out."""
+    ending: str = ""
+    """Text put after every context."""
+    description: str = ""
+    """Text put before the examples."""
+
+
 class SuiteOptions(Options):
     """A suite of lm-eval tasks."""
 
-    source: Literal["offline", "hub"] = "offline"
+    source: Literal["offline", "hub", "local"] = "offline"
     """``offline``: tasks made from the evaluation split; ``hub``: tasks of lm-eval, fetched from the Hugging Face
-    hub."""
+    hub; ``local``: questions in local files."""
     tasks: tuple[str, ...] = Field(min_length=1)
     """Names of the tasks, in the order of the tables."""
+    path: Path | None = None
+    """Folder of a local suite's files; it may be given on the command line."""
+    files: dict[str, LocalTask] = Field(default_factory=dict)
+    """Files of a local suite's tasks, by task, for those that Tokbench does not know by name."""
+    texts: tuple[str, ...] = ()
+    """Tasks of lm-eval whose texts are measured in bits per byte, for example wikitext."""
+    revisions: dict[str, Commit] = Field(default_factory=dict)
+    """By data set of the hub, the commit to fetch; the newest, which the results then name, where it is left out."""
     num_fewshot: int | None = Field(default=None, ge=0)
     """Examples in the prompt; by default what each task says itself. A task that forbids examples keeps none."""
     fewshot_seed: int = 1234
@@ -51,7 +80,20 @@ class SuiteOptions(Options):
         for name in self.overrides:
             if name not in self.tasks:
                 raise ValueError(f"overrides: {unknown(name, 'task of the suite', self.tasks)}")
+        local, hub = self.source == "local", self.source == "hub"
+        for key, fits in (("path", local), ("files", local), ("texts", hub), ("revisions", hub)):
+            if getattr(self, key) and not fits:
+                raise ValueError(f"{key}: of no use to a suite whose source is '{self.source}'; remove this key")
+        for name in self.tasks if local else ():
+            if name not in self.files and name not in local_tasks():
+                raise ValueError(
+                    f"tasks: {unknown(name, 'local task', (*self.files, *local_tasks()))} Or add it to files."
+                )
         return self
+
+    def local_task(self, task: str) -> LocalTask:
+        """The files of a local suite's task."""
+        return self.files.get(task) or local_tasks()[task]
 
     def settings(self, task: str) -> TaskSettings:
         """The settings of one task: its own where it has them, else the suite's."""
@@ -62,6 +104,13 @@ class SuiteOptions(Options):
             random_baseline=own.random_baseline,
             limit=own.limit or self.limit,
         )
+
+
+@cache
+def local_tasks() -> dict[str, LocalTask]:
+    """The local tasks that Tokbench knows by name."""
+    text = files("tokbench.downstream").joinpath("local_tasks.yaml").read_text(encoding="utf-8")
+    return {name: LocalTask(**options) for name, options in yaml.safe_load(text).items()}
 
 
 @cache

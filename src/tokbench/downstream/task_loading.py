@@ -1,5 +1,6 @@
 """The tasks of a suite, as lm-eval has them: from a folder of YAML files or from lm-eval's own collection."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +11,18 @@ from tokbench.registry import TokbenchError, nearest, unknown
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task
+    from lm_eval.tasks import TaskManager
 
 
 def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path | str) -> dict[str, "Task"]:
-    """The tasks of a suite with their data; for a suite of the hub this is what fetches them.
+    """The tasks and texts of a suite with their data; for a suite of the hub this is what fetches them.
 
     Once fetched, ``HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1`` in the environment keeps later runs to the local cache.
 
     Args:
         suite: tasks and settings.
-        tasks_folder: for an offline suite, a folder of ``{task}.yaml``; data files are relative to it.
-        cache: where the ``datasets`` library puts its copies of an offline suite; those of the hub go to its own cache.
+        tasks_folder: for an offline or local suite, a folder of ``{task}.yaml``; data files are relative to it.
+        cache: where the ``datasets`` library puts its copies of such a suite; those of the hub go to its own cache.
 
     Raises:
         TokbenchError: a task is missing, has too few questions for its examples, or is not of choices.
@@ -31,14 +33,12 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
     datasets.disable_progress_bars()
     if suite.source == "hub":
         manager = TaskManager()
-        for name in suite.tasks:
-            if name not in manager.all_subtasks:
-                raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
-        specs: list[Any] = list(suite.tasks)
+        specs = [pinned(manager, name, suite) for name in (*suite.tasks, *suite.texts)]
     else:
         if tasks_folder is None:
+            verb = "make_tasks" if suite.source == "offline" else "import_tasks"
             raise TokbenchError(
-                "suite: an offline suite needs the folder of its tasks; make it with 'tokbench make_tasks'"
+                f"suite: a suite that is not of the hub needs the folder of its tasks; make it with 'tokbench {verb}'"
             )
         manager = TaskManager(include_defaults=False)
         specs = [_local_task(Path(tasks_folder), name, cache) for name in suite.tasks]
@@ -50,11 +50,42 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
             f"suite: the data of a task could not be read ({reason}); fetch it, or mend the task"
         ) from error
     for name, task in tasks.items():
+        if name in suite.texts:
+            if task.OUTPUT_TYPE != "loglikelihood_rolling":
+                raise TokbenchError(
+                    f"suite: task '{name}' asks for {task.OUTPUT_TYPE}, not for a text; name it in tasks"
+                )
+            continue
         if task.OUTPUT_TYPE not in ("multiple_choice", "loglikelihood"):
             raise TokbenchError(f"suite: task '{name}' asks for {task.OUTPUT_TYPE}, not for choices; leave it out")
         _set_examples(name, task, suite.settings(name).num_fewshot)
         task.set_fewshot_seed(seed=suite.fewshot_seed)
-    return {name: tasks[name] for name in suite.tasks}
+    return {name: tasks[name] for name in (*suite.tasks, *suite.texts)}
+
+
+def revision(task: "Task") -> str | None:
+    """Commit of the data set of a task of the hub, which names the folder of its cache; None where none does."""
+    for split in task.dataset.values():
+        for file in split.cache_files:
+            if re.fullmatch(r"[0-9a-f]{40}", found := Path(file["filename"]).parent.name):
+                return found
+    return None
+
+
+def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
+    """A task of lm-eval's own, at the suite's revision of its data set if it says one."""
+    if name not in manager.all_subtasks:
+        raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    entry = manager.task_index[name]
+    if entry.yaml_path is None or not suite.revisions:
+        return name
+    config = load_yaml(entry.yaml_path)
+    commit = suite.revisions.get(config.get("dataset_path", ""))
+    if commit is None:
+        return name
+    return {**config, "dataset_kwargs": {**(config.get("dataset_kwargs") or {}), "revision": commit}}
 
 
 def _set_examples(name: str, task: "Task", wanted: int | None) -> None:

@@ -24,6 +24,8 @@ COLUMNS = {
         "straddling",
     ),
     "bits_per_byte": ("model", "variant", "size", "value"),
+    "boundaries": ("variant", "size", "suite", "task", "choices", "straddling", "questions", "straddling_questions"),
+    "texts": ("model", "variant", "size", "suite", "text", "value"),
     "curves": ("model", "variant", "size", "batch", "tokens", "loss"),
     "embedding_norms": (
         "model",
@@ -49,6 +51,25 @@ COLUMNS = {
         "friedman",
         "p_value",
         "critical_difference",
+        "reason",
+    ),
+    "question_intervals": ("model", "suite", "variant", "average", "low", "high", "cells", "questions"),
+    "question_comparisons": (
+        "model",
+        "suite",
+        "a",
+        "b",
+        "mean_difference",
+        "low",
+        "high",
+        "bootstrap_p",
+        "better",
+        "worse",
+        "p_value",
+        "holm",
+        "benjamini_hochberg",
+        "questions",
+        "missing",
         "reason",
     ),
     "seeds": (
@@ -88,6 +109,7 @@ _SHARES = {
     "ranks": ("average",),
     "ranks_by_size": ("average",),
     "intervals": ("average",),
+    "question_intervals": ("average",),
 }
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
@@ -110,6 +132,8 @@ class ReportContent:
             reason, an empty language stands for the whole corpus.
         accuracy: one row per (model, variant, size, suite, task); accuracy and random_baseline are shares in [0, 1].
         bits_per_byte: held-out bits per byte of each trained model.
+        boundaries: choices and questions that straddle the end of the context, by tokenizer and task.
+        texts: bits per byte of each trained model on the texts of suites.
         curves: training loss (nats per token) after each batch.
         embedding_norms: tokens of trained models by their probability and the norm of their embeddings.
         ranks, ranks_by_size: average accuracy, a share in [0, 1], and rank of each variant under each model and suite.
@@ -118,6 +142,8 @@ class ReportContent:
             intervals, effect sizes and adjusted p-values.
         power: the mean differences that these comparisons could have seen.
         critical_differences: average ranks over cells, Friedman's test and Nemenyi's critical difference.
+        question_intervals: each variant's average accuracy with a 95 % interval, by the bootstrap over questions.
+        question_comparisons: "a is better than b" over the questions that both answered.
         seeds: how average accuracy varies between seeds, for tokenizers whose model was trained several times.
         correlations: Pearson's r of each metric with average accuracy, over n tokenizers.
         metric_correlations: Pearson's r between two metrics.
@@ -138,6 +164,8 @@ class ReportContent:
     intrinsic: pl.DataFrame | None = None
     accuracy: pl.DataFrame | None = None
     bits_per_byte: pl.DataFrame | None = None
+    boundaries: pl.DataFrame | None = None
+    texts: pl.DataFrame | None = None
     curves: pl.DataFrame | None = None
     embedding_norms: pl.DataFrame | None = None
     ranks: pl.DataFrame | None = None
@@ -146,6 +174,8 @@ class ReportContent:
     comparisons: pl.DataFrame | None = None
     power: pl.DataFrame | None = None
     critical_differences: pl.DataFrame | None = None
+    question_intervals: pl.DataFrame | None = None
+    question_comparisons: pl.DataFrame | None = None
     seeds: pl.DataFrame | None = None
     correlations: pl.DataFrame | None = None
     metric_correlations: pl.DataFrame | None = None

@@ -21,6 +21,8 @@ LANGUAGE_MODEL_PARTS = (
     "comparisons",
     "power",
     "critical_differences",
+    "question_intervals",
+    "question_comparisons",
     "seeds",
     "correlations",
     "r_squared",

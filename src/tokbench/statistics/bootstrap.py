@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -53,10 +54,38 @@ def paired_bootstrap(
     sums = np.bincount(places, values, count)
     sizes = np.bincount(places, minlength=count)
     drawn = np.random.default_rng(seed).integers(count, size=(resamples, count))
-    means = sums[drawn].sum(1) / sizes[drawn].sum(1)
+    return summarized(sums[drawn].sum(1) / sizes[drawn].sum(1), confidence)
+
+
+def stratified_sums(
+    strata: Sequence[NDArray[np.float64]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> NDArray[np.float64]:
+    """Sums of values that are drawn with replacement within each stratum, as many as it has.
+
+    Values that are equal are drawn together, by how often each comes (a multinomial draw), which is the same and
+    takes no room for the many questions of a task.
+
+    Args:
+        strata: float64 values of each.
+        resamples: how many times.
+        seed: of the draws; the same seed gives the same numbers.
+
+    Returns:
+        float64 [resamples].
+    """
+    rng = np.random.default_rng(seed)
+    sums = np.zeros(resamples)
+    for values in strata:
+        distinct, counts = np.unique(values, return_counts=True)
+        sums += rng.multinomial(len(values), counts / len(values), resamples) @ distinct
+    return sums
+
+
+def summarized(means: NDArray[np.float64], confidence: float = CONFIDENCE) -> Bootstrap:
+    """What resampled means, or sums, say."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Bootstrap(float(low), float(high), (1 + int((means <= 0).sum())) / (1 + resamples))
+    return Bootstrap(float(low), float(high), (1 + int((means <= 0).sum())) / (1 + len(means)))
 
 
 def _numbered(groups: Sequence[Hashable]) -> list[int]:

@@ -91,7 +91,7 @@ def compare_pairs(accuracy: pl.DataFrame, null: Null = "tied") -> pl.DataFrame:
             if not common:
                 reason = "no cell in common"
             rows.append((model, suite, a, b, *astuple(difference(common, null)), len(single), reason))
-    return _adjusted(pl.DataFrame(rows, schema=PAIRS, orient="row"))
+    return adjusted(pl.DataFrame(rows, schema=PAIRS, orient="row"))
 
 
 def difference(differences: dict[Cell, float], null: Null = "tied") -> Difference:
@@ -121,8 +121,8 @@ def difference(differences: dict[Cell, float], null: Null = "tied") -> Differenc
     )
 
 
-def _adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
-    """The table with p-values adjusted among all tests of a model and suite, beside those of the tests."""
+def adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
+    """A table of tests with p-values adjusted among all of a model and suite, beside those of the tests."""
     tests = ["model", "suite", "a", "b"]
     parts = [pl.DataFrame(schema={name: PAIRS[name] for name in tests} | dict.fromkeys(ADJUSTED, pl.Float64))]
     for _, part in pairs.drop_nulls("p_value").group_by("model", "suite", maintain_order=True):

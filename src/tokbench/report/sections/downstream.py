@@ -8,6 +8,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
+from tokbench.report.sections.boundaries import boundaries, texts
 from tokbench.report.sections.origins import ANSWERS, inferred, tidy
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
@@ -34,6 +35,7 @@ def downstream(content: ReportContent) -> Section:
         for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
             exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
         exhibits.append(_every(content, accuracy))
+    exhibits += boundaries(content) + texts(content)
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
 
 
@@ -171,8 +173,8 @@ def _every(content: ReportContent, accuracy: pl.DataFrame) -> Table:
     ]
     return Table(
         "accuracy-every-score",
-        "Every score: accuracy and its standard error in percent, n questions, and straddling: choices whose first "
-        "token reaches across the end of the context.",
+        "Every score: accuracy and its standard error in percent, n questions, and straddling: choices of which the "
+        "context's own tokens do not open the tokens of the whole.",
         pl.DataFrame(rows, schema={name: accuracy.schema[name] for name in names}, orient="row"),
         columns,
         reasons,

@@ -14,6 +14,7 @@ from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.sections.downstream import averages, ranked
 from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.sections.origins import ANSWERS, inferred
+from tokbench.report.sections.questions import questions
 from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
 
 _R_AND_N = (Column("r", kind="real", decimals=3), Column("n", kind="count"))
@@ -33,7 +34,7 @@ def statistics(content: ReportContent) -> Section:
     else:
         for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
             order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
-            exhibits += compared(content, model, suite, order)
+            exhibits += [*compared(content, model, suite, order), *questions(content, model, suite)]
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))

@@ -1,0 +1,25 @@
+"""``tokbench import_tasks``: make lm-eval tasks of questions in local files."""
+
+import click
+
+from tokbench.commands.arguments import recipe_options
+from tokbench.downstream.local import write_local_tasks
+from tokbench.downstream.suites import SuiteOptions, named_suites
+from tokbench.registry import TokbenchError
+
+
+@click.command("import_tasks")
+@click.option("--recipe", required=True, help="Name of a local suite, or its options as JSON.")
+@click.option(
+    "--path", type=click.Path(exists=True, file_okay=False), help="Folder of the files, if not in the recipe."
+)
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tasks.")
+def command(recipe: str, path: str | None, output: str) -> None:
+    """Make lm-eval tasks of the questions in a local suite's files."""
+    suite = recipe_options(recipe, SuiteOptions, named_suites())
+    if suite.source != "local":
+        raise TokbenchError(f"--recipe: its source is '{suite.source}'; name a suite whose source is 'local'")
+    if path is not None:
+        suite = SuiteOptions.model_validate({**suite.model_dump(mode="json"), "path": path})
+    for name, questions in write_local_tasks(suite, output).items():
+        click.echo(f"{name}: {questions:,} questions", err=True)

@@ -1,0 +1,129 @@
+"""The probability that a text begins as a context does, in whatever tokens.
+
+A covering of a context is a sequence of tokens that spells it and of which the last ends at the context's end or
+beyond it. The probability that what a model writes begins with the context is the sum over all coverings that the
+tokenizer could have written (Phan et al., "Exact byte-level probabilities from tokenized language models for FIM-tasks
+and model ensembles", 2024): the context's own tokens, and for each of its places the tokens of what stands before the
+place and one token more that begins with the rest and is longer. These are all where the first tokens of any text are
+the tokens of what they spell, as those of merges, longest matches and best paths are. Those of the texts at hand are
+added for other tokenizers, so that the conditional probability of a text given its beginning is never above 1.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.downstream.boundary import Encode, Ids
+
+LogProbabilities = NDArray[np.float64]
+"""[positions, vocabulary]: row i of the token after the first i, in nats."""
+
+
+class Spellings:
+    """The tokens of a vocabulary by their bytes."""
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        """Sort the tokens.
+
+        Args:
+            tokens: bytes of each id; special tokens, which spell nothing, come after them and are left out.
+        """
+        self.tokens = tokens
+        self.longest = max(map(len, tokens), default=0)
+        self._ids = sorted(range(len(tokens)), key=tokens.__getitem__)
+        self._ordered = [tokens[id] for id in self._ids]
+
+    def length(self, ids: Iterable[int]) -> int:
+        """Bytes that a sequence of tokens spells."""
+        return sum(len(self.tokens[id]) for id in ids)
+
+    def within(self, ids: Sequence[int], length: int) -> int:
+        """How many first tokens of a sequence end within so many bytes."""
+        for count, id in enumerate(ids):
+            length -= len(self.tokens[id])
+            if length < 0:
+                return count
+        return len(ids)
+
+    def beginning(self, text: bytes) -> list[int]:
+        """Ids of the tokens that begin with a text, itself included, in the order of their bytes."""
+        first = last = bisect_left(self._ordered, text)
+        while last < len(self._ordered) and self._ordered[last].startswith(text):
+            last += 1
+        return self._ids[first:last]
+
+    def beyond(self, text: bytes) -> list[int]:
+        """Ids of the tokens that begin with a text and are longer."""
+        return [id for id in self.beginning(text) if len(self.tokens[id]) > len(text)]
+
+    def agreeing(self, text: bytes) -> list[int]:
+        """Ids of the tokens that begin with a text, or that it begins with."""
+        openings = (text[:length] for length in range(1, min(len(text), self.longest + 1)))
+        return [id for part in openings for id in self._spelling(part)] + self.beginning(text)
+
+    def _spelling(self, text: bytes) -> list[int]:
+        return self._ids[bisect_left(self._ordered, text) : bisect_right(self._ordered, text)]
+
+
+def coverings(spellings: Spellings, encode: Encode, context: bytes, wholes: Iterable[Ids]) -> dict[Ids, list[int]]:
+    """The coverings of a context: tokens before the last -> the tokens that may be last, ascending.
+
+    Args:
+        spellings: the vocabulary.
+        encode: text to ids.
+        context: none for an empty one.
+        wholes: tokens of texts that begin with the context.
+    """
+    found: defaultdict[Ids, set[int]] = defaultdict(set)
+    for whole in (tuple(encode(context)), *wholes) if context else ():
+        count = spellings.within(whole, len(context) - 1)
+        found[whole[:count]].add(whole[count])
+    for place in range(max(0, len(context) - spellings.longest + 1), len(context)):
+        if reaching := spellings.beyond(context[place:]):
+            found[tuple(encode(context[:place]))].update(reaching)
+    return {before: sorted(last) for before, last in found.items()}
+
+
+def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbabilities]) -> float:
+    """Natural logarithm of the probability of any of the coverings of a context; 0 for none, of the empty context.
+
+    Args:
+        found: as :func:`coverings` has them.
+        given: the next token's log-probabilities after each of the first tokens of a sequence, the last included.
+    """
+    terms = [
+        log_probability(before, given(before)) + np.logaddexp.reduce(given(before)[len(before), last])
+        for before, last in found.items()
+    ]
+    return float(np.logaddexp.reduce(terms)) if terms else 0.0
+
+
+def log_probability(ids: Ids, given: LogProbabilities) -> float:
+    """Natural logarithm of the probability of a sequence of tokens."""
+    return math.fsum(float(given[position, token]) for position, token in enumerate(ids))
+
+
+def greedy(spellings: Spellings, context: bytes, cut: int, whole: Ids, given: LogProbabilities) -> bool:
+    """Whether greedy decoding gives the whole's tokens from the cut on.
+
+    As long as the context's end has not been reached only tokens that agree with it may be chosen. Where nothing
+    straddles this is lm-eval's rule.
+
+    Args:
+        spellings: the vocabulary.
+        context: the bytes that are known.
+        cut: tokens of the whole that are known.
+        whole: the tokens.
+        given: after each of the first tokens of ``whole``, the next token's log-probabilities.
+    """
+    known = context[spellings.length(whole[:cut]) :]
+    for position in range(cut, len(whole)):
+        allowed = spellings.agreeing(known) if known else np.arange(given.shape[1])
+        if allowed[int(given[position, allowed].argmax())] != whole[position]:
+            return False
+        known = known[len(spellings.tokens[whole[position]]) :]
+    return True

@@ -1,0 +1,186 @@
+"""The forms in which questions are distributed, each read into one of three shapes.
+
+``choices``: a context and the choices that may follow it. ``schemas``: several openings of one ending (Winograd
+schemas, scored by how likely each makes the ending: Trinh and Le, 2018, "partial" evaluation). ``completions``: one
+text to be continued word for word. Contexts lose the white space at their end, and what follows begins with its own
+space, so that no file's habits decide where a word begins.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tokbench.registry import TokbenchError
+
+Shape = Literal["choices", "schemas", "completions"]
+Row = dict[str, Any]
+MASK = "[MASK]"
+LETTERS = "ABCD"
+DETERMINERS = ("a", "an", "the", "she", "he", "it", "they", "my", "his", "her", "their")
+"""Words that lose their capital where a candidate moves into a sentence, as in lm-eval's wsc273."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How files of one form are read.
+
+    Attributes:
+        shape: what their records are.
+        read: the text of a file -> (number of the record, from 1, and its row). A row of choices has ``context``,
+            ``choices`` and ``gold``; one of schemas ``openings``, ``ending`` and ``gold``; one of completions
+            ``context`` and ``continuation``. ``group`` names the part of the task that a row belongs to, or is empty.
+    """
+
+    shape: Shape
+    read: Callable[[str], Iterator[tuple[int, Row]]]
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, Row]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise TokbenchError(f"record {number}: not JSON ({error}); mend the line") from None
+            if not isinstance(row, dict):
+                raise TokbenchError(f"record {number}: an object is expected; mend the line")
+            yield number, row
+
+
+def _take(row: Row, key: str, kind: type, number: int) -> Any:
+    if not isinstance(row.get(key), kind) or isinstance(row[key], bool):
+        raise TokbenchError(
+            f"record {number}: no key '{key}' with a value of type {kind.__name__}; "
+            "mend the record, or name another format"
+        )
+    return row[key]
+
+
+def _gold(row: Row, choices: list[str], number: int) -> int:
+    gold: int = _take(row, "gold", int, number)
+    if not 0 <= gold < len(choices):
+        raise TokbenchError(f"record {number}: gold is {gold}, but there are {len(choices)} choices; mend the record")
+    return gold
+
+
+def read_choices(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {query, choices, gold}, as llm-foundry has its multiple-choice sets."""
+    for number, row in _json_lines(text):
+        choices = [str(choice).strip() for choice in _take(row, "choices", list, number)]
+        query = _take(row, "query", str, number).rstrip()
+        yield number, {"context": query, "choices": choices, "gold": _gold(row, choices, number), "group": ""}
+
+
+def read_schemas(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {context_options, continuation, gold}, as llm-foundry has its schemas."""
+    for number, row in _json_lines(text):
+        openings = [str(opening).rstrip() for opening in _take(row, "context_options", list, number)]
+        ending = " " + _take(row, "continuation", str, number).strip()
+        yield number, {"openings": openings, "ending": ending, "gold": _gold(row, openings, number), "group": ""}
+
+
+def read_completions(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {context, continuation} and perhaps {category}, as llm-foundry has LAMBADA and Jeopardy."""
+    for number, row in _json_lines(text):
+        context = _take(row, "context", str, number).rstrip()
+        continuation = " " + _take(row, "continuation", str, number).strip()
+        yield number, {"context": context, "continuation": continuation, "group": str(row.get("category", ""))}
+
+
+def read_minimal_pairs(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {sentence_good, sentence_bad} and perhaps {UID}, BLiMP's (Warstadt et al., 2020).
+
+    Whole sentences are compared. The good one stands first and second by turns, so that no rule for equal scores
+    favours it.
+    """
+    for number, row in _json_lines(text):
+        pair = [_take(row, key, str, number) for key in ("sentence_good", "sentence_bad")]
+        gold = (number - 1) % 2
+        yield number, {"context": "", "choices": pair[:: 1 - 2 * gold], "gold": gold, "group": str(row.get("UID", ""))}
+
+
+def read_mmlu(text: str) -> Iterator[tuple[int, Row]]:
+    """CSV of a question, four answers and the right one (A to D, or 0 to 3), with or without a line of names.
+
+    The prompt lists the answers, and the choices are their letters, as in lm-eval.
+    """
+    for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
+        if not row or (number == 1 and row[0] == "question"):
+            continue
+        key = row[5].strip() if len(row) == 6 else ""
+        if len(key) != 1 or key not in LETTERS + "0123":
+            raise TokbenchError(
+                f"record {number}: a question, four answers and one of A, B, C, D or 0, 1, 2, 3 are expected "
+                f"(found {len(row)} fields, the last {row[-1]!r:.20}); mend the record, or name another format"
+            )
+        gold = LETTERS.index(key) if key in LETTERS else int(key)
+        lines = [row[0].strip(), *(f"{letter}. {answer}" for letter, answer in zip(LETTERS, row[1:5], strict=True))]
+        context = "\n".join([*lines, "Answer:"])
+        yield number, {"context": context, "choices": list(LETTERS), "gold": gold, "group": ""}
+
+
+def read_winograd(text: str) -> Iterator[tuple[int, Row]]:
+    """Records of four lines with a blank one between: a text with [MASK], the mask, the candidates, the right one.
+
+    A candidate takes the mask's place; without its capital inside a sentence where it begins with a determiner, and
+    with the article that it has elsewhere in the text (WinoGender names "technician" where the text has "the
+    technician"). Candidates stand in the order of their letters: some files have the right one first.
+    """
+    for start, block in _blocks(text):
+        if len(block) != 4 or block[0].count(MASK) != 1:
+            raise TokbenchError(
+                f"record at line {start}: a text with one {MASK}, the mask, the candidates and the right one are "
+                "expected on four lines; mend the record, or name another format"
+            )
+        candidates = sorted(candidate.strip() for candidate in block[2].split(","))
+        if block[3].strip() not in candidates:
+            raise TokbenchError(
+                f"record at line {start}: '{block[3].strip()}' is no candidate ({', '.join(candidates)}); mend it"
+            )
+        before, after = (" ".join(part.split()) for part in block[0].split(MASK))
+        attached = not after or re.match(r"[^\w\s\"(]", after) is not None
+        yield (
+            start,
+            {
+                "openings": [f"{before} {_placed(candidate, before, block[0])}".lstrip() for candidate in candidates],
+                "ending": after if attached else " " + after,
+                "gold": candidates.index(block[3].strip()),
+                "group": "",
+            },
+        )
+
+
+def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines that are not blank, each with the number of its first line."""
+    block: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+
+
+def _placed(candidate: str, before: str, text: str) -> str:
+    """A candidate as it stands after ``before``."""
+    first, _, rest = candidate.partition(" ")
+    begins = not before or before[-1] in ".!?"
+    if first.lower() in DETERMINERS:
+        return f"{first.capitalize() if begins else first.lower()} {rest}".rstrip()
+    if candidate.islower() and re.search(rf"\bthe {re.escape(candidate)}\b", text, re.IGNORECASE):
+        return f"{'The' if begins else 'the'} {candidate}"
+    return candidate
+
+
+FORMS: dict[str, Form] = {
+    "choices": Form("choices", read_choices),
+    "schemas": Form("schemas", read_schemas),
+    "completions": Form("completions", read_completions),
+    "mmlu": Form("choices", read_mmlu),
+    "winograd": Form("schemas", read_winograd),
+    "minimal_pairs": Form("choices", read_minimal_pairs),
+}

@@ -1,0 +1,188 @@
+"""Variants compared question by question, and averages with intervals, from the outcome of every question.
+
+Accuracies alone hide which questions two variants answered alike, and that every vocabulary size was asked the same
+ones. Here a question is drawn, or counted, as one whatever the sizes. Averages are those of the other statistics: over
+cells (size and task), each the mean of its questions.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from itertools import combinations, permutations
+from math import fsum
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from tokbench.statistics.bootstrap import stratified_sums, summarized
+from tokbench.statistics.cells import name_cells, require
+from tokbench.statistics.pairs import adjusted
+from tokbench.statistics.wilcoxon import DECIMALS
+
+OUTCOME = {
+    "model": pl.String,
+    "suite": pl.String,
+    "variant": pl.String,
+    "size": pl.Int64,
+    "task": pl.String,
+    "document": pl.Int64,
+    "correct": pl.Boolean,
+}
+"""Columns of the table of outcomes; ``document`` numbers the questions of a task."""
+INTERVALS = {
+    "model": pl.String,
+    "suite": pl.String,
+    "variant": pl.String,
+    "average": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "cells": pl.Int64,
+    "questions": pl.Int64,
+}
+QUESTION = ["task", "document"]
+CELL = ["size", "task"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the questions that both of two variants answered say; all None where there is none.
+
+    Attributes:
+        mean_difference: of the average accuracies, first minus second.
+        low, high: 95 % interval of it, by the paired bootstrap over the questions of each task; None for one question.
+        bootstrap_p: one-sided, by the same resamples.
+        better, worse: questions that the first answered right at more sizes than the second, and at fewer.
+        p_value: of the one-sided exact sign test on these, which for a single size is McNemar's (1947).
+        questions: answered by both.
+    """
+
+    mean_difference: float | None
+    low: float | None
+    high: float | None
+    bootstrap_p: float | None
+    better: int
+    worse: int
+    p_value: float | None
+    questions: int
+
+
+COMPARISONS = {
+    "model": pl.String,
+    "suite": pl.String,
+    "a": pl.String,
+    "b": pl.String,
+    **dict.fromkeys(Answers.__slots__, pl.Float64),
+    "better": pl.Int64,
+    "worse": pl.Int64,
+    "questions": pl.Int64,
+    "missing": pl.Int64,
+    "reason": pl.String,
+}
+
+
+def compare_questions(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Compare every ordered pair of variants over the questions that both answered.
+
+    Args:
+        outcomes: see :data:`OUTCOME`; with a column ``seed``, a question's outcome is its mean over seeds.
+
+    Returns:
+        One row per model, suite and ordered pair: the columns of :class:`Answers`, ``holm`` and
+        ``benjamini_hochberg`` (p-values adjusted for all tests of the model and suite), ``missing`` (cells that only
+        one of the two has), and ``reason``, which names them.
+
+    Raises:
+        TokbenchError: a column is missing.
+    """
+    rows: list[tuple[str | float | int | None, ...]] = []
+    for head, answers in _answers(outcomes):
+        found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
+        for a, b in combinations(answers, 2):
+            both = answers[a].join(answers[b], on=[*CELL, "document"], maintain_order="left")
+            differences = both.with_columns(value=pl.col("value") - pl.col("value_right"))
+            single = sorted(_cells(answers[a]) ^ _cells(answers[b]))
+            reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
+            if both.is_empty():
+                reason = "no question in common"
+            forth, back = _compared(differences)
+            found[a, b] = (*astuple(forth), len(single), reason)
+            found[b, a] = (*astuple(back), len(single), reason)
+        rows += [(*head, *pair, *found[pair]) for pair in permutations(answers, 2)]
+    return adjusted(pl.DataFrame(rows, schema=COMPARISONS, orient="row"))
+
+
+def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Average accuracy of every variant with its 95 % interval, by the bootstrap over the questions of each task.
+
+    Args:
+        outcomes: as for :func:`compare_questions`.
+
+    Returns:
+        The columns of :data:`INTERVALS`, one row per model, suite and variant.
+    """
+    rows = []
+    for head, answers in _answers(outcomes):
+        for variant, frame in answers.items():
+            values = _by_question(frame)
+            questions = sum(map(len, values))
+            drawn = summarized(stratified_sums(values)) if questions > 1 else None
+            interval = (drawn.low, drawn.high) if drawn else (None, None)
+            rows.append((*head, variant, _total(values), *interval, len(_cells(frame)), questions))
+    return pl.DataFrame(rows, schema=INTERVALS, orient="row")
+
+
+def _answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str, pl.DataFrame]]]:
+    """By model and suite, and by variant: size, task, document and ``value``, the share of seeds that were right.
+
+    A question that lacks one of the seeds of its model and suite is left out.
+    """
+    require(outcomes, OUTCOME, "table of outcomes")
+    seeds = pl.col("seed").n_unique() if "seed" in outcomes.columns else pl.lit(1)
+    keys = [key for key in OUTCOME if key != "correct"]
+    means = (
+        outcomes.with_columns(wanted=seeds.over("model", "suite"))
+        .group_by(keys)
+        .agg(pl.col("correct").mean().alias("value"), found=pl.len(), wanted=pl.col("wanted").first())
+        .filter(pl.col("found") == pl.col("wanted"))
+        .sort("model", "suite", "variant", *QUESTION, "size")
+    )
+    for (model, suite), part in means.group_by("model", "suite", maintain_order=True):
+        by_variant = part.group_by("variant", maintain_order=True)
+        yield (
+            (str(model), str(suite)),
+            {str(variant): frame.select(*CELL, "document", "value") for (variant,), frame in by_variant},
+        )
+
+
+def _cells(frame: pl.DataFrame) -> set[tuple[int, str]]:
+    return set(frame.select(CELL).unique().iter_rows())
+
+
+def _by_question(frame: pl.DataFrame) -> list[NDArray[np.float64]]:
+    """By task, a value for every question; all of them add up to the mean over cells of each cell's mean."""
+    share = pl.col("value") / pl.len().over(CELL) / len(_cells(frame))
+    questions = frame.with_columns(value=share).group_by(QUESTION, maintain_order=True).agg(pl.col("value").sum())
+    return [task["value"].to_numpy() for _, task in questions.group_by("task", maintain_order=True)]
+
+
+def _compared(differences: pl.DataFrame) -> tuple[Answers, Answers]:
+    """The first against the second, and the second against the first."""
+    values = _by_question(differences)
+    if not values:
+        nothing = Answers(None, None, None, None, 0, 0, None, 0)
+        return nothing, nothing
+    sums = differences.group_by(QUESTION).agg(pl.col("value").sum().round(DECIMALS))["value"]
+    better, worse = int((sums > 0).sum()), int((sums < 0).sum())
+    drawn = stratified_sums(values)
+
+    def answers(sign: int, better: int, worse: int) -> Answers:
+        low, high, bootstrap_p = astuple(summarized(sign * drawn)) if len(sums) > 1 else (None, None, None)
+        p_value = float(binom.sf(better - 1, better + worse, 0.5))
+        return Answers(sign * _total(values), low, high, bootstrap_p, better, worse, p_value, len(sums))
+
+    return answers(1, better, worse), answers(-1, worse, better)
+
+
+def _total(values: Sequence[NDArray[np.float64]]) -> float:
+    return fsum(float(value) for task in values for value in task)

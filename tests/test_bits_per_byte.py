@@ -1,0 +1,111 @@
+"""Bits per byte of documents."""
+
+import json
+import math
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.downstream import tiny_mpt, toy_face
+from tokbench.registry import TokbenchError
+
+
+@given(length=st.integers(0, 30), window=st.integers(1, 9), data=st.data())
+def test_windows_predict_every_token_once(torch: ModuleType, length: int, window: int, data: st.DataObject) -> None:
+    from tokbench.downstream.bits_per_byte import windows
+
+    stride = data.draw(st.integers(1, window))
+    sequence = list(range(100, 101 + length))
+    cut = list(windows(sequence, window, stride))
+    assert [target for _, targets in cut for target in targets] == sequence[1:]
+    for inputs, targets in cut:
+        assert len(inputs) <= window
+        assert inputs[-len(targets) :] == [target - 1 for target in targets]
+        assert inputs[0] == 100 or len(inputs) == window
+
+
+def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
+    from tokbench.downstream.bits_per_byte import bits_per_byte
+
+    model, face = tiny_mpt(torch), toy_face()
+    documents = [b"the time in the road \xff", b"", b"winter over her window"]
+    start = face.eos_token_id
+
+    def measure(window: int, stride: int, batch_size: int) -> float:
+        value, of = bits_per_byte(
+            model,
+            lambda text: face.tokenizer.encode(text).tolist(),
+            documents,
+            start,
+            window=window,
+            stride=stride,
+            batch_size=batch_size,
+            device="cpu",
+        )
+        assert of["bytes"] == sum(map(len, documents))
+        assert of["tokens"] == sum(len(face.tokenizer.encode(document)) for document in documents)
+        assert value == of["bits"] / of["bytes"]
+        assert sum(document["bits"] for document in of["by_document"]) == pytest.approx(of["bits"])
+        assert [document["bytes"] for document in of["by_document"]] == list(map(len, documents))
+        return of["bits"]
+
+    expected = 0.0
+    for document in documents:
+        ids = [start, *face.tokenizer.encode(document).tolist()]
+        with torch.inference_mode():
+            logits = model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
+        expected -= sum(float(logits[i - 1, ids[i]]) for i in range(1, len(ids))) / math.log(2)
+    assert measure(512, 256, 2) == pytest.approx(expected, abs=1e-3)
+    assert measure(8, 4, 3) == pytest.approx(measure(8, 4, 1), abs=1e-3)
+    with pytest.raises(TokbenchError, match="no text"):
+        bits_per_byte(model, list, [b""], start, window=8, stride=4, batch_size=1, device="cpu")
+
+
+def test_texts_are_measured_as_lm_eval_does(torch: ModuleType, tmp_path: Path) -> None:
+    from functools import partial
+
+    from lm_eval.api.instance import Instance
+    from lm_eval.tasks import TaskManager
+
+    from tokbench.downstream.bits_per_byte import bits_per_byte
+    from tokbench.downstream.coverings import Spellings
+    from tokbench.downstream.scoring_lm import ScoringLM
+    from tokbench.downstream.texts import measure_text
+
+    pages = ["the time in the road", "winter over her window , here"]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps({"page": page}) + "\n" for page in pages))
+    config = {
+        "task": "pages",
+        "dataset_path": "json",
+        "dataset_kwargs": {
+            "data_files": {"test": str(tmp_path / "pages.jsonl")},
+            "cache_dir": str(tmp_path / "cache"),
+        },
+        "output_type": "loglikelihood_rolling",
+        "test_split": "test",
+        "doc_to_text": "",
+        "doc_to_target": "{{page}}",
+        "metric_list": [{"metric": "bits_per_byte"}],
+    }
+    task = TaskManager(include_defaults=False).load([config])["tasks"]["pages"]
+    model, face = tiny_mpt(torch), toy_face()
+
+    def encode(text: str | bytes) -> list[int]:
+        return face.tokenizer.encode(text).tolist()
+
+    spellings = Spellings(face.tokenizer.vocabulary.tokens)
+    lm = ScoringLM(model, face, encode, face.eos_token_id, spellings=spellings, window=8, batch_size=2)
+    requests = [Instance("loglikelihood_rolling", {}, (page,), 0, ("pages", n, 1)) for n, page in enumerate(pages)]
+    scores = lm.loglikelihood_rolling(requests, disable_tqdm=True)
+    measure = partial(
+        bits_per_byte, model, encode, start=face.eos_token_id, window=8, stride=8, batch_size=2, device="cpu"
+    )
+    found = measure_text("pages", task, measure)
+    for document, score in zip(found["documents"], scores, strict=True):
+        assert document["bits"] == pytest.approx(-score / math.log(2), abs=1e-3)
+    assert found["bits_per_byte"] == pytest.approx(-sum(scores) / math.log(2) / sum(map(len, pages)), abs=1e-4)
+    assert [document["bytes"] for document in found["documents"]] == [len(page) for page in pages]
+    assert len(measure_text("pages", task, measure, limit=1)["documents"]) == 1

@@ -1,0 +1,142 @@
+"""The boundary between context and choice, for every tokenizer."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.downstream.boundary import common_prefix, encode_choices
+from tokbench.downstream.coverings import Spellings, coverings, greedy, log_covered, log_probability
+
+TOKENS = sorted({b"a", b"b", b" ", b"ab", b" a", b"a b", b"ba", b"b a", b" b ", b"aab"}, key=len, reverse=True)
+IDS = {token: number for number, token in enumerate(TOKENS)}
+MERGES = [(b"a", b"b"), (b" ", b"a"), (b"b", b"a"), (b" ", b"b"), (b"a", b" b"), (b"b", b" a"), (b"a", b"ab")]
+
+
+def bytes_of(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def forward(text: str | bytes) -> list[int]:
+    """Longest match from the left, with tokens that straddle spaces."""
+    text, ids = bytes_of(text), []
+    while text:
+        token = next(token for token in TOKENS if text.startswith(token))
+        ids.append(IDS[token])
+        text = text[len(token) :]
+    return ids
+
+
+def backward(text: str | bytes) -> list[int]:
+    """Longest match from the right: one more letter can change every token before it."""
+    text, ids = bytes_of(text), []
+    while text:
+        token = next(token for token in TOKENS if text.endswith(token))
+        ids.append(IDS[token])
+        text = text[: -len(token)]
+    return ids[::-1]
+
+
+def merged(text: str | bytes) -> list[int]:
+    """Merges in the order of their ranks."""
+    parts = [bytes([value]) for value in bytes_of(text)]
+    for pair in (pair for pair in MERGES if pair[0] + pair[1] in IDS):
+        place = 0
+        while place < len(parts) - 1:
+            if (parts[place], parts[place + 1]) == pair:
+                parts[place : place + 2] = [pair[0] + pair[1]]
+            place += 1
+    return [IDS[part] for part in parts]
+
+
+ENCODERS = pytest.mark.parametrize("encode", [forward, backward, merged])
+
+
+def spelt(ids: tuple[int, ...]) -> list[bytes]:
+    return [TOKENS[number] for number in ids]
+
+
+@ENCODERS
+@given(context=st.text("ab ", max_size=12), choices=st.lists(st.text("ab ", min_size=1, max_size=8), min_size=1))
+def test_what_straddles(encode, context: str, choices: list[str]) -> None:
+    encoded = encode_choices(encode, context, choices)
+    assert [b"".join(spelt(whole)) for whole in encoded.wholes] == [(context + choice).encode() for choice in choices]
+    assert b"".join(spelt(encoded.alone)) == context.rstrip().encode()
+    for whole, straddles in zip(encoded.wholes, encoded.straddling, strict=True):
+        assert straddles == (common_prefix([encoded.alone, whole]) < len(encoded.alone))
+
+
+def test_a_token_across_the_end_and_one_that_moves_another() -> None:
+    assert encode_choices(forward, "ba", [" b", "b"]).straddling == [False, False]
+    across = encode_choices(forward, "a ", [" b", "b"])
+    assert (spelt(across.alone), across.straddling) == ([b"a"], [False, True])
+    assert [spelt(whole) for whole in across.wholes] == [[b"a", b" ", b" ", b"b"], [b"a b"]]
+    moved = encode_choices(backward, "aba", ["b"])
+    assert (spelt(moved.alone), spelt(moved.wholes[0])) == ([b"a", b"ba"], [b"ab", b"ab"])
+
+
+def exact_model(encode, seed: int) -> tuple[dict[bytes, float], Callable[[tuple[int, ...]], np.ndarray]]:
+    """Texts of seven letters with their probabilities, and the only right model of their tokens.
+
+    The model gives the logarithm of the next token's probability after each of the first tokens of a sequence.
+    """
+    texts = [bytes(letters) for letters in product(b"ab ", repeat=7)]
+    shares = dict(zip(texts, np.random.default_rng(seed).dirichlet(np.full(len(texts), 0.2)), strict=True))
+    masses: dict[tuple[int, ...], float] = {}
+    for text, share in shares.items():
+        ids = tuple(encode(text))
+        for length in range(len(ids) + 1):
+            masses[ids[:length]] = masses.get(ids[:length], 0) + share
+
+    def after(ids: tuple[int, ...]) -> np.ndarray:
+        rows = []
+        for length in range(len(ids) + 1):
+            opening = ids[:length]
+            mass = masses.get(opening, 0)
+            rows.append([masses.get((*opening, token), 0) / mass if mass else 0 for token in range(len(TOKENS))])
+        with np.errstate(divide="ignore"):
+            return np.log(rows)
+
+    return shares, after
+
+
+MODELS = {encode: exact_model(encode, seed) for seed, encode in enumerate((forward, backward, merged))}
+beginnings = st.integers(0, 3**7 - 1), st.integers(1, 4), st.integers(1, 2)
+
+
+@ENCODERS
+@given(beginnings[0], *beginnings[1:])
+def test_coverings_have_the_probability_of_the_texts_that_begin_so(encode, number: int, length: int, more: int) -> None:
+    """By brute force: the probability of every text that begins with the context, added up."""
+    shares, after = MODELS[encode]
+    text = list(shares)[number]
+    context, whole = text[:length], tuple(encode(text[: length + more]))
+    found = coverings(Spellings(TOKENS), encode, context, [whole])
+    sequences = [spelt((*before, id)) for before, last in found.items() for id in last]
+    assert len({tuple(sequence) for sequence in sequences}) == len(sequences)
+    for *before, last in sequences:
+        assert len(b"".join(before)) < len(context) <= len(b"".join([*before, last]))
+        assert b"".join([*before, last]).startswith(context)
+    covered = log_covered(found, after)
+    assert np.exp(covered) == pytest.approx(sum(share for text, share in shares.items() if text.startswith(context)))
+    assert log_probability(whole, after(whole)) <= covered + 1e-9
+
+
+def test_an_empty_context_is_certain_and_bytes_alone_have_one_covering() -> None:
+    assert log_covered(coverings(Spellings(TOKENS), forward, b"", [(0,)]), MODELS[forward][1]) == 0
+    single = Spellings([b"a", b"b", b" "])
+    assert coverings(single, lambda text: [b"ab ".index(value) for value in text], b"ab", [(0, 1, 2)]) == {(0,): [1]}
+
+
+def test_a_completion_is_greedy_among_tokens_that_agree_with_the_context() -> None:
+    spellings = Spellings([b"a", b"b", b" ", b"a b", b"ab"])
+    given = np.full((1, 6), -9.0)
+    given[0, [1, 5]] = -0.1, -0.01  # "b" and the special token would be likelier, but the context says "a".
+    given[0, 3] = -1.0
+    assert greedy(spellings, b"a", 0, (3,), given)
+    given[0, 0] = -0.5
+    assert not greedy(spellings, b"a", 0, (3,), given)
+    assert not greedy(spellings, b"", 0, (3,), given)

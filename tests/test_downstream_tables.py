@@ -1,0 +1,86 @@
+"""Tables of straddling choices, of every question's outcome and of texts."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tokbench.downstream.tables import BOUNDARIES, OUTCOMES, TEXTS, boundary_table, outcome_table, text_table
+from tokbench.registry import TokbenchError
+from tokbench.report.content import ReportContent
+from tokbench.report.sections.boundaries import boundaries, texts
+
+QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
+COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}
+TASKS = {
+    "copa": {
+        "num_fewshot": 5,
+        "choices": 6,
+        "straddling": 2,
+        "n": 2,
+        "straddling_documents": 1,
+        "documents": [
+            QUESTION | {"correct": False},
+            QUESTION | {"document": 1, "gold": 1, "correct": True, "group": "g"},
+        ],
+    },
+    "lambada": {
+        "num_fewshot": 0,
+        "choices": 1,
+        "straddling": 0,
+        "n": 1,
+        "straddling_documents": 0,
+        "documents": [COMPLETION | {"correct": True}],
+    },
+}
+TEXT = {"wikitext": {"bits_per_byte": 1.5, "bits": 300.0, "bytes": 200, "tokens": 50, "documents": []}}
+
+
+def result(folder: Path, model: str, **changes: object) -> Path:
+    path = folder / f"{model}.json"
+    head = {"model": model, "variant": "bpe", "size": 512, "suite": "both", "tasks": TASKS, "texts": TEXT}
+    path.write_text(json.dumps(head | changes))
+    return path
+
+
+def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -> None:
+    files = [result(tmp_path, "small"), result(tmp_path, "large")]
+    table = boundary_table(files)
+    assert table.rows() == [
+        ("bpe", 512, "both", "copa", 5, 6, 2, 2, 1),
+        ("bpe", 512, "both", "lambada", 0, 1, 0, 1, 0),
+    ]
+    found = outcome_table(files)
+    assert dict(found.schema) == OUTCOMES
+    assert found.filter(model="small").drop("model", "variant", "size", "suite").rows() == [
+        ("copa", 0, "", 3, 2, 0, 1, False, -2.0, -1.0),
+        ("copa", 1, "g", 3, 2, 1, 1, True, -1.0, -2.0),
+        ("lambada", 0, "", 1, 0, None, None, True, -3.0, None),
+    ]
+    assert found["model"].unique(maintain_order=True).to_list() == ["large", "small"]
+    assert text_table(files).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
+
+
+def test_nothing_gives_empty_tables_and_old_results_are_refused(tmp_path: Path) -> None:
+    for make, schema in ((boundary_table, BOUNDARIES), (outcome_table, OUTCOMES), (text_table, TEXTS)):
+        assert dict(make([]).schema) == schema
+    old = json.loads(result(tmp_path, "old").read_text())
+    del old["texts"]
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    with pytest.raises(TokbenchError, match=r"old\.json: not a readable result .*make it again"):
+        text_table([tmp_path / "old.json"])
+
+
+def test_the_report_shows_them(tmp_path: Path) -> None:
+    files = [result(tmp_path, "small")]
+    content = ReportContent(
+        title="t", recipes={"bpe": {}}, configuration="", provenance={}, boundaries=boundary_table(files),
+        texts=text_table(files),
+    )  # fmt: skip
+    suites, tasks = boundaries(content)
+    assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]
+    assert tasks.frame.rows() == [("bpe", 512, "both", "copa", 2, 1, 6, 2)]
+    assert texts(content)[0].frame["value"].to_list() == [1.5]
+    empty = ReportContent(title="t", recipes={}, configuration="", provenance={}, texts=pl.DataFrame(schema=TEXTS))
+    assert boundaries(empty) == texts(empty) == []
