@@ -8,7 +8,7 @@ from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.embedding_norms import embedding_norms
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.questions import OUTCOME, compare_questions, question_intervals
+from tokbench.statistics.questions import OUTCOME, behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seeds import between_seeds
 
@@ -121,6 +121,7 @@ def whole() -> ReportContent:
         critical_differences=critical_differences(scores),
         question_intervals=question_intervals(outcomes()),
         question_comparisons=compare_questions(outcomes()),
+        behind_the_best=behind_the_best(outcomes()),
         seeds=between_seeds(seeded()),
         correlations=metric_with_accuracy(measures, scores),
         metric_correlations=between_metrics(measures),
@@ -133,7 +134,7 @@ def whole() -> ReportContent:
 
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
          "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
-         "question_comparisons", "seeds", "correlations", "metric_correlations", "r_squared",
+         "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
          "overlaps", "venn", "published")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

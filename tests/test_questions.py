@@ -9,7 +9,7 @@ from tokbench.registry import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.sections.questions import questions
 from tokbench.statistics.bootstrap import paired_bootstrap, stratified_sums, summarized
-from tokbench.statistics.questions import OUTCOME, compare_questions, question_intervals
+from tokbench.statistics.questions import OUTCOME, behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.seeds import with_seeds
 
 Right = dict[tuple[str, int, str], list[int]]
@@ -51,6 +51,28 @@ def test_a_single_size_is_mcnemars_test() -> None:
     assert row["holm"] == pytest.approx(min(1, 2 * row["p_value"]))
     assert row["mean_difference"] == pytest.approx((better - worse) / 50)
     assert row["low"] < row["mean_difference"] < row["high"]
+
+
+def test_every_accuracy_is_tested_against_the_best_of_its_cell() -> None:
+    right = drawn(1, {"a": 0.6, "b": 0.4, "c": 0.6}, {"copa": 50, "piqa": 30}, (1,))
+    del right["c", 1, "piqa"]  # No average of c.
+    found = behind_the_best(outcomes(right))
+    means = {key: np.mean(answers) for key, answers in right.items()}
+    for row in found.filter(pl.col("task") != "").iter_rows(named=True):
+        task = row["task"]
+        assert means[row["best"], 1, task] == max(value for key, value in means.items() if key[2] == task)
+        pairs = list(zip(right[row["best"], 1, task], right[row["variant"], 1, task], strict=True))
+        better, worse = sum(x > y for x, y in pairs), sum(x < y for x, y in pairs)
+        assert row["p_value"] == pytest.approx(binomtest(better, better + worse, 0.5).pvalue)
+        assert row["questions"] == len(pairs)
+    assert found.select("task", "variant").rows() == [
+        ("", "b"), ("copa", "b"), ("copa", min("ac", key=lambda v: (means[v, 1, "copa"], v == "a"))), ("piqa", "b")
+    ]  # fmt: skip
+    average = found.row(0, named=True)
+    pair = compare_questions(outcomes(right).filter(pl.col("variant") != "c")).filter(a="a").row(0, named=True)
+    assert average["best"] == "a"
+    assert average["p_value"] == pytest.approx(2 * pair["bootstrap_p"])
+    assert behind_the_best(outcomes({})).is_empty()
 
 
 def test_averages_are_over_cells_and_questions_are_drawn_with_their_sizes() -> None:

@@ -182,11 +182,14 @@ def test_accuracies_within_the_noise_of_the_questions_are_marked() -> None:
     rows = [
         {"variant": variant, "t": share, "average": share} for variant, share in (("x", 0.5), ("y", 0.45), ("z", 0.3))
     ]
-    errors = {(row["variant"], "t"): 0.03 for row in rows}
-    marks, [note] = accuracy_marks(rows, errors, ["t"])
+    columns = ["task", "variant", "p_value"]
+    tests = [("t", "y", 0.3), ("t", "z", 0.01), ("", "y", 0.06), ("", "z", None)]
+    marks, [note] = accuracy_marks(rows, pl.DataFrame(tests, columns, orient="row"))
     assert marks == {(1, "t"): "†", (1, "average"): "†"}
     assert note.startswith("† not significantly below the highest")
-    assert accuracy_marks(rows, dict.fromkeys(errors), ["t"]) == ({}, [])
+    assert accuracy_marks(rows, None) == ({}, [])
+    level = [rows[0], rows[0] | {"variant": "y"}]
+    assert accuracy_marks(level, pl.DataFrame([("t", "y", 1.0)], columns, orient="row")) == ({}, [])
 
 
 def test_measures_stand_beside_those_that_are_drawn() -> None:

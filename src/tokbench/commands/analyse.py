@@ -11,7 +11,7 @@ from tokbench.statistics.correlation import between_metrics, between_sizes, metr
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.questions import compare_questions, question_intervals
+from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.tables import write_tables
@@ -38,7 +38,8 @@ def command(tables: str, recipes: str, output: str) -> None:
     intrinsic = measured.filter(~pl.col("metric").is_in(IN_PARTS))
     seeds = same_but_for_seed(experiment.get("models", {}))
     seeded = with_seeds(every, seeds)
-    outcomes = with_seeds(pl.read_parquet(Path(tables) / "outcomes.parquet"), seeds)
+    answered = pl.read_parquet(Path(tables) / "outcomes.parquet")
+    outcomes = with_seeds(answered, seeds)
     accuracy = over_seeds(seeded)
     pairs = compare_pairs(accuracy)
     statistics = {
@@ -50,6 +51,7 @@ def command(tables: str, recipes: str, output: str) -> None:
         "critical_differences": critical_differences(accuracy),
         "question_intervals": question_intervals(outcomes),
         "question_comparisons": compare_questions(outcomes),
+        "behind_the_best": behind_the_best(answered),
         "seeds": between_seeds(seeded),
         "r_squared": between_sizes(accuracy),
         "correlations": metric_with_accuracy(intrinsic, accuracy),

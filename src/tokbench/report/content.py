@@ -54,6 +54,7 @@ COLUMNS = {
         "reason",
     ),
     "question_intervals": ("model", "suite", "variant", "average", "low", "high", "cells", "questions"),
+    "behind_the_best": ("model", "suite", "size", "task", "variant", "best", "p_value", "questions"),
     "question_comparisons": (
         "model",
         "suite",
@@ -143,6 +144,7 @@ class ReportContent:
         power: the mean differences that these comparisons could have seen.
         critical_differences: average ranks over cells, Friedman's test and Nemenyi's critical difference.
         question_intervals: each variant's average accuracy with a 95 % interval, by the bootstrap over questions.
+        behind_the_best: accuracies tested against the best of their model, suite, size and task.
         question_comparisons: "a is better than b" over the questions that both answered.
         seeds: how average accuracy varies between seeds, for tokenizers whose model was trained several times.
         correlations: Pearson's r of each metric with average accuracy, over n tokenizers.
@@ -176,6 +178,7 @@ class ReportContent:
     critical_differences: pl.DataFrame | None = None
     question_intervals: pl.DataFrame | None = None
     question_comparisons: pl.DataFrame | None = None
+    behind_the_best: pl.DataFrame | None = None
     seeds: pl.DataFrame | None = None
     correlations: pl.DataFrame | None = None
     metric_correlations: pl.DataFrame | None = None

@@ -23,6 +23,7 @@ LANGUAGE_MODEL_PARTS = (
     "critical_differences",
     "question_intervals",
     "question_comparisons",
+    "behind_the_best",
     "seeds",
     "correlations",
     "r_squared",

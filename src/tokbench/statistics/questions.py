@@ -40,6 +40,16 @@ INTERVALS = {
     "cells": pl.Int64,
     "questions": pl.Int64,
 }
+BEHIND = {
+    "model": pl.String,
+    "suite": pl.String,
+    "size": pl.Int64,
+    "task": pl.String,
+    "variant": pl.String,
+    "best": pl.String,
+    "p_value": pl.Float64,
+    "questions": pl.Int64,
+}
 QUESTION = ["task", "document"]
 CELL = ["size", "task"]
 
@@ -130,6 +140,47 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
             interval = (drawn.low, drawn.high) if drawn else (None, None)
             rows.append((*head, variant, _total(values), *interval, len(_cells(frame)), questions))
     return pl.DataFrame(rows, schema=INTERVALS, orient="row")
+
+
+def behind_the_best(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Test every accuracy against the best of its model, suite, size and task, on the questions that both answered.
+
+    Args:
+        outcomes: as for :func:`compare_questions`.
+
+    Returns:
+        One row per variant that is not the best, for every task and, with an empty ``task``, for the average over
+        tasks, among variants that have them all: ``best`` (of equals the first by name), ``p_value`` (two-sided;
+        of a task that of the exact sign test, of the average that of the bootstrap; null for a single question),
+        ``questions``.
+    """
+    rows: list[tuple[str | float | int | None, ...]] = []
+    for head, answers in _answers(outcomes):
+        every = pl.concat([frame.with_columns(variant=pl.lit(variant)) for variant, frame in answers.items()])
+        for (size,), part in every.group_by("size", maintain_order=True):
+            tasks = part["task"].unique().sort().to_list()
+            whole = part.filter(pl.col("task").n_unique().over("variant") == len(tasks))
+            for task, cells in (("", whole), *((task, part.filter(task=task)) for task in tasks)):
+                rows += [(*head, size, task, *tested) for tested in _behind(cells, averaged=not task)]
+    return pl.DataFrame(rows, schema=BEHIND, orient="row").sort("model", "suite", "size", "task", "variant")
+
+
+def _behind(cells: pl.DataFrame, averaged: bool) -> Iterator[tuple[str, str, float | None, int]]:
+    """Variant, best variant, p-value and questions, of the answers of several variants to the same tasks."""
+    frames = {
+        str(variant): frame for (variant,), frame in cells.sort("variant").group_by("variant", maintain_order=True)
+    }
+    if not frames:
+        return
+    best = max(frames, key=lambda variant: _total(_by_question(frames[variant])))
+    for variant in frames.keys() - {best}:
+        both = frames[best].join(frames[variant], on=[*CELL, "document"], maintain_order="left")
+        one_sided = [
+            answers.bootstrap_p if averaged else answers.p_value
+            for answers in _compared(both.with_columns(value=pl.col("value") - pl.col("value_right")))
+        ]
+        lower = min((p_value for p_value in one_sided if p_value is not None), default=None)
+        yield variant, best, None if lower is None else min(1.0, 2 * lower), len(both)
 
 
 def _answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str, pl.DataFrame]]]:

@@ -139,8 +139,10 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     counts = {task: part.filter(task=task)["n"].unique().sort().to_list() for task in tasks}
     over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
     columns = [Column("variant")] + [Column(task, task, "percent", None, "highest") for task in ["average", *tasks]]
-    errors = {(variant, task): row["stderr"] for (variant, task), row in scores.items()}
-    marks, notes = accuracy_marks(rows[1:], errors, tasks)
+    tests = content.part("behind_the_best")
+    marks, notes = accuracy_marks(
+        rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size)
+    )
     return Table(
         slug("accuracy", model, suite, size),
         f"Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "

@@ -1,7 +1,6 @@
 """Signs after numbers: which accuracies are not told apart from the best, and which ranks are shared."""
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from typing import Any
 
 import polars as pl
@@ -11,8 +10,6 @@ from tokbench.report.figures.p_values import SIGNIFICANCE
 Marks = dict[tuple[int, str], str]
 """A sign by (row index, column name)."""
 ALIKE, UNCORRECTED, SHARED = "†", "‡", "="
-_Z = 1.959964
-"""The normal distribution leaves 0.05 beyond it, on both sides together."""
 
 
 def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str, suite: str) -> tuple[Marks, list[str]]:
@@ -52,44 +49,31 @@ def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str,
     return marks, _explained(marks, meanings)
 
 
-def accuracy_marks(
-    rows: Sequence[Mapping[str, Any]], errors: Mapping[tuple[str, str], float | None], tasks: Sequence[str]
-) -> tuple[Marks, list[str]]:
-    """Accuracies that the number of questions does not tell apart from the best of their column.
-
-    The two-sided z test of two independent shares: it takes the questions of the two as drawn apart, which the same
-    questions are not, so that it tells apart too little rather than too much.
+def accuracy_marks(rows: Sequence[Mapping[str, Any]], tests: pl.DataFrame | None) -> tuple[Marks, list[str]]:
+    """Accuracies that the questions do not tell apart from the best of their column.
 
     Args:
-        rows: ``variant``, the accuracy of each task and their ``average``, as shares.
-        errors: standard error by (variant, task).
-        tasks: the tasks.
+        rows: ``variant``, and the accuracies of tasks and their ``average``.
+        tests: ``variant``, ``task`` (empty for the average) and the two-sided ``p_value`` against the best, of one
+            model, suite and size; None where not tested.
 
     Returns:
         Signs by (index of the row, column), and what they mean.
     """
     marks: Marks = {}
-    for name in [*tasks, "average"]:
-        known = [(row[name], _error(row["variant"], name, errors, tasks), index) for index, row in enumerate(rows)]
-        told = [(value, error, index) for value, error, index in known if value is not None and error is not None]
-        if not told:
-            continue
-        best, spread, first = max(told, key=lambda one: (one[0], -one[2]))
-        for value, error, index in told:
-            if index != first and value < best and best - value <= _Z * sqrt(spread**2 + error**2):
-                marks[index, name] = ALIKE
-    meaning = f"not significantly below the highest: two-sided z test of two shares, p > {SIGNIFICANCE}, uncorrected."
+    if tests is not None:
+        p_values = {(row["variant"], row["task"] or "average"): row["p_value"] for row in tests.iter_rows(named=True)}
+        for column in (name for name in rows[0] if name != "variant"):
+            best = max((row[column] for row in rows if row[column] is not None), default=0)
+            for index, row in enumerate(rows):
+                p_value = p_values.get((row["variant"], column))
+                if p_value is not None and p_value > SIGNIFICANCE and row[column] is not None and row[column] < best:
+                    marks[index, column] = ALIKE
+    meaning = (
+        f"not significantly below the highest: p > {SIGNIFICANCE}, two-sided, uncorrected, over the same questions; of "
+        "a task by the exact sign test (McNemar's), of the average by the paired bootstrap."
+    )
     return marks, _explained(marks, {ALIKE: meaning})
-
-
-def _error(
-    variant: str, name: str, errors: Mapping[tuple[str, str], float | None], tasks: Sequence[str]
-) -> float | None:
-    if name != "average":
-        return errors.get((variant, name))
-    every = [errors.get((variant, task)) for task in tasks]
-    known = [error for error in every if error is not None]
-    return sqrt(sum(error**2 for error in known)) / len(tasks) if len(known) == len(tasks) else None
 
 
 def _explained(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
