@@ -37,7 +37,7 @@ $(VENV)/.installed: requirements.lock
 	  "Tokbench is locked to Python 3.11, this is %d.%d: say make PYTHON=python3.11" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)"
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -r requirements.lock
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(KERNELS)

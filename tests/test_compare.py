@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -10,7 +11,7 @@ from tests.conftest import TOPICS, Tokbench
 from tokbench.pretokens import PretokenCounts
 from tokbench.report.terminal import Line, Part, told
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.statistics.contrast import Contrast, answered, token_counts
+from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, token_counts
 
 
 def test_shares_of_right_answers() -> None:
@@ -84,7 +85,9 @@ def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Pa
             task = {"accuracy": share, "documents": answers}
             path = tmp_path / "downstream" / "tiny" / variant / str(size) / "offline.json"
             path.parent.mkdir(parents=True)
-            path.write_text(json.dumps({"tasks": {"choose": task, "match": task}, "bits_per_byte": share}))
+            documents = [{"bits": (share + 0.01 * place) * 100, "bytes": 100} for place in range(20)]
+            spent = {"bits_per_byte": share + 0.095, "bits_per_byte_of": {"by_document": documents}}
+            path.write_text(json.dumps({"tasks": {"choose": task, "match": task}, **spent}))
     (tmp_path / "tables").mkdir()
     pl.DataFrame(rows, schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
     return tmp_path
@@ -103,7 +106,8 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
         f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny, match under tiny "
         "and the average of offline under tiny."
     )
-    assert "By single numbers, without an interval, short is better at bits per byte" in answer
+    assert lines[1] == "short is better at bits per byte under tiny."
+    assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20   short" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer
     assert "mean token length" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
@@ -123,3 +127,20 @@ def test_compare_refuses_in_one_line(experiment: Path, tokbench: Tokbench) -> No
         (["long/300", "short/320"], "long/300: no folder of a tokenizer; name one, or an experiment with --results"),
     ):
         assert message in tokbench("compare", *arguments).message
+
+
+def test_bits_per_byte_have_the_interval_of_drawn_documents() -> None:
+    """Against the formula for a ratio of sums (Cochran 1977, "Sampling Techniques", section 6.3)."""
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(50, 150, 400)
+    a, b = sizes * rng.normal(2.0, 0.2, 400), sizes * rng.normal(1.9, 0.2, 400)
+    found = bits_per_byte(a.tolist(), b.tolist(), sizes.tolist())
+    assert found is not None
+    difference = (a - b).sum() / sizes.sum()
+    spread = np.sqrt(((a - b - difference * sizes) ** 2).sum()) / sizes.sum()
+    assert found.difference == pytest.approx(difference)
+    assert (found.low, found.high) == pytest.approx(
+        (difference - 1.96 * spread, difference + 1.96 * spread), abs=0.15 * spread * 2
+    )
+    assert bits_per_byte([1.0], [2.0], [4]) == Contrast(0.25, 0.5, -0.25, None, None, 1)
+    assert bits_per_byte([], [], []) is None

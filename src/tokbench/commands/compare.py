@@ -18,7 +18,7 @@ from tokbench.report.numbers import probability
 from tokbench.report.terminal import Line, Part, told
 from tokbench.statistics.better import better_end
 from tokbench.statistics.cells import Cell
-from tokbench.statistics.contrast import Contrast, Question, answered, token_counts
+from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte, token_counts
 from tokbench.statistics.pairs import difference
 from tokbench.tokenizer import Tokenizer
 
@@ -137,10 +137,11 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
                 answers |= {(place, row["document"]): row["correct"] for row in one["documents"]}
             if None not in (both[0]["accuracy"], both[1]["accuracy"]):
                 cells[place, task] = both[0]["accuracy"] - both[1]["accuracy"]
-        spent = [result.get("bits_per_byte") for result in results]
-        if None not in spent:
-            contrast = Contrast(spent[0], spent[1], spent[0] - spent[1], None, None, 1)
-            bits.append(Line(f"bits per byte, {size}", contrast, "lowest", f"bits per byte under {model}"))
+        texts = [result["bits_per_byte_of"]["by_document"] for result in results if result["bits_per_byte"] is not None]
+        if len(texts) == 2:
+            spent = [[text["bits"] for text in of_side] for of_side in texts]
+            if found := bits_per_byte(*spent, [text["bytes"] for text in texts[0]]):
+                bits.append(Line(size, found, "lowest", f"bits per byte under {model}"))
     lines = [
         Line(task, found, "highest", f"{task} under {model}")
         for task, both in questions.items()
@@ -160,4 +161,4 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
                 f"them: p = {probability(over.p_value)} that {names[0]} is better, "
                 f"p = {probability(other.p_value or 1.0)} that {names[1]} is."
             )
-    return [part, Part(f"{model}, bits per byte of held-out text: one number each, no interval", "real", "real", bits)]
+    return [part, Part(f"{model}, bits per byte of held-out text; drawn: documents", "real", "real", bits)]

@@ -93,10 +93,9 @@ def _table(part: Part, a: str, b: str) -> list[str]:
     names = {"a": a, "b": b, "": "–"}
     rows = [["", a, b, "difference", "interval", "n", "better"]]
     bounds = [bound for line in lines for bound in (line.contrast.low, line.contrast.high) if bound is not None]
-    digits = 4 if part.kind == "real" and not bounds else None
     for line in lines:
         contrast = line.contrast
-        decimals = _decimals(part.kind, contrast) if digits else 1
+        decimals = fitting_decimals([contrast.a, contrast.b]) if part.kind == "real" else 1
         signed = [
             None if value is None else _signed(value, part.differs, decimals)
             for value in (contrast.difference, contrast.low, contrast.high)
@@ -113,10 +112,6 @@ def _table(part: Part, a: str, b: str) -> list[str]:
                          enumerate(zip(row, widths, strict=True))).rstrip()
         for row in rows
     ]  # fmt: skip
-
-
-def _decimals(kind: Kind, contrast: Contrast) -> int:
-    return fitting_decimals([contrast.a, contrast.b]) if kind == "real" else 0
 
 
 def _signed(value: float, kind: Literal["share", "percent", "real"], decimals: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES, paired_bootstrap
 
@@ -55,29 +56,48 @@ def answered(a: Mapping[Question, bool], b: Mapping[Question, bool]) -> Contrast
     return Contrast(share_a, share_b, share_a - share_b, low, high, len({number for _, number in common}))
 
 
-def token_counts(a: Sequence[int], b: Sequence[int], *, resamples: int = RESAMPLES, seed: int = 0) -> Contrast | None:
+def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
     """Tokens of the same documents, and how many more a needs, as a share of b's: sum of a / sum of b - 1.
 
     Args:
         a, b: tokens of each document, in one order.
-        resamples: how many times the documents are drawn with replacement.
-        seed: of the draws.
 
     Returns:
         None where b has no token.
     """
-    left, right = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if not right.sum():
         return None
-    low = high = None
-    if len(left) > 1:
-        generator = np.random.default_rng(seed)
-        ratios = []
-        for _ in range(resamples):
-            drawn = generator.integers(len(left), size=len(left))
-            if total := int(right[drawn].sum()):
-                ratios.append(int(left[drawn].sum()) / total - 1)
-        tail = (1 - CONFIDENCE) / 2
-        low, high = map(float, np.quantile(ratios, [tail, 1 - tail]))
-    share = int(left.sum()) / int(right.sum()) - 1
-    return Contrast(float(left.sum()), float(right.sum()), share, low, high, len(left))
+    low, high = _interval_of_ratio(left - right, right)
+    return Contrast(float(left.sum()), float(right.sum()), float(left.sum() / right.sum() - 1), low, high, len(left))
+
+
+def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) -> Contrast | None:
+    """Bits per byte of the same documents under two models, and a minus b.
+
+    Args:
+        a, b: bits of each document, in one order.
+        sizes: bytes of each.
+
+    Returns:
+        None where the documents have no bytes.
+    """
+    left, right, whole = (np.asarray(values, np.float64) for values in (a, b, sizes))
+    if not whole.sum():
+        return None
+    of_a, of_b = float(left.sum() / whole.sum()), float(right.sum() / whole.sum())
+    return Contrast(of_a, of_b, of_a - of_b, *_interval_of_ratio(left - right, whole), len(whole))
+
+
+def _interval_of_ratio(
+    part: NDArray[np.float64], whole: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[float | None, float | None]:
+    """95 % interval of sum of part / sum of whole where documents, part and whole, are drawn with replacement."""
+    count = len(whole)
+    if count < 2:
+        return None, None
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), resamples)
+    parts, wholes = drawn @ part, drawn @ whole
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(parts[wholes > 0] / wholes[wholes > 0], [tail, 1 - tail])
+    return float(low), float(high)
