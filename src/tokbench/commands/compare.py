@@ -139,8 +139,8 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
                 cells[place, task] = both[0]["accuracy"] - both[1]["accuracy"]
         texts = [result["bits_per_byte_of"]["by_document"] for result in results if result["bits_per_byte"] is not None]
         if len(texts) == 2:
-            spent = [[text["bits"] for text in of_side] for of_side in texts]
-            if found := bits_per_byte(*spent, [text["bytes"] for text in texts[0]]):
+            of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
+            if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
                 bits.append(Line(size, found, "lowest", f"bits per byte under {model}"))
     lines = [
         Line(task, found, "highest", f"{task} under {model}")
