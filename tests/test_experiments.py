@@ -16,7 +16,8 @@ from tokbench.downstream.suites import local_tasks
 from tokbench.vocabulary import constructions
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if not path.stem.startswith("books"))
+IN_FULL = ("books_in_full", "languages_in_full")
+PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))
 SMALL = {
     "bytespan": "bytespan",
     "bytespan_25_languages": "bytespan_languages",
