@@ -68,16 +68,17 @@ def told(a: str, b: str, parts: Sequence[Part]) -> str:
 def _verdict(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """What each is better at beyond its interval, what does not tell them apart, and what single numbers say."""
     sure: dict[str, list[str]] = {"a": [], "b": [], "": []}
-    single: dict[str, list[str]] = {"a": [], "b": [], "": []}
+    ahead: dict[str, set[str]] = {}
     for part in parts:
         for what in dict.fromkeys(line.what for line in part.lines):
             same = [line for line in part.lines if line.what == what]
             for side, told in sure.items():
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
                 told += [what if len(won) == len(same) else f"{what} at {listed(won)}"] * bool(won)
-            ahead = {line.ahead for line in same if line.contrast.low is None}
-            if len(ahead) == 1:
-                single[ahead.pop()].append(what)
+            for line in same:
+                if line.contrast.low is None:
+                    ahead.setdefault(what, set()).add(line.ahead)
+    single = {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure}
     lines = [f"{name} is better at {listed(sure[one])}." for one, name in (("a", a), ("b", b)) if sure[one]]
     lines += [f"They are not told apart by {listed(sure[''])}."] * bool(sure[""])
     lines += [
