@@ -278,6 +278,14 @@ def test_a_seed_that_lacks_a_task_makes_the_cell_missing() -> None:
         over_seeds(seeded((1, "x", 0.4), (1, "x", 0.4)))
 
 
+def test_sizes_may_have_different_seeds_but_variants_of_a_size_may_not() -> None:
+    cells = [("v", 8, 1), ("v", 8, 2), ("w", 8, 1), ("w", 8, 2), ("v", 16, 1), ("w", 16, 1), ("v", 32, 1), ("v", 32, 2)]
+    cells.append(("w", 32, 1))
+    frame = table([(variant, size, "x", 0.5) for variant, size, _ in cells], seed=[seed for *_, seed in cells])
+    means = over_seeds(frame).filter(pl.col("accuracy").is_not_null())
+    assert set(means.select("variant", "size").rows()) == {("v", 8), ("w", 8), ("v", 16), ("w", 16), ("v", 32)}
+
+
 def test_one_seed_has_no_variance() -> None:
     plain = table([("v", 8, "x", 0.4)])
     assert over_seeds(plain) is plain

@@ -186,13 +186,13 @@ def _behind(cells: pl.DataFrame, averaged: bool) -> Iterator[tuple[str, str, flo
 def _answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str, pl.DataFrame]]]:
     """By model and suite, and by variant: size, task, document and ``value``, the share of seeds that were right.
 
-    A question that lacks one of the seeds of its model and suite is left out.
+    A question that lacks one of the seeds of its model, suite and size is left out.
     """
     require(outcomes, OUTCOME, "table of outcomes")
     seeds = pl.col("seed").n_unique() if "seed" in outcomes.columns else pl.lit(1)
     keys = [key for key in OUTCOME if key != "correct"]
     means = (
-        outcomes.with_columns(wanted=seeds.over("model", "suite"))
+        outcomes.with_columns(wanted=seeds.over("model", "suite", "size"))
         .group_by(keys)
         .agg(pl.col("correct").mean().alias("value"), found=pl.len(), wanted=pl.col("wanted").first())
         .filter(pl.col("found") == pl.col("wanted"))

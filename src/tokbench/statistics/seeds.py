@@ -55,7 +55,9 @@ def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> 
 
 
 def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
-    """Mean accuracy of each cell over its seeds; a cell that lacks a seed which its model and suite have is missing.
+    """Mean accuracy of each cell over its seeds; a cell that lacks a seed of its model, suite and size is missing.
+
+    Sizes may have different seeds: variants are compared within a size.
 
     Args:
         accuracy: the tidy table of accuracies, with a column ``seed`` or without.
@@ -74,7 +76,8 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         row = twice.row(0, named=True)
         cell = ", ".join(f"{key} {row[key]}" for key in (*KEYS, "seed"))
         raise TokbenchError(f"accuracy table: {cell} stands twice; keep one row")
-    wanted = accuracy.group_by("model", "suite").agg(pl.col("seed").n_unique().alias("wanted"))
+    cell = ["model", "suite", "size"]
+    wanted = accuracy.group_by(cell).agg(pl.col("seed").n_unique().alias("wanted"))
     known = pl.col("accuracy").fill_nan(None)
     means = accuracy.group_by(KEYS, maintain_order=True).agg(
         known.sort_by("seed").mean().alias("accuracy"),
@@ -83,7 +86,7 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         pl.col("n").max(),
     )
     whole = pl.when(pl.col("found") == pl.col("wanted")).then(pl.col("accuracy"))
-    joined = means.join(wanted, on=["model", "suite"], how="left", maintain_order="left")
+    joined = means.join(wanted, on=cell, how="left", maintain_order="left")
     return joined.with_columns(accuracy=whole).select(list(ACCURACY))
 
 
