@@ -76,8 +76,8 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         row = twice.row(0, named=True)
         cell = ", ".join(f"{key} {row[key]}" for key in (*KEYS, "seed"))
         raise TokbenchError(f"accuracy table: {cell} stands twice; keep one row")
-    cell = ["model", "suite", "size"]
-    wanted = accuracy.group_by(cell).agg(pl.col("seed").n_unique().alias("wanted"))
+    compared = ["model", "suite", "size"]
+    wanted = accuracy.group_by(compared).agg(pl.col("seed").n_unique().alias("wanted"))
     known = pl.col("accuracy").fill_nan(None)
     means = accuracy.group_by(KEYS, maintain_order=True).agg(
         known.sort_by("seed").mean().alias("accuracy"),
@@ -86,7 +86,7 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         pl.col("n").max(),
     )
     whole = pl.when(pl.col("found") == pl.col("wanted")).then(pl.col("accuracy"))
-    joined = means.join(wanted, on=cell, how="left", maintain_order="left")
+    joined = means.join(wanted, on=compared, how="left", maintain_order="left")
     return joined.with_columns(accuracy=whole).select(list(ACCURACY))
 
 

@@ -1,5 +1,6 @@
 """Downstream accuracy: averages by rank, and every task at every size."""
 
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -11,7 +12,7 @@ from tokbench.report.figures.style import styles
 from tokbench.report.sections.boundaries import boundaries, texts
 from tokbench.report.sections.origins import ANSWERS, inferred, tidy
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
-from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
+from tokbench.report.tables import UNEXPLAINED, Column, Table
 
 RANDOM = "random guessing"
 
@@ -77,9 +78,8 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     ]  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
     marks, notes = rank_marks(frame, content.part("comparisons"), model, suite)
-    source = Source(
-        ["statistics/ranks.csv", "statistics/ranks_by_size.csv"], [ANSWERS], {"model": model, "suite": suite}
-    )
+    origin = inferred("ranks", ANSWERS, model=model, suite=suite)
+    source = replace(origin, tables=[*origin.tables, "statistics/ranks_by_size.csv"])
     table = Table(
         slug("ranks", model, suite),
         f"Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "

@@ -86,7 +86,8 @@ function trace(cell) {
   const keys = {};
   Array.from(heads).forEach((other, column) => {
     const there = cell.parentElement.cells[column];
-    keys[other.dataset.name] = there.dataset.key === undefined ? there.textContent : there.dataset.key;
+    const told = there.dataset.key === undefined ? there.textContent : there.dataset.key;
+    if (!/ \(\d+ seeds\)$/.test(told)) keys[other.dataset.name] = told;
   });
   Object.assign(keys, JSON.parse(figure.dataset.at), head.dataset.at ? JSON.parse(head.dataset.at) : {});
   const files = (head.dataset.files || figure.dataset.files).split(" ").filter(Boolean);
