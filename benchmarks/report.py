@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tokbench.report.content import ReportContent
+from tokbench.report.content import COLUMNS, ReportContent
 from tokbench.report.html import render
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
@@ -42,18 +42,7 @@ def content() -> ReportContent:
             for model, variant, size in RUNS
             for task in TASKS
         ],
-        schema=[
-            "model",
-            "variant",
-            "size",
-            "suite",
-            "task",
-            "accuracy",
-            "random_baseline",
-            "n",
-            "stderr",
-            "straddling",
-        ],
+        schema=COLUMNS["accuracy"],
         orient="row",
     )
     intrinsic = pl.DataFrame(
@@ -63,7 +52,7 @@ def content() -> ReportContent:
             for size in SIZES
             for metric in ["corpus_token_count", "renyi_efficiency_2.5", *METRICS]
         ],
-        schema=["variant", "size", "corpus", "language", "metric", "definition", "value", "n", "reason"],
+        schema=COLUMNS["intrinsic"],
         schema_overrides={"reason": pl.String},
         orient="row",
     )
@@ -73,7 +62,7 @@ def content() -> ReportContent:
             for model, variant, size in RUNS
             for batch in range(1, 200)
         ],
-        schema=["model", "variant", "size", "batch", "tokens", "loss"],
+        schema=COLUMNS["curves"],
         orient="row",
     )
     tokens = pl.DataFrame(

@@ -6,7 +6,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tokbench.downstream.tables import BOUNDARIES, OUTCOMES, TEXTS, boundary_table, outcome_table, text_table
+from tokbench.downstream.tables import (
+    BOUNDARIES,
+    OUTCOMES,
+    TEXTS,
+    boundary_table,
+    outcome_table,
+    read_results,
+    text_table,
+)
 from tokbench.registry import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.sections.boundaries import boundaries, texts
@@ -46,12 +54,12 @@ def result(folder: Path, model: str, **changes: object) -> Path:
 
 def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -> None:
     files = [result(tmp_path, "small"), result(tmp_path, "large")]
-    table = boundary_table(files)
+    table = boundary_table(read_results(files))
     assert table.rows() == [
         ("bpe", 512, "both", "copa", 5, 6, 2, 2, 1),
         ("bpe", 512, "both", "lambada", 0, 1, 0, 1, 0),
     ]
-    found = outcome_table(files)
+    found = outcome_table(read_results(files))
     assert dict(found.schema) == OUTCOMES
     assert found.filter(model="small").drop("model", "variant", "size", "suite").rows() == [
         ("copa", 0, "", 3, 2, 0, 1, False, -2.0, -1.0),
@@ -59,7 +67,7 @@ def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -
         ("lambada", 0, "", 1, 0, None, None, True, -3.0, None),
     ]
     assert found["model"].unique(maintain_order=True).to_list() == ["large", "small"]
-    assert text_table(files).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
+    assert text_table(read_results(files)).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
 
 
 def test_nothing_gives_empty_tables_and_old_results_are_refused(tmp_path: Path) -> None:
@@ -69,14 +77,14 @@ def test_nothing_gives_empty_tables_and_old_results_are_refused(tmp_path: Path) 
     del old["texts"]
     (tmp_path / "old.json").write_text(json.dumps(old))
     with pytest.raises(TokbenchError, match=r"old\.json: not a readable result .*make it again"):
-        text_table([tmp_path / "old.json"])
+        read_results([tmp_path / "old.json"])
 
 
 def test_the_report_shows_them(tmp_path: Path) -> None:
     files = [result(tmp_path, "small")]
     content = ReportContent(
-        title="t", recipes={"bpe": {}}, configuration="", provenance={}, boundaries=boundary_table(files),
-        texts=text_table(files),
+        title="t", recipes={"bpe": {}}, configuration="", provenance={}, boundaries=boundary_table(read_results(files)),
+        texts=text_table(read_results(files)),
     )  # fmt: skip
     suites, tasks = boundaries(content)
     assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]

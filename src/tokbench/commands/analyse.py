@@ -30,8 +30,8 @@ IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_r
 @click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the statistics.")
 def command(tables: str, recipes: str, output: str) -> None:
     """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
-    corrections, what they could have seen, critical differences, variance between seeds, correlations, R^2 between
-    sizes, and published numbers beside ours."""
+    corrections, what they could have seen, comparisons question by question, critical differences, variance between
+    seeds, correlations, R^2 between sizes, and published numbers beside ours."""
     experiment = mapping_of(recipes, "--recipes")
     every = pl.read_parquet(Path(tables) / "accuracy.parquet")
     measured = pl.read_parquet(Path(tables) / "intrinsic.parquet")

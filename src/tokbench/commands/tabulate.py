@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import polars as pl
 
-from tokbench.downstream.tables import boundary_table, outcome_table, text_table
+from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
 from tokbench.intrinsic.comparison import (
     ALL_RESOURCES,
     Compared,
@@ -57,6 +57,7 @@ def command(
     vocabularies = {key: tokenizer.vocabulary for key, tokenizer in loaded.items()}
     measured = intrinsic_table([*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings)])
     tokens = _tables_of_tokens(embeddings)
+    results = read_results(downstream)
     compared = _compared(measured, loaded, _by_corpus(baselines), venn, tokens)
     tables: dict[str, pl.DataFrame] = {
         "intrinsic": pl.concat([measured, *compared]).sort(ORDER),
@@ -64,9 +65,9 @@ def command(
         "venn": venn_by_size(vocabularies, venn),
         "accuracy": accuracy_table(downstream),
         "bits_per_byte": bits_per_byte_table(downstream),
-        "boundaries": boundary_table(downstream),
-        "outcomes": outcome_table(downstream),
-        "texts": text_table(downstream),
+        "boundaries": boundary_table(results),
+        "outcomes": outcome_table(results),
+        "texts": text_table(results),
         "curves": curve_table(models),
         "embedding_norms": embedding_norms(tokens),
     }

@@ -1,7 +1,7 @@
 """Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from tokbench.registry import TokbenchError
 
+Result = tuple[dict[str, Any], dict[str, Any]]
 HEAD = {"model": pl.String, "variant": pl.String, "size": pl.Int64, "suite": pl.String}
 BOUNDARIES = {
     "variant": pl.String,
@@ -36,11 +37,30 @@ OUTCOMES = HEAD | {
 TEXTS = HEAD | {"text": pl.String, "value": pl.Float64, "bits": pl.Float64, "bytes": pl.Int64, "tokens": pl.Int64}
 
 
-def boundary_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def read_results(paths: Iterable[Path | str]) -> list[Result]:
+    """Files of results, in any order: of each the columns of :data:`HEAD`, and the whole.
+
+    Raises:
+        TokbenchError: a file is not one; the message names it.
+    """
+    results = []
+    for path in paths:
+        try:
+            result = json.loads(Path(path).read_text(encoding="utf-8"))
+            head = {key: result[key] for key in HEAD}
+            if not {"tasks", "texts"} <= result.keys():
+                raise KeyError("texts")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise TokbenchError(f"{path}: not a readable result ({error}); make it again") from None
+        results.append((head, result))
+    return results
+
+
+def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
     """How often tokens straddle the end of a context, by tokenizer and task; models play no part in it.
 
     Args:
-        results: files of results, in any order.
+        results: as :func:`read_results` gives them.
 
     Returns:
         The columns of :data:`BOUNDARIES`, ordered by suite, task, size and variant: ``straddling`` of the ``choices``,
@@ -57,17 +77,17 @@ def boundary_table(results: Iterable[Path | str]) -> pl.DataFrame:
             task["n"],
             task["straddling_documents"],
         )
-        for head, result in _read(results)
+        for head, result in results
         for name, task in result["tasks"].items()
     ]
     return pl.DataFrame(rows, schema=BOUNDARIES, orient="row").unique().sort("suite", "task", "size", "variant")
 
 
-def outcome_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
     """The outcome of every question, one row a model, tokenizer, suite, task and question.
 
     Args:
-        results: files of results, in any order.
+        results: as :func:`read_results` gives them.
 
     Returns:
         The columns of :data:`OUTCOMES`, ordered by model, suite, size, variant, task and document: ``document`` is the
@@ -76,25 +96,25 @@ def outcome_table(results: Iterable[Path | str]) -> pl.DataFrame:
         several choices are right, ``gold`` is empty and so are both.
     """
     rows: list[tuple[Any, ...]] = []
-    for head, result in _read(results):
+    for head, result in results:
         for name, task in result["tasks"].items():
             rows += [(*head.values(), name, *_outcome(document)) for document in task["documents"]]
     frame = pl.DataFrame(rows, schema=OUTCOMES, orient="row")
     return frame.sort("model", "suite", "size", "variant", "task", "document")
 
 
-def text_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def text_table(results: Iterable[Result]) -> pl.DataFrame:
     """Bits per byte of every model on the texts of suites.
 
     Args:
-        results: files of results, in any order.
+        results: as :func:`read_results` gives them.
 
     Returns:
         The columns of :data:`TEXTS`, ordered by model, suite, text, size and variant; ``value`` is bits per byte.
     """
     rows = [
         (*head.values(), name, text["bits_per_byte"], text["bits"], text["bytes"], text["tokens"])
-        for head, result in _read(results)
+        for head, result in results
         for name, text in result["texts"].items()
     ]
     return pl.DataFrame(rows, schema=TEXTS, orient="row").sort("model", "suite", "text", "size", "variant")
@@ -115,16 +135,3 @@ def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:
         None if own is None else scores[own],
         None if own is None or not others else max(others),
     )
-
-
-def _read(results: Iterable[Path | str]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The head and the whole of each file."""
-    for path in results:
-        try:
-            result = json.loads(Path(path).read_text(encoding="utf-8"))
-            head = {key: result[key] for key in HEAD}
-            if not {"tasks", "texts"} <= result.keys():
-                raise KeyError("texts")
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TokbenchError(f"{path}: not a readable result ({error}); make it again") from None
-        yield head, result

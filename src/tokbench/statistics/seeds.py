@@ -3,6 +3,7 @@
 A table of accuracies that has a column ``seed`` may hold a cell several times, once a seed.
 """
 
+import re
 from collections.abc import Mapping
 from math import fsum, sqrt
 from typing import Any
@@ -12,6 +13,8 @@ import polars as pl
 from tokbench.registry import TokbenchError
 from tokbench.statistics.cells import ACCURACY, require
 
+SEVERAL = re.compile(r" \(\d+ seeds\)$")
+"""The end of the common name of models that differ in the seed alone; no file bears such a name."""
 KEYS = ["variant", "size", "model", "suite", "task"]
 
 SEEDS = {

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
-from fastexcel import FastExcelError
 
 from tokbench.intrinsic.resources import ResourceOptions, resource
 from tokbench.intrinsic.resources.gold import Segmentation
@@ -35,6 +34,8 @@ def _rows(path: Path) -> Iterator[tuple[str, ...]]:
     if path.suffix != ".xlsx":
         yield from (tuple(row) for _, row in records(path, COLUMNS, ","))
         return
+    from fastexcel import FastExcelError  # spared to all other resources
+
     try:
         book = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
     except FastExcelError as error:

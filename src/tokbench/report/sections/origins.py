@@ -1,8 +1,7 @@
 """Where the numbers of each kind of table come from, by paths within the experiment's folder."""
 
-import re
-
 from tokbench.report.tables import Source
+from tokbench.statistics.seeds import SEVERAL
 
 ANSWERS = "downstream/{model}/{variant}/{size}/{suite}.json"
 """What a model answered, with its accuracies and bits per byte."""
@@ -11,7 +10,6 @@ BOTH = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{s
 VOCABULARIES = ("tokenizers/{a}/{size}/tokens.vocab", "tokenizers/{b}/{size}/tokens.vocab")
 TEXT, RESOURCE = "intrinsic/{variant}/{size}.json", "intrinsic/{variant}/{size}/{corpus}.json"
 EMBEDDINGS = "embeddings/{model}/{variant}/{size}/measurements.json"
-_SEEDS = re.compile(r" \(\d+ seeds\)$")
 _COMPARED = ("relative_", "dropped_", "added_", "common_", "venn_", "partition_cover_ratio")
 _EMBEDDED = ("embedding_norm", "mean_embedding_norm", "mean_token_probability", "undertrained_tokens", "unseen_tokens")
 
@@ -24,7 +22,7 @@ def tidy(name: str, *files: str, **at: object) -> Source:
 def inferred(name: str, *files: str, **at: object) -> Source:
     """A table of statistics and the files of the stages behind it; one model by several seeds has several files."""
     return Source(
-        [f"statistics/{name}.csv"], files, {key: one for key, one in at.items() if not _SEEDS.search(str(one))}
+        [f"statistics/{name}.csv"], files, {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
     )
 
 
