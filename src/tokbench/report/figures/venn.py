@@ -8,12 +8,11 @@ from matplotlib.figure import Figure
 
 from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, settle, sober
 
-_PLACES = {
-    "only_a": "100", "only_b": "010", "only_c": "001", "a_and_b": "110", "a_and_c": "101",
+_REGIONS = {
+    "only_a": "100", "only_b": "010", "a_and_b": "110", "only_c": "001", "a_and_c": "101",
     "b_and_c": "011", "all": "111",
 }  # fmt: skip
-"""How the package names the regions."""
-_REGIONS = ("only_a", "only_b", "a_and_b", "only_c", "a_and_c", "b_and_c", "all")
+"""How the package names the regions, in its order."""
 
 
 def draw(
@@ -47,7 +46,7 @@ def draw(
         for label in diagram.subset_labels:
             if label is not None:
                 label.set(fontsize=7, color=INK)
-        for region, place in _PLACES.items():
+        for region, place in _REGIONS.items():
             patch = diagram.get_patch_by_id(place)
             if patch is not None:
                 inside = [name for name, letter in zip(names, place, strict=True) if letter == "1"]
