@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.atomic import atomic_file
 from tokbench.kernels.count import Counter
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,7 +142,7 @@ def write_table(table: "pa.Table", path: Path | str) -> None:
     """Write a table as Parquet, whole or not at all."""
     from pyarrow import parquet
 
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         parquet.write_table(table, partial, compression="zstd", use_dictionary=["language"])
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tokbench.atomic import atomic_folder
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import Documents, write_scores
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.manifest import write_manifest
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_folder
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path) -
     if not len(windows):
         raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
     settings = options.model_dump(mode="json")
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         np.save(partial / "windows.npy", windows)
         np.save(partial / "counts.npy", counts)
         (partial / "model.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")

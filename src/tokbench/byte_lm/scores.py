@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.whole import whole_file
+from tokbench.atomic import atomic_file
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def write_scores(
     """
     rows: list[Row] = []
     held = done = 0
-    with whole_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+    with atomic_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
         for document, *languages, text in documents:
             rows.append((document, "".join(languages), text, *score_text(text)))
             held += len(text)

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.atomic import atomic_file
 from tokbench.byte_lm.model import START
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_file
 
 
 def write_stream(documents: Iterable[bytes], path: Path) -> str:
     """Lay documents end to end, each after a start token, as little-endian uint16; return a digest of the stream."""
     digest = hashlib.blake2b(digest_size=16)
-    with whole_file(path) as partial, partial.open("wb") as file:
+    with atomic_file(path) as partial, partial.open("wb") as file:
         for document in documents:
             tokens = np.empty(len(document) + 1, "<u2")
             tokens[0] = START

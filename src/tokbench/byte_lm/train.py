@@ -11,11 +11,11 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
+from tokbench.atomic import atomic_folder
 from tokbench.byte_lm.model import arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.manifest import write_manifest
-from tokbench.whole import whole_folder
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
                 log.info("byte LM step %d/%d, loss %.4f nats a byte, rate %.2e", step, options.steps, loss, rate)
             if step % options.checkpoint_every == 0 and step < options.steps:
                 _save(checkpoints, recipe, model, optimizer, curve, spent + time.monotonic() - began)
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         model.save_pretrained(partial, safe_serialization=True)
         _write_curve(curve, partial / "curve.csv")
         settings = {
@@ -127,7 +127,7 @@ def _save(
     seconds: float,
 ) -> None:
     older = list(checkpoints.glob("step-*"))
-    with whole_folder(checkpoints / f"step-{curve[-1][0]:09d}") as partial:
+    with atomic_folder(checkpoints / f"step-{curve[-1][0]:09d}") as partial:
         safetensors.torch.save_model(model, str(partial / "model.safetensors"))
         torch.save(optimizer.state_dict(), partial / "optimizer.pt")
         state = {"recipe": recipe, "curve": curve, "seconds": seconds}

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tokbench.atomic import atomic_folder
 from tokbench.commands.arguments import method_options, recipe
 from tokbench.export import export, write_hugging_face_configuration
 from tokbench.manifest import write_manifest
@@ -17,7 +18,6 @@ from tokbench.tokens import Vocabulary
 from tokbench.vocabulary import constructions
 from tokbench.vocabulary.documents import Documents, read_documents
 from tokbench.vocabulary.scores import ScoredDocuments, read_scores
-from tokbench.whole import whole_folder
 
 
 @click.command("build")
@@ -80,7 +80,7 @@ def command(
     tokenizer = Tokenizer(
         vocabulary, source.scheme or "none", cut, segmentation_options, name=name or Path(output).name, origin=origin
     )
-    with whole_folder(output) as folder:
+    with atomic_folder(output) as folder:
         tokenizer.origin["hugging_face"] = export(tokenizer, pretokens, folder)
         tokenizer.save(folder)
         write_hugging_face_configuration(folder)

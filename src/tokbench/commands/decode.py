@@ -8,10 +8,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.atomic import atomic_file
 from tokbench.kernels.ids import from_decimals
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.whole import whole_file
 
 PIECE = 1 << 18
 """Ids of an array, or bytes of decimal numbers, that are decoded at once."""
@@ -32,7 +32,7 @@ def command(folder: str, ids: BinaryIO, output: str | None) -> None:
     if output is None:
         sys.stdout.buffer.writelines(texts)
         return
-    with whole_file(output) as partial, partial.open("wb") as target:
+    with atomic_file(output) as partial, partial.open("wb") as target:
         target.writelines(texts)
 
 

@@ -9,9 +9,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.atomic import atomic_file
 from tokbench.kernels.ids import decimals
 from tokbench.tokenizer import Tokenizer
-from tokbench.whole import whole_file
 
 PIECE_BYTES = 1 << 22
 """Text held in memory for each thread."""
@@ -35,7 +35,7 @@ def command(folder: str, file: BinaryIO, output: str | None, count: bool, thread
         _write_decimals(encoded, sys.stdout.buffer)
         return
     write = _write_array if Path(output).suffix == ".npy" else _write_decimals
-    with whole_file(output) as partial, partial.open("wb") as target:
+    with atomic_file(output) as partial, partial.open("wb") as target:
         write(encoded, target)
 
 

@@ -5,13 +5,13 @@ from dataclasses import asdict
 
 import click
 
+from tokbench.atomic import atomic_file
 from tokbench.commands.arguments import mapping_of, validated
 from tokbench.intrinsic import ByLanguage, families_of, measure, measure_languages, metrics
 from tokbench.pretokenization.languages import read_languages
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options, TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.whole import whole_file
 
 
 @click.command("measure")
@@ -64,5 +64,5 @@ def write_measurements(
     if output is None:
         click.echo(text, nl=False)
         return
-    with whole_file(output) as partial:
+    with atomic_file(output) as partial:
         partial.write_text(text, encoding="utf-8")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
+from tokbench.atomic import atomic_folder
 from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.intrinsic import measure_embeddings
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.tokenizer import Tokenizer
-from tokbench.whole import whole_folder
 
 
 @click.command("measure_embeddings")
@@ -38,7 +38,7 @@ def command(
         ("", replace(row, definition=f"{row.definition}; model {name}"))
         for row in measure_embeddings(embeddings, families=metric_families(metrics))
     ]
-    with whole_folder(output) as folder:
+    with atomic_folder(output) as folder:
         frame = embeddings.to_frame()
         frame.write_parquet(folder / "tokens.parquet", compression="zstd")
         frame.write_csv(folder / "tokens.csv")

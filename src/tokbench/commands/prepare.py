@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
+from tokbench.atomic import atomic_folder
 from tokbench.commands.arguments import mapping_of, validated
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.sources import FileSource, HubSource
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_folder
 
 
 @click.command("prepare")
@@ -27,7 +27,7 @@ def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     source = corpus.source
     if files and isinstance(source, FileSource) and not isinstance(source.path, dict):
         source = source.model_copy(update={"path": list(files)})
-    with whole_folder(output) as folder:
+    with atomic_folder(output) as folder:
         totals = prepare(
             source,
             {str(split): share for split, share in corpus.splits.items()},

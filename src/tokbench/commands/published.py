@@ -6,8 +6,8 @@ from dataclasses import asdict
 import click
 import polars as pl
 
+from tokbench.atomic import atomic_file
 from tokbench.published.write import write_published
-from tokbench.whole import whole_file
 
 
 @click.command("published")
@@ -22,7 +22,7 @@ def command(released: str | None, numbers: str | None, output: str) -> None:
     """Recompute what the papers derive from the numbers they print, each beside theirs, and draw their figures."""
     statistics = write_published(output, released)
     if numbers is not None:
-        with whole_file(numbers) as partial:
+        with atomic_file(numbers) as partial:
             pl.DataFrame([asdict(statistic) for statistic in statistics], infer_schema_length=None).write_csv(partial)
     for verdict, count in Counter(statistic.verdict for statistic in statistics).items():
         click.echo(f"{verdict}: {count:,}", err=True)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.atomic import atomic_file
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_file
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
 BATCH_BYTES = 8_000_000
@@ -33,7 +33,7 @@ def shard_writers(paths: Sequence[Path | str]) -> Iterator[Callable[[Document], 
     Shards appear when the block ends well, each whole or not at all; equal documents give equal files.
     """
     with ExitStack() as stack:
-        shards = [_Shard(stack.enter_context(whole_file(path))) for path in paths]
+        shards = [_Shard(stack.enter_context(atomic_file(path))) for path in paths]
         for shard in shards:
             stack.callback(shard.writer.close)
         dealt = itertools.count()

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.atomic import atomic_file
 from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubSource
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_file
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
 ROWS = 1000
@@ -65,7 +65,7 @@ def _document(row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
 
 def _write(documents: Iterator[tuple[bytes, str]], output: Path) -> int:
     written = 0
-    with whole_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+    with atomic_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
         batch: list[tuple[bytes, str]] = []
         for document in documents:
             batch.append(document)

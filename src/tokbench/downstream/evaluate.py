@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.atomic import atomic_file
 from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_file
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
@@ -143,7 +143,7 @@ def evaluate(
         "device": device,
         "seconds": round(time.time() - began, 3),
     }
-    with whole_file(output) as unfinished:
+    with atomic_file(output) as unfinished:
         unfinished.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

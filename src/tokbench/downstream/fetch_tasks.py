@@ -4,9 +4,9 @@ import json
 import os
 from pathlib import Path
 
+from tokbench.atomic import atomic_folder
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_folder
 
 
 def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
@@ -28,7 +28,7 @@ def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
     if suite.source != "hub":
         verb = "make_tasks" if suite.source == "offline" else "import_tasks"
         raise TokbenchError(f"the tasks of this suite are made with 'tokbench {verb}', not fetched")
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         os.environ["HF_HOME"] = str(partial.resolve())
         from tokbench.downstream.task_loading import load_tasks, revision
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
+from tokbench.atomic import atomic_folder
 from tokbench.corpus.read import open_bytes
 from tokbench.downstream.formats import FORMS, Row, Shape
 from tokbench.downstream.suites import LocalTask, SuiteOptions
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_folder
 
 METRICS = {"choices": ("acc", "acc_norm"), "schemas": ("acc",), "completions": ("acc",)}
 TEMPLATES: dict[Shape, dict[str, Any]] = {
@@ -83,7 +83,7 @@ def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, int]
     Raises:
         TokbenchError: a file is missing or a record is not of its format.
     """
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         counts = {name: _write_task(suite, name, partial) for name in suite.tasks}
         (partial / "tasks.json").write_text(json.dumps({"questions": counts}, indent=1) + "\n", encoding="utf-8")
     return counts

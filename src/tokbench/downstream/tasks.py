@@ -14,10 +14,10 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field
 
+from tokbench.atomic import atomic_folder
 from tokbench.downstream.passages import read_paragraphs
 from tokbench.downstream.questions import MAKERS, Question
 from tokbench.registry import Options, TokbenchError
-from tokbench.whole import whole_folder
 
 TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 
@@ -69,7 +69,7 @@ def make_tasks(documents: Iterable[tuple[int, bytes]], folder: Path | str, optio
         "lines_not_utf8": invalid,
         "tasks": {},
     }
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         for task in dict.fromkeys(options.tasks):
             rng = Random(f"{options.seed} {task}")
             found = _distinct(MAKERS[task](paragraphs, options, rng))

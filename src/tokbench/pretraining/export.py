@@ -7,9 +7,9 @@ from typing import Any
 
 from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
+from tokbench.atomic import atomic_folder
 from tokbench.manifest import write_manifest
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_folder
 
 
 def publish(
@@ -48,7 +48,7 @@ def publish(
         config.bos_token_id = config.eos_token_id = end_of_text
         config.pad_token_id = end_of_text + 1
     del model.config.auto_map
-    with whole_folder(output) as partial:
+    with atomic_folder(output) as partial:
         model.save_pretrained(partial, safe_serialization=True)
         shutil.copyfile(curve, partial / "curve.csv")
         described = dict(settings, parameters=model.num_parameters())

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.atomic import atomic_folder
 from tokbench.pretraining.mds import write_mds
 from tokbench.registry import TokbenchError
-from tokbench.whole import whole_folder
 
 PACKING = "packing.json"
 """File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
@@ -99,7 +99,7 @@ def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequen
             rest = tokens[whole:]
             yield tokens[:whole].reshape(-1, sequence_length)
 
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         sequences = write_mds(partial, blocks(), sequence_length)
         if not sequences:
             raise TokbenchError(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from tokbench.atomic import atomic_folder
 from tokbench.published.agreement import DIFFERS, MISSING, SAME, WITHIN, Statistic
 from tokbench.published.comparisons import compared
 from tokbench.published.drawings import drawings
@@ -16,7 +17,6 @@ from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.tables import Table
 from tokbench.report.typeset import to_markdown, write_table
-from tokbench.whole import whole_folder
 
 NARROW = {"venn": COLUMN, "figure-4": 4.6}
 """Figures of less than a page's width, in inches, by a part of their name."""
@@ -41,7 +41,7 @@ def write_published(folder: Path | str, released_folder: Path | str | None = Non
     sets = compared()
     made = tables(statistics, from_files, sets)
     figures = drawings(sets[0], sets[1], statistics)
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         for table in made:
             write_table(table, partial / "tables" / table.name)
         for figure in figures:

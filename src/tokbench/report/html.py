@@ -7,6 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tokbench.atomic import atomic_file
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures.style import SCREEN, inline
@@ -19,7 +20,6 @@ from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.vocabularies import vocabularies
 from tokbench.report.summary import summary
 from tokbench.report.tables import Layout, Table, layout
-from tokbench.whole import whole_file
 
 _ORDER = (
     experiment,
@@ -94,5 +94,5 @@ def render(content: ReportContent, path: Path | str) -> None:
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
     )
-    with whole_file(path) as unfinished:
+    with atomic_file(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from textwrap import wrap
 
+from tokbench.atomic import atomic_file
 from tokbench.report.latex import latex
 from tokbench.report.tables import UNEXPLAINED, Layout, Table, layout
-from tokbench.whole import whole_file
 
 _PAGE_ROWS = 40
 """Rows that fit a page; tables with more are broken between pages."""
@@ -130,7 +130,7 @@ def write_table(table: Table, stem: Path | str) -> list[Path]:
     written = []
     for suffix, text in (("csv", to_csv(table)), ("md", to_markdown(table)), ("tex", to_latex(table))):
         path = Path(f"{stem}.{suffix}")
-        with whole_file(path) as partial:
+        with atomic_file(path) as partial:
             partial.write_text(text, encoding="utf-8")
         written.append(path)
     return written

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.atomic import atomic_folder
 from tokbench.registry import TokbenchError, unknown
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, require
 from tokbench.statistics.ranks import averages, averages_by_size
-from tokbench.whole import whole_folder
 
 HEAD = ("variant", "size", "model", "suite")
 """Keys by which a downstream result says what it is of."""
@@ -111,7 +111,7 @@ def curve_table(models: Iterable[Path | str]) -> pl.DataFrame:
 
 def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
     """Write each table as ``{name}.parquet`` and ``{name}.csv``, all of them or none."""
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         for name, table in tables.items():
             table.write_parquet(partial / f"{name}.parquet", compression="zstd")
             table.write_csv(partial / f"{name}.csv")

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from tokbench.atomic import atomic_file
 from tokbench.report.figures.pointer import Drawn, answering, named
 from tokbench.report.numbers import MINUS
-from tokbench.whole import whole_file
 
 COLUMN = 3.3
 """Width of one column of a two-column page, in inches."""
@@ -175,9 +175,9 @@ def svg(figure: Figure) -> str:
 def save(figure: Figure, stem: Path | str) -> list[Path]:
     """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written."""
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
-    with whole_file(vector) as partial:
+    with atomic_file(vector) as partial:
         partial.write_text(svg(figure), encoding="utf-8")
-    with whole_file(raster) as partial, sober():
+    with atomic_file(raster) as partial, sober():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(path: Path | str) -> Iterator[Path]:
+def atomic_file(path: Path | str) -> Iterator[Path]:
     """Give a path to write to; rename it to ``path`` when the block ends well, remove it when it does not."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,7 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: Path | str) -> Iterator[Path]:
+def atomic_folder(path: Path | str) -> Iterator[Path]:
     """Give an empty folder to fill; it takes the place of ``path`` when the block ends well.
 
     An older folder at ``path`` stays until then.
