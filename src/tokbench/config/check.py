@@ -6,6 +6,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
+from tokbench.inputs.paths import path_mistakes
 from tokbench.intrinsic.resources import resource_files
 from tokbench.registry import TokbenchError, unknown
 from tokbench.segmentation import segmentations
@@ -19,6 +20,7 @@ it unless told otherwise make both forms."""
 def check(experiment: Experiment) -> list[str]:
     """One line a mistake, ``key: what is wrong; the remedy``; empty when there is none."""
     return [
+        *path_mistakes("results", [experiment.results]),
         *_corpora(experiment),
         *_splits(experiment),
         *_resources(experiment),
@@ -48,7 +50,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
                 continue
             try:
-                files_of(corpus.source)
+                yield from path_mistakes(f"{key}.source.path", files_of(corpus.source), patterns=True)
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
 
@@ -62,7 +64,8 @@ def _resources(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
             continue
         try:
-            resource_files(resource.type, resource)
+            files = [file for _, file in resource_files(resource.type, resource)]
+            yield from path_mistakes(f"{key}.path", files, patterns=True)
         except TokbenchError as error:
             yield f"{key}.path: {error}"
 
@@ -99,6 +102,7 @@ def _variants(experiment: Experiment) -> Iterator[str]:
         for option, path in files_among(variant.construction).items():
             if not path.is_file():
                 yield f"{key}.construction.{option}: no file at '{path}'; name an existing file"
+            yield from path_mistakes(f"{key}.construction.{option}", [path], patterns=True)
         if variant.corpus is not None:
             yield from _known(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
         corpus = experiment.corpora.get(experiment.corpus_of(name))
@@ -167,7 +171,7 @@ def _suites(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
             continue
         try:
-            task_files(suite)
+            yield from path_mistakes(f"{key}.path", [suite.path, *task_files(suite)], patterns=True)
         except TokbenchError as error:
             yield f"{key}.path: {error}"
 
@@ -212,3 +216,5 @@ def _known(key: str, kind: str, names: list[str], known: Iterable[str]) -> Itera
 def _released(experiment: Experiment) -> Iterator[str]:
     if experiment.released is not None and not experiment.released.is_dir():
         yield f"released: {experiment.released} is no folder; name that of the released vocabularies, or leave it out"
+    elif experiment.released is not None:
+        yield from path_mistakes("released", [experiment.released], patterns=True)

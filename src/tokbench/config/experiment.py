@@ -57,8 +57,13 @@ class Experiment(Options):
 
     @property
     def folder(self) -> str:
-        """Folder of this experiment's results."""
-        return f"{self.results}/{self.name}"
+        """Folder of this experiment's results, without the doubled slashes and dots that paths may be written with."""
+        return str(Path(self.results, self.name))
+
+    @property
+    def published(self) -> str:
+        """Folder of the tables that are kept: the papers' numbers, recomputed."""
+        return str(Path(self.results, "published", "papers"))
 
     def sizes_of(self, variant: str) -> list[int]:
         """Vocabulary sizes of a variant."""
