@@ -28,6 +28,7 @@ def check(experiment: Experiment) -> list[str]:
         *_sizes(experiment),
         *_suites(experiment),
         *_runs(experiment),
+        *_contradictions(experiment),
         *_report(experiment),
         *_released(experiment),
     ]
@@ -189,6 +190,24 @@ def _runs(experiment: Experiment) -> Iterator[str]:
             wrong = [size for size in run.sizes or [] if size not in sizes]
             if sizes and wrong:
                 yield f"{key}.sizes: '{variant}' is not built at {wrong[0]}; choose among {', '.join(map(str, sizes))}"
+
+
+def _contradictions(experiment: Experiment) -> Iterator[str]:
+    """Runs by which one language model would read two corpora, each told once."""
+    known: dict[tuple[str, str, int], tuple[str, str]] = {}
+    for index, run in enumerate(experiment.runs):
+        if not experiment.variants.keys() >= set(run.variants):
+            continue
+        key = f"runs.{index}"
+        for trained, corpus in experiment.corpora_of(run).items():
+            other, first = known.setdefault(trained, (corpus, key))
+            if other != corpus:
+                named = "'{}' with '{}' at {}".format(*trained)
+                yield (
+                    f"{key}.corpus: {named} reads '{corpus}' here and '{other}' in {first}; "
+                    "name one corpus in both, or give the model a second name"
+                )
+                break
 
 
 def _report(experiment: Experiment) -> Iterator[str]:

@@ -73,6 +73,15 @@ class Experiment(Options):
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))
 
+    def corpora_of(self, run: Run) -> dict[tuple[str, str, int], str]:
+        """Corpus that each language model of a run reads, by model, variant and vocabulary size."""
+        return {
+            (model, variant, size): run.corpus or self.corpus_of(variant)
+            for model in run.models
+            for variant in run.variants
+            for size in run.sizes or self.sizes_of(variant)
+        }
+
     def baselines(self) -> dict[str, str]:
         """For each corpus that variants are built from, the variant to which the others are relative."""
         first: dict[str, str] = {}
