@@ -16,7 +16,6 @@ pathvars:
     results=experiment.folder,
     logs=f"{experiment.folder}/logs",
     benchmarks=f"{experiment.folder}/benchmarks",
-    published=f"{experiment.results}/published/papers",
 
 
 report: "report/workflow.rst"

@@ -20,8 +20,8 @@ rule train_byte_lm:
     message:
         "train byte language model {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
-        "tokbench train_byte_lm --recipe {params.recipe:q} --checkpoints {params.checkpoints}"
-        " -o {output} {input}/byte_lm/*.parquet &> {log}"
+        "tokbench train_byte_lm --recipe {params.recipe:q} --checkpoints {params.checkpoints:q}"
+        " -o {output:q} -- {input:q}/byte_lm/*.parquet &> {log:q}"
 
 
 rule score_bytes:
@@ -46,5 +46,5 @@ rule score_bytes:
     message:
         "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"
     shell:
-        "tokbench score_bytes --recipe {params.recipe:q} --model {input.model}"
-        " {input.corpus}/tokenizer/{wildcards.shard}.parquet -o {output} &> {log}"
+        "tokbench score_bytes --recipe {params.recipe:q} --model {input.model:q}"
+        " -o {output:q} -- {input.corpus:q}/tokenizer/{wildcards.shard}.parquet &> {log:q}"

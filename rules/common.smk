@@ -1,8 +1,12 @@
 # What the rules ask of the configuration: canonical recipes, fingerprints of the code behind a method, and targets.
 import sys
 
+from snakemake.settings.types import DeploymentMethod
+
+from tokbench.config.commands import shell_prefix
 from tokbench.config.fingerprint import fingerprint
 from tokbench.config.load import validate
+from tokbench.config.lock import hold
 from tokbench.config.targets import Targets, canonical, flags
 from tokbench.registry import TokbenchError
 
@@ -12,6 +16,19 @@ except TokbenchError as error:
     sys.exit(f"tokbench: {error}")
 
 targets = Targets(experiment)
+
+# A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
+sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4
+
+shell.prefix(shell_prefix(conda=DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method))
+
+
+# Only the process that hands out the jobs comes here, and no dry run does.
+onstart:
+    try:
+        hold(experiment.folder)
+    except TokbenchError as error:
+        sys.exit(f"tokbench: {error}")
 
 
 wildcard_constraints:

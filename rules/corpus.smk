@@ -16,7 +16,7 @@ rule fetch:
     message:
         "fetch a corpus from the Hugging Face hub"
     shell:
-        "tokbench fetch --recipe {params.recipe:q} -o {output} &> {log}"
+        "tokbench fetch --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule prepare:
@@ -40,4 +40,4 @@ rule prepare:
     message:
         "prepare corpus {wildcards.corpus}"
     shell:
-        "tokbench prepare --recipe {params.recipe:q} -o {output} {input:q} &> {log}"
+        "tokbench prepare --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"

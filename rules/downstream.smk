@@ -19,7 +19,7 @@ rule make_tasks:
     message:
         "make offline tasks from {wildcards.corpus}"
     shell:
-        "tokbench make_tasks --recipe {params.recipe:q} -o {output} {input}/evaluation/*.parquet &> {log}"
+        "tokbench make_tasks --recipe {params.recipe:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
 
 
 rule fetch_tasks:
@@ -40,7 +40,7 @@ rule fetch_tasks:
     message:
         "fetch tasks from the Hugging Face hub"
     shell:
-        "tokbench fetch_tasks --recipe {params.recipe:q} -o {output} &> {log}"
+        "tokbench fetch_tasks --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule import_tasks:
@@ -65,7 +65,7 @@ rule import_tasks:
     message:
         "import the tasks of {wildcards.suite}"
     shell:
-        "tokbench import_tasks --recipe {params.recipe:q} --path {params.folder:q} -o {output} &> {log}"
+        "tokbench import_tasks --recipe {params.recipe:q} --path {params.folder:q} -o {output:q} &> {log:q}"
 
 
 rule evaluate:
@@ -96,7 +96,7 @@ rule evaluate:
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
     shell:
-        "tokbench evaluate {params.inputs}"
+        "tokbench evaluate {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
-        " --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device}"
-        " -o {output} {input.corpus}/evaluation/*.parquet &> {log}"
+        " --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
+        " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

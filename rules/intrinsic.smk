@@ -21,8 +21,8 @@ rule measure:
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure {input.tokenizer} --counts {input.counts} --corpus {params.corpus}"
-        " --metrics {params.metrics:q} -o {output} &> {log}"
+        "tokbench measure --counts {input.counts:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
+        " -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule measure_resource:
@@ -48,8 +48,8 @@ rule measure_resource:
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.resource}"
     shell:
-        "tokbench measure_resource {input.tokenizer} --recipe {params.recipe:q} --metrics {params.metrics:q}"
-        " --name {wildcards.resource} -o {output} {input.files:q} &> {log}"
+        "tokbench measure_resource --recipe {params.recipe:q} --metrics {params.metrics:q}"
+        " --name {wildcards.resource} -o {output:q} -- {input.tokenizer:q} {input.files:q} &> {log:q}"
 
 
 rule measure_embeddings:
@@ -77,5 +77,5 @@ rule measure_embeddings:
     message:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure_embeddings {params.inputs} --model-name {wildcards.model} --corpus {params.corpus}"
-        " --metrics {params.metrics:q} -o {output} &> {log}"
+        "tokbench measure_embeddings {params.inputs:q} --model-name {wildcards.model} --corpus {params.corpus:q}"
+        " --metrics {params.metrics:q} -o {output:q} &> {log:q}"

@@ -18,8 +18,8 @@ rule count:
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
     shell:
-        "tokbench count --scheme {wildcards.scheme}"
-        " {input}/{wildcards.split}/{wildcards.shard}.parquet -o {output} &> {log}"
+        "tokbench count --scheme {wildcards.scheme} -o {output:q}"
+        " -- {input:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
 
 
 rule merge_counts:
@@ -44,7 +44,7 @@ rule merge_counts:
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
     shell:
-        "tokbench merge_counts -o {output} {input} &> {log}"
+        "tokbench merge_counts -o {output:q} -- {input:q} &> {log:q}"
 
 
 rule import_counts:
@@ -69,4 +69,4 @@ rule import_counts:
     message:
         "take the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:
-        "tokbench import_counts --scheme {wildcards.scheme} -o {output} {input:q} &> {log}"
+        "tokbench import_counts --scheme {wildcards.scheme} -o {output:q} -- {input:q} &> {log:q}"

@@ -19,8 +19,8 @@ rule pack:
     message:
         "encode {wildcards.corpus} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pack {input.tokenizer} --sequence-length {wildcards.length}"
-        " -o {output} {input.corpus}/pretraining/*.parquet &> {log}"
+        "tokbench pack --sequence-length {wildcards.length} -o {output:q}"
+        " -- {input.tokenizer:q} {input.corpus:q}/pretraining/*.parquet &> {log:q}"
 
 
 rule pretrain:
@@ -47,5 +47,5 @@ rule pretrain:
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pretrain --recipe {params.recipe:q} --packed {input.packed} --tokenizer {input.tokenizer}"
-        " --checkpoints {params.checkpoints} -o {output} &> {log}"
+        "tokbench pretrain --recipe {params.recipe:q} --packed {input.packed:q} --tokenizer {input.tokenizer:q}"
+        " --checkpoints {params.checkpoints:q} -o {output:q} &> {log:q}"

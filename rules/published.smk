@@ -4,7 +4,7 @@ rule published:
     output:
         numbers="<results>/published.csv",
         folder=report(
-            directory("<published>"),
+            directory("<results>/published"),
             patterns=["figures/{figure}.svg"],
             caption="../report/published.rst",
             category="Published",
@@ -18,6 +18,7 @@ rule published:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
+        kept=experiment.published,
         source=fingerprint("tokbench.commands.published", "tokbench.published.write"),
     threads: 1
     resources:
@@ -26,4 +27,5 @@ rule published:
     message:
         "recompute what the papers print"
     shell:
-        "tokbench published {params.inputs} --numbers {output.numbers} -o {output.folder} &> {log}"
+        "tokbench published {params.inputs:q} --numbers {output.numbers:q} -o {output.folder:q}"
+        " --keep {params.kept:q} &> {log:q}"

@@ -29,7 +29,7 @@ rule draw:
     message:
         "draw the figures"
     shell:
-        "tokbench draw {params.inputs} --experiment {params.experiment:q} -o {output} &> {log}"
+        "tokbench draw {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
 
 
 rule typeset:
@@ -63,7 +63,7 @@ rule typeset:
     message:
         "typeset the tables"
     shell:
-        "tokbench typeset {params.inputs} --experiment {params.experiment:q} -o {output} &> {log}"
+        "tokbench typeset {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
 
 
 rule report:
@@ -91,4 +91,4 @@ rule report:
     message:
         "write the report"
     shell:
-        "tokbench report {params.inputs} --experiment {params.experiment:q} -o {output} &> {log}"
+        "tokbench report {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"

@@ -33,7 +33,7 @@ rule tabulate:
     message:
         "gather the tables"
     shell:
-        "tokbench tabulate {params.inputs} {params.baseline} {params.venn} -o {output} &> {log}"
+        "tokbench tabulate {params.inputs:q} {params.baseline:q} {params.venn:q} -o {output:q} &> {log:q}"
 
 
 rule analyse:
@@ -68,4 +68,4 @@ rule analyse:
     message:
         "compute the statistics"
     shell:
-        "tokbench analyse {input} --recipes {params.recipes:q} -o {output} &> {log}"
+        "tokbench analyse --recipes {params.recipes:q} -o {output:q} -- {input:q} &> {log:q}"

@@ -18,8 +18,8 @@ rule build_initial:
     message:
         "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
     shell:
-        "tokbench build {wildcards.initial} --counts {input.counts} --size {wildcards.size}"
-        " --threads {threads} -o {output} &> {log}"
+        "tokbench build {wildcards.initial} --counts {input.counts:q} --size {wildcards.size}"
+        " --threads {threads} -o {output:q} &> {log:q}"
 
 
 rule build:
@@ -52,7 +52,7 @@ rule build:
     message:
         "build {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench build {params.construction} --recipe {params.recipe:q} {params.segmentation}"
-        " --scheme {params.scheme} {params.inputs}"
-        " --size {wildcards.size} --seed {params.seed} --threads {threads} --name {wildcards.variant}"
-        " -o {output} &> {log}"
+        "tokbench build {params.construction:q} --recipe {params.recipe:q} {params.segmentation:q}"
+        " --scheme {params.scheme:q} {params.inputs:q}"
+        " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --name {wildcards.variant}"
+        " -o {output:q} &> {log:q}"

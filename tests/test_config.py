@@ -179,7 +179,7 @@ def reordered(value: Any) -> Any:
     return value
 
 
-def recipes(values: dict[str, Any]) -> list[str]:
+def recipes(values: dict[str, Any]) -> list[Any]:
     targets = Targets(validate(values, "mine"))
     on = SimpleNamespace(
         variant="pathpiece", model="tiny", suite="offline", byte_lm="tiny", corpus="pydoc", initial="bpe", size="1024"
@@ -251,3 +251,35 @@ def test_an_option_that_configuration_could_not_set_is_refused() -> None:
 
     with pytest.raises(TokbenchError, match="construction 'mine': an option cannot be called 'method'; rename it"):
         construction("mine", options=Named, segmentation="greedy")(lambda: None)
+
+
+def two_runs(experiment: dict[str, Any], one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The experiment with a second corpus, and two runs of one model and one variant that differ in what is given."""
+    common = {"models": ["tiny"], "variants": ["bpe"], "suites": ["offline"]}
+    corpora = {**experiment["corpora"], "other": experiment["corpora"]["pydoc"]}
+    return {**experiment, "corpora": corpora, "sizes": [512, 1024], "runs": [common | one, common | other]} | {
+        "variants": {"bpe": experiment["variants"]["bpe"]}
+    }
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_model_reads_the_corpus_of_its_own_run(experiment: dict[str, Any], first: int) -> None:
+    """One variant at two sizes may read two corpora, in whatever order the runs stand."""
+    runs = [{"sizes": [512]}, {"sizes": [1024], "corpus": "other"}]
+    targets = Targets(validate(two_runs(experiment, runs[first], runs[1 - first]), "mine"))
+    read = {
+        size: targets.packed_of(SimpleNamespace(model="tiny", variant="bpe", size=size)).split("/")[4]
+        for size in ("512", "1024")
+    }
+    assert read == {"512": "pydoc", "1024": "other"}
+
+
+@pytest.mark.parametrize("sizes", [[1024], [512, 1024], None])
+def test_runs_that_contradict_each_other_are_refused(experiment: dict[str, Any], sizes: list[int] | None) -> None:
+    values = two_runs(experiment, {"sizes": [1024]}, {"sizes": sizes, "corpus": "other"})
+    with pytest.raises(TokbenchError) as refusal:
+        validate(values, "mine")
+    assert str(refusal.value) == (
+        "mine: runs.1.corpus: 'tiny' with 'bpe' at 1024 reads 'other' here and 'pydoc' in runs.0; name one corpus in "
+        "both, or give the model a second name"
+    )

@@ -63,9 +63,19 @@ def test_verb(name: str) -> None:
     verb = VERB.get(name, name)
     shell = RULES[name][1]["shell"]
     assert re.findall(r"tokbench (\w+)", shell) == [verb]
-    assert "&> {log}" in shell
+    assert shell.rstrip().endswith('&> {log:q}"')
     assert verb in VERBS
     assert importlib.util.find_spec(f"tokbench.commands.{verb}") is not None
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_what_goes_into_the_shell_is_quoted(name: str) -> None:
+    """Only what the workflow itself constrains to plain names and numbers goes as it is."""
+    found = re.findall(r"\{([^}]*)\}", RULES[name][1]["shell"])
+    assert found
+    assert [part for part in found if not part.endswith(":q")] == [
+        part for part in found if part == "threads" or part.startswith("wildcards.")
+    ]
 
 
 def test_rules_are_formatted() -> None:

@@ -13,14 +13,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
 UNUSED = shutil.ignore_patterns("__pycache__", "*.c", "*.cpp", "*.egg-info")
-STAND_IN = """#!/bin/bash
-# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
-line="$*"
-while [ "$1" != -o ]; do shift; done
-case "$2" in
-    *.json | *.parquet | *.html) echo "$line" > "$2" ;;
-    *) mkdir -p "$2" && echo "$line" > "$2/command" ;;
-esac
+STAND_IN = """# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
+import sys
+from pathlib import Path
+
+arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
+output = Path(arguments[arguments.index("-o") + 1])
+if output.suffix not in (".json", ".parquet", ".html"):
+    output.mkdir(parents=True, exist_ok=True)
+    output = output / "command"
+output.write_text("\\0".join(arguments))
 """
 
 
@@ -29,7 +31,7 @@ class Checkout:
 
     Args:
         folder: where the copy goes.
-        stand_in: whether its ``tokbench`` only pretends to work.
+        stand_in: whether the ``tokbench`` of its rules only pretends to work.
     """
 
     def __init__(self, folder: Path, stand_in: bool = False) -> None:
@@ -40,16 +42,13 @@ class Checkout:
             else:
                 shutil.copy(ROOT / part, folder / part)
         if stand_in:
-            (folder / "bin").mkdir()
-            (folder / "bin" / "tokbench").write_text(STAND_IN)
-            (folder / "bin" / "tokbench").chmod(0o755)
+            (folder / "src" / "tokbench" / "__main__.py").write_text(STAND_IN)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes every process take this copy's sources, and its stand-in where it has one."""
-        path = [str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        """What makes every process take this copy's sources; no ``tokbench`` is on the search path."""
         return os.environ | {
-            "PATH": os.pathsep.join(path),
+            "PATH": os.defpath,
             "PYTHONPATH": str(self.folder / "src"),
             "PYTHONWARNINGS": "ignore",
         }

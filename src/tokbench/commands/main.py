@@ -3,7 +3,9 @@
 import gc
 import importlib
 import logging
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -65,7 +67,24 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench")
 def cli() -> None:
-    """Tokbench: from a corpus and a configuration to published tables."""
+    """Tokbench: from a corpus and a configuration to published tables.
+
+    A command line of any length may stand in a file, one argument a line: 'tokbench @FILE'.
+    """
+
+
+def _written(arguments: list[str] | None) -> list[str]:
+    """The arguments, taken from a file where ``@FILE`` is the only one: one a line, or each ended by a NUL byte.
+
+    An operating system bounds a command line, an experiment does not bound its recipes and files.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    match given:
+        case [only] if only.startswith("@"):
+            written = Path(only[1:]).read_bytes()
+            end = b"\0" if b"\0" in written else b"\n"
+            return [os.fsdecode(argument) for argument in written.removesuffix(end).split(end)]
+    return given
 
 
 def main(arguments: list[str] | None = None) -> Any:
@@ -73,7 +92,7 @@ def main(arguments: list[str] | None = None) -> Any:
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
-        return cli(arguments, prog_name="tokbench", standalone_mode=False)
+        return cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.Abort:

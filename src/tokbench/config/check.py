@@ -6,6 +6,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
+from tokbench.inputs.paths import path_mistakes
 from tokbench.intrinsic.resources import resource_files
 from tokbench.registry import TokbenchError, unknown
 from tokbench.segmentation import segmentations
@@ -19,6 +20,7 @@ it unless told otherwise make both forms."""
 def check(experiment: Experiment) -> list[str]:
     """One line a mistake, ``key: what is wrong; the remedy``; empty when there is none."""
     return [
+        *path_mistakes("results", [experiment.results]),
         *_corpora(experiment),
         *_splits(experiment),
         *_resources(experiment),
@@ -26,6 +28,7 @@ def check(experiment: Experiment) -> list[str]:
         *_sizes(experiment),
         *_suites(experiment),
         *_runs(experiment),
+        *_contradictions(experiment),
         *_report(experiment),
         *_released(experiment),
     ]
@@ -48,7 +51,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
                 continue
             try:
-                files_of(corpus.source)
+                yield from path_mistakes(f"{key}.source.path", files_of(corpus.source), patterns=True)
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
 
@@ -62,7 +65,8 @@ def _resources(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
             continue
         try:
-            resource_files(resource.type, resource)
+            files = [file for _, file in resource_files(resource.type, resource)]
+            yield from path_mistakes(f"{key}.path", files, patterns=True)
         except TokbenchError as error:
             yield f"{key}.path: {error}"
 
@@ -99,6 +103,7 @@ def _variants(experiment: Experiment) -> Iterator[str]:
         for option, path in files_among(variant.construction).items():
             if not path.is_file():
                 yield f"{key}.construction.{option}: no file at '{path}'; name an existing file"
+            yield from path_mistakes(f"{key}.construction.{option}", [path], patterns=True)
         if variant.corpus is not None:
             yield from _known(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
         corpus = experiment.corpora.get(experiment.corpus_of(name))
@@ -167,7 +172,7 @@ def _suites(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
             continue
         try:
-            task_files(suite)
+            yield from path_mistakes(f"{key}.path", [suite.path, *task_files(suite)], patterns=True)
         except TokbenchError as error:
             yield f"{key}.path: {error}"
 
@@ -185,6 +190,24 @@ def _runs(experiment: Experiment) -> Iterator[str]:
             wrong = [size for size in run.sizes or [] if size not in sizes]
             if sizes and wrong:
                 yield f"{key}.sizes: '{variant}' is not built at {wrong[0]}; choose among {', '.join(map(str, sizes))}"
+
+
+def _contradictions(experiment: Experiment) -> Iterator[str]:
+    """Runs by which one language model would read two corpora, each told once."""
+    known: dict[tuple[str, str, int], tuple[str, str]] = {}
+    for index, run in enumerate(experiment.runs):
+        if not experiment.variants.keys() >= set(run.variants):
+            continue
+        key = f"runs.{index}"
+        for trained, corpus in experiment.corpora_of(run).items():
+            other, first = known.setdefault(trained, (corpus, key))
+            if other != corpus:
+                named = "'{}' with '{}' at {}".format(*trained)
+                yield (
+                    f"{key}.corpus: {named} reads '{corpus}' here and '{other}' in {first}; "
+                    "name one corpus in both, or give the model a second name"
+                )
+                break
 
 
 def _report(experiment: Experiment) -> Iterator[str]:
@@ -212,3 +235,5 @@ def _known(key: str, kind: str, names: list[str], known: Iterable[str]) -> Itera
 def _released(experiment: Experiment) -> Iterator[str]:
     if experiment.released is not None and not experiment.released.is_dir():
         yield f"released: {experiment.released} is no folder; name that of the released vocabularies, or leave it out"
+    elif experiment.released is not None:
+        yield from path_mistakes("released", [experiment.released], patterns=True)

@@ -57,8 +57,13 @@ class Experiment(Options):
 
     @property
     def folder(self) -> str:
-        """Folder of this experiment's results."""
-        return f"{self.results}/{self.name}"
+        """Folder of this experiment's results, without the doubled slashes and dots that paths may be written with."""
+        return str(Path(self.results, self.name))
+
+    @property
+    def published(self) -> str:
+        """Folder of the tables that are kept: the papers' numbers, recomputed."""
+        return str(Path(self.results, "published", "papers"))
 
     def sizes_of(self, variant: str) -> list[int]:
         """Vocabulary sizes of a variant."""
@@ -67,6 +72,15 @@ class Experiment(Options):
     def corpus_of(self, variant: str) -> str:
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))
+
+    def corpora_of(self, run: Run) -> dict[tuple[str, str, int], str]:
+        """Corpus that each language model of a run reads, by model, variant and vocabulary size."""
+        return {
+            (model, variant, size): run.corpus or self.corpus_of(variant)
+            for model in run.models
+            for variant in run.variants
+            for size in run.sizes or self.sizes_of(variant)
+        }
 
     def baselines(self) -> dict[str, str]:
         """For each corpus that variants are built from, the variant to which the others are relative."""

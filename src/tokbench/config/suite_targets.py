@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tokbench.config.canonical import canonical
@@ -17,10 +18,13 @@ class SuiteTargets:
 
     def run_corpus(self, wildcards: Any) -> str:
         """Corpus whose pretraining and evaluation splits a model reads."""
-        for run in self.experiment.runs:
-            if wildcards.model in run.models and wildcards.variant in run.variants and run.corpus:
-                return run.corpus
-        return self.experiment.corpus_of(wildcards.variant)
+        key = (wildcards.model, wildcards.variant, int(wildcards.size))
+        return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
+
+    @cached_property
+    def _read(self) -> dict[tuple[str, str, int], str]:
+        """Corpus that each language model reads; the runs do not contradict each other."""
+        return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
 
     def run_corpus_folder(self, wildcards: Any) -> str:
         """Folder of the corpus on whose evaluation split a model is tested."""

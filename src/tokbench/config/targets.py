@@ -6,7 +6,6 @@ Every function takes the wildcards of a rule, any object with the named attribut
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -26,13 +25,13 @@ from tokbench.vocabulary import constructions
 COUNTING = ("tokbench.commands.count", "tokbench.commands.merge_counts", "tokbench.pretokenization.count")
 
 
-def flags(wildcards: Any, input: Any) -> str:
+def flags(wildcards: Any, input: Any) -> list[str]:
     """Every named input of a rule as a flag of the command line, ``--name path``, once a path.
 
     A corpus is left out: a rule names the shards of the split that it reads.
     """
     named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
-    return " ".join(f"--{name.replace('_', '-')} {shlex.quote(path)}" for name, paths in named for path in paths)
+    return [word for name, paths in named for path in paths for word in (f"--{name.replace('_', '-')}", path)]
 
 
 @dataclass(frozen=True)
@@ -171,10 +170,10 @@ class Targets(SuiteTargets):
         """The variant's own construction options, nothing else."""
         return canonical(self._variant(wildcards).construction)
 
-    def segmentation_of(self, wildcards: Any) -> str:
+    def segmentation_of(self, wildcards: Any) -> list[str]:
         """The variant's own segmentation as a flag of the command line; empty for the construction's default."""
         chosen = self._variant(wildcards).segmentation
-        return f"--segmentation {shlex.quote(canonical(chosen))}" if chosen is not None else ""
+        return ["--segmentation", canonical(chosen)] if chosen is not None else []
 
     def scheme_of(self, wildcards: Any) -> str:
         """The variant's pre-tokenization."""
@@ -298,9 +297,10 @@ class Targets(SuiteTargets):
         patterns = [f"{folder}.json", *(f"{folder}/{resource}.json" for resource in self.experiment.resources)]
         return [path for pattern in patterns for path in self.tokenizers(pattern)]
 
-    def baseline_flags(self) -> str:
+    def baseline_flags(self) -> list[str]:
         """The variant to which the others are relative, by corpus."""
-        return " ".join(f"--baseline {corpus}={variant}" for corpus, variant in self.experiment.baselines().items())
+        chosen = self.experiment.baselines().items()
+        return [word for corpus, variant in chosen for word in ("--baseline", f"{corpus}={variant}")]
 
     def released(self) -> list[str]:
         """Folder of released vocabularies; none where none is named."""
@@ -330,10 +330,10 @@ class Targets(SuiteTargets):
         written = self.experiment.model_dump(mode="json", exclude_unset=True)
         return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
-    def venn_flags(self) -> str:
+    def venn_flags(self) -> list[str]:
         """The variants of the Venn diagram: the report's, or the first three."""
         chosen = self.experiment.report.venn or list(self.experiment.variants)[:3]
-        return " ".join(f"--venn {variant}" for variant in chosen)
+        return [word for variant in chosen for word in ("--venn", variant)]
 
 
 def _either(names: Iterable[str]) -> str:

@@ -1,0 +1,47 @@
+"""Paths that the workflow can carry: what the workflow engine would read as more than a name is refused.
+
+Blanks, quotes, ``$``, ``;``, ``~`` and letters of any script are names like others: every rule quotes its paths.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from os import PathLike
+
+RESERVED = re.compile("[{}<>*?\\[\\]]")
+"""Wildcards and path variables of the workflow engine, and patterns."""
+UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters, ends of lines and bytes that are not UTF-8: no log, message or table holds them as they are."""
+ELSEWHERE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
+"""Addresses: the workflow engine would look for them in a store of its own."""
+
+
+def path_mistakes(key: str, paths: Iterable[str | PathLike[str]], *, patterns: bool = False) -> Iterator[str]:
+    """One line, ``key: what is wrong; the remedy``, where the workflow cannot carry one of these paths.
+
+    Args:
+        key: where the configuration names them.
+        paths: files, folders or patterns; the first mistake is told.
+        patterns: whether ``*``, ``?`` and ``[ ]`` may stand in them: in files that are read, not in those that are
+            written, which other libraries look for by pattern.
+    """
+    for path in map(str, paths):
+        reason = _reason(path, patterns)
+        if reason is not None:
+            yield f"{key}: {path!r} {reason}"
+            return
+
+
+def _reason(path: str, patterns: bool) -> str | None:
+    if not path:
+        return "is no path; name a file or a folder"
+    if ELSEWHERE.match(path):
+        return "is an address; name a file or a folder of this machine"
+    unwritten = UNWRITTEN.search(path)
+    if unwritten:
+        name = unicodedata.name(unwritten[0], f"character {ord(unwritten[0]):#04x}")
+        return f"holds {name}, which the workflow cannot write in its records; rename it"
+    reserved = next((found[0] for found in RESERVED.finditer(path) if not (patterns and found[0] in "*?[]")), None)
+    if reserved:
+        return f"holds {reserved}, which the workflow engine does not read as part of a name; rename it"
+    return None
