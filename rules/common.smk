@@ -5,13 +5,13 @@ from snakemake.settings.types import DeploymentMethod
 
 from tokbench.config.commands import shell_prefix
 from tokbench.config.fingerprint import fingerprint
-from tokbench.config.load import validate
+from tokbench.config.load import read_all
 from tokbench.config.lock import hold
 from tokbench.config.targets import Targets, canonical, flags
 from tokbench.registry import TokbenchError
 
 try:
-    experiment = validate(config, str(workflow.configfiles[-1]) if workflow.configfiles else "configuration")
+    experiment = read_all(workflow.configfiles, workflow.config_settings.config)
 except TokbenchError as error:
     sys.exit(f"tokbench: {error}")
 

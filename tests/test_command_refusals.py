@@ -25,7 +25,7 @@ from tokbench.vocabulary.bpe import BpeOptions, build
             "--set (bpe): max_token_bytes: must be a whole number (found 'long')",
         ),
         (["bpe", "--set", "max_token_bytes"], "--set max_token_bytes: expected option=value"),
-        (["bpe", "--set", "max_token_bytes=["], "--set max_token_bytes: not YAML ("),
+        (["bpe", "--set", "max_token_bytes=["], "--set max_token_bytes:1:2: not YAML ("),
         (["bpe", "--segmentation", "gready"], "'gready' is not a segmentation ("),
         (
             ["bpe", "--segmentation", "{method: shortest_path, tie: x}"],
@@ -68,7 +68,7 @@ def test_counting(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
 @pytest.mark.parametrize(
     ("verb", "recipe", "expected"),
     [
-        ("fetch", "{", "--recipe: not YAML ("),
+        ("fetch", "{", "--recipe:1:2: not YAML ("),
         (
             "fetch",
             json.dumps({"type": "hub", "dataset": "a/b", "revision": "main"}),

@@ -268,11 +268,11 @@ def test_several_mistakes_take_a_line_each(experiment: dict[str, Any], tmp_path:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (None, "cannot be read (No such file or directory); name an existing configuration file"),
-        (b"", "not a configuration; start from config.yaml"),
-        (b"- a\n", "not a configuration; start from config.yaml"),
-        (b"name: [", "not YAML (while parsing a flow node"),
-        (b"name: \xff\n", "not YAML ('utf-8' codec can't decode byte 0xff"),
+        (None, ": cannot be read (No such file or directory); name an existing file"),
+        (b"", ": not a configuration; start from config.yaml"),
+        (b"- a\n", ": not a configuration; start from config.yaml"),
+        (b"name: [", ":1:8: not YAML (expected the node content, but found '<stream end>', while parsing a flow node"),
+        (b"name: \xff\n", ":1:7: not UTF-8 (byte 0xff); save the file as UTF-8"),
     ],
 )
 def test_files_that_are_no_configuration(
@@ -281,7 +281,7 @@ def test_files_that_are_no_configuration(
     file = tmp_path / "mine.yaml"
     if content is not None:
         file.write_bytes(content)
-    assert tokbench("validate", file).message.startswith(f"tokbench: {file}: {expected}")
+    assert tokbench("validate", file).message.startswith(f"tokbench: {file}{expected}")
 
 
 def test_workflow_refuses_before_any_work(experiment: dict[str, Any], tmp_path: Path) -> None:

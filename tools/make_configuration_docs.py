@@ -19,6 +19,7 @@ from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run,
 from tokbench.corpus import sources
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
+from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.intrinsic import metrics
 from tokbench.intrinsic.resources import ResourceOptions, resource_types
 from tokbench.pretokenization import schemes
@@ -29,7 +30,7 @@ from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
 DOCS = Path(__file__).parents[1] / "docs"
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # Configuration
 
 One YAML file is one experiment. `snakemake` reads `config.yaml`, or the file that `--configfile` names, never both:
@@ -39,15 +40,23 @@ copy `config.yaml` to start an experiment of your own. `tokbench validate FILE` 
 Three forms save typing:
 
 - a method, source or recipe that needs no option may be given by its name alone: `construction: bpe`;
-- a recipe may start from a preset and change some of its keys: `{preset: tiny, batches: 400}`;
+- a recipe may start from a preset and change some of its keys: `{{preset: tiny, batches: 400}}`;
 - the path of a corpus, a resource or a local suite may be given on the command line:
   `snakemake --config books=novels.jsonl.gz`.
+
+A value is read as every edition of YAML and JSON reads it. `true` and `false` are truth values and decimal numbers are
+numbers; `yes`, `off`, `1_000`, `+5`, `017` and `1:30` are text, which a key that takes a number refuses. Numbers are
+finite. A vocabulary has at most {LARGEST_VOCABULARY:,} tokens; a seed at most 64 bits, one of the language-model stack
+32; bytes and documents are counted in 64 bits, all else in 31. A key stands once, aliases and `<<` may be used, tags
+may not. All mistakes of a file are told at once.
 
 [`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
 `tools/make_configuration_docs.py`.
 """
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
+GENERAL_LIMITS = (LARGEST_COUNT, LARGEST_BYTES, LARGEST_SEED, LARGEST_LEGACY_SEED)
+"""Bounds that the introduction states for all keys at once."""
 
 
 def reference() -> str:
@@ -212,7 +221,11 @@ def form(properties: dict[str, Any]) -> str:
         return f"list of {form(properties['items'])}" if "items" in properties else f"list of {properties['maxItems']}"
     if kind == "object":
         return "mapping"
-    limits = [f"{word} {properties[limit]}" for limit, word in LIMITS.items() if limit in properties]
+    limits = [
+        f"{word} {properties[limit]}"
+        for limit, word in LIMITS.items()
+        if limit in properties and properties[limit] not in GENERAL_LIMITS
+    ]
     return ", ".join([FORMS[kind], *limits])
 
 

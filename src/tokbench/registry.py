@@ -15,7 +15,11 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+
+from tokbench.inputs.numbers import shortened
+from tokbench.inputs.strict import exact
 
 
 class TokbenchError(Exception):
@@ -23,9 +27,17 @@ class TokbenchError(Exception):
 
 
 class Options(BaseModel):
-    """Base of every method's options: unknown keys are refused, values cannot be changed after validation."""
+    """Base of every method's options: unknown keys are refused, values cannot be changed after validation.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    Numbers are finite and written as numbers, in every class of options: neither ``true`` nor ``"3"`` is one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: CoreSchema = exact(handler(source))
+        return schema
 
 
 @dataclass(frozen=True)
@@ -132,4 +144,5 @@ def unknown(name: str, kind: str, known: Iterable[str]) -> str:
     """The one-line message for a name that is not among the known ones."""
     known = sorted(known)
     article = "an" if kind[0] in "aeiou" else "a"
-    return f"'{name}' is not {article} {kind} ({', '.join(known)}).{nearest(name, known)}"
+    listed = ", ".join(known) or "there is none"
+    return f"'{shortened(name)}' is not {article} {kind} ({listed}).{nearest(name, known)}"

@@ -4,8 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tokbench.inputs.numbers import Seed
 from tokbench.registry import Options
 
+Beta = Annotated[float, Field(ge=0, lt=1)]
 MAX_ORDER = 6
 """Bytes of the longest n-gram that the kernel counts."""
 
@@ -42,7 +44,7 @@ class ByteLmOptions(Options):
     """windows in one pass through the model, a divisor of the batch; null for the whole batch"""
     learning_rate: float = Field(6e-4, gt=0)
     """stable learning rate of AdamW"""
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
     """decay of AdamW's first and second moments"""
     eps: float = Field(1e-8, gt=0)
     """AdamW's epsilon"""
@@ -58,7 +60,7 @@ class ByteLmOptions(Options):
     """arithmetic of matrix products; weights, losses and scores are float32 either way"""
     checkpoint_every: int = Field(2_000, ge=1)
     """steps between checkpoints"""
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """seed of the initial weights and of the order of windows"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """where to compute; auto takes a GPU when there is one"""

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 from pydantic import ValidationError
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
@@ -15,6 +14,7 @@ from tokbench.config.errors import explain
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.inputs.yaml import parse_yaml
 from tokbench.registry import Method, Options, TokbenchError, unknown
 
 Chosen = TypeVar("Chosen", bound=Options)
@@ -40,22 +40,15 @@ def _setting(text: str, flag: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator:
         raise TokbenchError(f"{flag} {text}: expected option=value")
-    return key.strip(), _yaml(value, f"{flag} {key.strip()}")
+    return key.strip(), parse_yaml(value, f"{flag} {key.strip()}")
 
 
 def mapping_of(text: str, flag: str) -> dict[str, Any]:
     """A mapping from JSON or YAML in one argument."""
-    value = _yaml(text, flag)
+    value = parse_yaml(text, flag)
     if not isinstance(value, dict):
         raise TokbenchError(f"{flag}: expected a mapping, {{key: value}}, found {text[:60]!r}")
     return value
-
-
-def _yaml(text: str, flag: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise TokbenchError(f"{flag}: not YAML ({' '.join(str(error).split())}); mend {text[:60]!r}") from None
 
 
 def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chosen]) -> Chosen:
@@ -64,7 +57,7 @@ def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chose
     Raises:
         TokbenchError: neither; the message names the key.
     """
-    value = _yaml(text, "--recipe")
+    value = parse_yaml(text, "--recipe")
     if isinstance(value, str):
         if value not in presets:
             raise TokbenchError(f"--recipe: {unknown(value, 'preset', presets)}")
@@ -90,7 +83,7 @@ def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:
     Raises:
         TokbenchError: neither; the message names the key.
     """
-    value = _yaml(text, "--recipe")
+    value = parse_yaml(text, "--recipe")
     ngram = isinstance(value, dict) and value.get("kind") == "ngram"
     kind: type[ByteLmOptions | ByteNgramOptions] = ByteNgramOptions if ngram else ByteLmOptions
     return recipe_options(text, kind, BYTE_LM_PRESETS)
@@ -98,7 +91,7 @@ def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:
 
 def recipe(text: str) -> tuple[str, dict[str, Any]]:
     """A method with options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
-    value = _yaml(text, "method")
+    value = parse_yaml(text, "method")
     if isinstance(value, str):
         return value, {}
     if isinstance(value, dict) and isinstance(value.get("method"), str):

@@ -1,10 +1,10 @@
 """``tokbench validate``: check a configuration."""
 
 import click
-import yaml
 
 from tokbench.commands.arguments import settings_of
 from tokbench.config.load import read
+from tokbench.inputs.scalars import dump_yaml
 
 
 @click.command("validate")
@@ -15,7 +15,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key."""
     experiment = read(configuration, settings_of(settings, "--set"))
     if full:
-        click.echo(yaml.safe_dump(experiment.model_dump(mode="json"), sort_keys=False, allow_unicode=True), nl=False)
+        click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
     models = {

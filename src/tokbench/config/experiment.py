@@ -11,6 +11,7 @@ from tokbench.config.sections import Corpus, MetricsOptions, Name, ReportOptions
 from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
+from tokbench.inputs.numbers import Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
 from tokbench.registry import Options
@@ -25,7 +26,7 @@ class Experiment(Options):
 
     name: Name
     """Names the folder of the results."""
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """Decides the splits and every construction's random choices."""
     results: str = "results"
     """Folder under which the experiment's own folder lies."""
@@ -35,7 +36,7 @@ class Experiment(Options):
     """Byte language models: a preset's name, or its options, with ``preset`` for what they change."""
     variants: dict[Name, Variant] = Field(min_length=1)
     """Tokenizer recipes."""
-    sizes: list[int] = Field(min_length=1)
+    sizes: list[VocabularySize] = Field(min_length=1)
     """Vocabulary sizes, the 256 bytes included."""
     resources: dict[Name, Resource] = Field(default_factory=dict)
     """Gold data on which every tokenizer is measured: a type's name, or its options."""

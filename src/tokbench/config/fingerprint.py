@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
-NOT_FOLLOWED = ("tokbench.registry", "tokbench.atomic", "tokbench.config")
+NOT_FOLLOWED = ("tokbench.registry", "tokbench.atomic", "tokbench.config", "tokbench.inputs")
 """Modules that carry no arithmetic: how methods are found and files are written, not what is in them."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 LEAVES = "tokbench.commands."

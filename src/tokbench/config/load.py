@@ -1,19 +1,21 @@
 """Reading a configuration and refusing it clearly, before any work is done."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
+from tokbench.config.beside import check_beside
 from tokbench.config.check import check
 from tokbench.config.errors import explain
 from tokbench.config.experiment import Experiment
+from tokbench.inputs.scalars import reread
+from tokbench.inputs.yaml import read_yaml
 from tokbench.registry import TokbenchError
 
 
-def validate(values: Mapping[str, Any], name: str) -> Experiment:
+def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ()) -> Experiment:
     """The experiment that a configuration describes.
 
     A top-level key that bears the name of a corpus, a resource or a local suite is its path, so that a path can be
@@ -22,17 +24,22 @@ def validate(values: Mapping[str, Any], name: str) -> Experiment:
     Args:
         values: the configuration as read.
         name: what messages call it, the file's name.
+        mistakes: what reading the file has found already, told together with what is found here.
 
     Raises:
         TokbenchError: one line a mistake.
     """
+    found = list(mistakes)
+    values = _with_paths(values)
     try:
-        experiment = Experiment.model_validate(_with_paths(values))
+        experiment = Experiment.model_validate(values)
     except ValidationError as error:
-        raise TokbenchError(explain(error, Experiment, name)) from None
-    mistakes = check(experiment)
-    if mistakes:
-        raise TokbenchError("\n".join(f"{name}: {mistake}" for mistake in mistakes))
+        found += explain(error, Experiment, name).splitlines()
+        found += [f"{name}: {mistake}" for mistake in check_beside(values, error)]
+    else:
+        found += [f"{name}: {mistake}" for mistake in check(experiment)]
+    if found:
+        raise TokbenchError("\n".join(dict.fromkeys(found)))
     return experiment
 
 
@@ -42,16 +49,56 @@ def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experi
     Raises:
         TokbenchError: the file is missing, not YAML, or holds a mistake.
     """
-    path = Path(path)
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TokbenchError(f"{path}: cannot be read ({error.strerror}); name an existing configuration file") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise TokbenchError(f"{path}: not YAML ({' '.join(str(error).split())}); mend the file") from None
-    if not isinstance(values, dict):
+    values, mistakes = _read(path)
+    return validate({**values, **(overrides or {})}, str(path), mistakes)
+
+
+def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Experiment:
+    """The experiment of the files and ``--config`` values that Snakemake was given, each over those before it.
+
+    Snakemake reads them, too, but by rules of its own: of two equal keys it drops the first without a word, it takes
+    ``017`` for 15, and lists on its command line for lists of text. What it is told is read again here.
+
+    Args:
+        files: the configuration files, the strongest last.
+        overrides: values by key, stronger than all files; mappings change a mapping key by key.
+
+    Raises:
+        TokbenchError: one line a mistake.
+    """
+    values: dict[str, Any] = {}
+    mistakes: list[str] = []
+    name = "configuration"
+    for name in map(str, files):
+        read, found = _read(name)
+        values = _over(values, read)
+        mistakes += found
+    return validate(_over(values, _as_given(overrides)), name, mistakes)
+
+
+def _read(path: Path | str) -> tuple[dict[str, Any], list[str]]:
+    """The values of a file, and what is wrong in them."""
+    read = read_yaml(path)
+    if not isinstance(read.value, dict):
         raise TokbenchError(f"{path}: not a configuration; start from config.yaml")
-    return validate({**values, **(overrides or {})}, str(path))
+    return read.value, read.mistakes
+
+
+def _over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Values changed by others, mappings key by key."""
+    changed = dict(values)
+    for key, other in others.items():
+        own = changed.get(key)
+        changed[key] = _over(own if isinstance(own, Mapping) else {}, other) if isinstance(other, Mapping) else other
+    return changed
+
+
+def _as_given(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of Snakemake's command line: words alone are what it took them for, those in lists are read again."""
+    try:
+        return {key: value if isinstance(value, str) else reread(value) for key, value in overrides.items()}
+    except ValueError as error:
+        raise TokbenchError(f"--config: {error}") from None
 
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:

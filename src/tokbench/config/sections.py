@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 
 from tokbench.config.short_forms import NameAlone
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
+from tokbench.inputs.numbers import VocabularySize
 from tokbench.intrinsic import metrics
 from tokbench.intrinsic.resources import resource_types
 from tokbench.pretokenization import schemes
@@ -100,7 +101,7 @@ class Variant(Options):
     """How the vocabulary cuts a pre-token; the construction's own where it is left out."""
     byte_lm: str | None = None
     """Byte language model whose scores the construction reads, for constructions that need one."""
-    sizes: list[int] | None = None
+    sizes: list[VocabularySize] | None = None
     """Vocabulary sizes of this variant alone; the experiment's where it is left out."""
 
 
@@ -117,7 +118,7 @@ class Run(Options):
     """Names of model recipes."""
     variants: list[str] = Field(min_length=1)
     """Names of variants."""
-    sizes: list[int] | None = None
+    sizes: list[VocabularySize] | None = None
     """Vocabulary sizes; all of the variant's where it is left out."""
     suites: list[str] = Field(min_length=1)
     """Names of suites."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from tokbench.inputs.numbers import LARGEST_BYTES
 from tokbench.registry import Options, TokbenchError
 
 
@@ -21,9 +22,9 @@ Unit = Literal["whole", "paragraph", "line"]
 class Source(Options):
     """What every source has."""
 
-    max_documents: int | None = Field(None, ge=1)
+    max_documents: int | None = Field(None, ge=1, le=LARGEST_BYTES)
     """Read only so many documents from the beginning."""
-    max_bytes_per_language: int | None = Field(None, ge=1)
+    max_bytes_per_language: int | None = Field(None, ge=1, le=LARGEST_BYTES)
     """Read documents of a language only until they come to so many bytes, the last one whole."""
     languages: list[str] | None = None
     """Read only documents with these language tags."""

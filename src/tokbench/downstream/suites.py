@@ -3,11 +3,12 @@
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import Field, model_validator
 
+from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
+from tokbench.inputs.yaml import parse_yaml
 from tokbench.registry import Options, TokbenchError, unknown
 
 Metric = Literal["acc", "acc_norm"]
@@ -64,7 +65,7 @@ class SuiteOptions(Options):
     """By data set of the hub, the commit to fetch; the newest, which the results then name, where it is left out."""
     num_fewshot: int | None = Field(default=None, ge=0)
     """Examples in the prompt; by default what each task says itself. A task that forbids examples keeps none."""
-    fewshot_seed: int = 1234
+    fewshot_seed: int = Field(default=1234, ge=0, le=LARGEST_LEGACY_SEED)
     """Seed by which lm-eval draws the examples."""
     metric: Metric = "acc"
     """The accuracy that is reported."""
@@ -109,15 +110,20 @@ class SuiteOptions(Options):
 @cache
 def local_tasks() -> dict[str, LocalTask]:
     """The local tasks that Tokbench knows by name."""
-    text = files("tokbench.downstream").joinpath("local_tasks.yaml").read_text(encoding="utf-8")
-    return {name: LocalTask(**options) for name, options in yaml.safe_load(text).items()}
+    return {name: LocalTask(**options) for name, options in _shipped("local_tasks.yaml").items()}
 
 
 @cache
 def named_suites() -> dict[str, SuiteOptions]:
     """The suites that come with Tokbench, by name."""
-    text = files("tokbench.downstream").joinpath("suites.yaml").read_text(encoding="utf-8")
-    return {name: SuiteOptions(**options) for name, options in yaml.safe_load(text).items()}
+    return {name: SuiteOptions(**options) for name, options in _shipped("suites.yaml").items()}
+
+
+def _shipped(name: str) -> dict[str, dict[str, Any]]:
+    read: dict[str, dict[str, Any]] = parse_yaml(
+        files("tokbench.downstream").joinpath(name).read_text(encoding="utf-8"), name
+    )
+    return read
 
 
 def named_suite(name: str) -> SuiteOptions:

@@ -17,6 +17,7 @@ from pydantic import Field
 from tokbench.atomic import atomic_folder
 from tokbench.downstream.passages import read_paragraphs
 from tokbench.downstream.questions import MAKERS, Question
+from tokbench.inputs.numbers import LARGEST_BYTES, Seed
 from tokbench.registry import Options, TokbenchError
 
 TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
@@ -40,9 +41,9 @@ class TaskOptions(Options):
     """Words of each continuation."""
     max_sentence_words: int = Field(default=40, ge=8)
     """The longest sentence that is set against a perturbation of itself, in words."""
-    max_bytes: int = Field(default=4_000_000, ge=1)
+    max_bytes: int = Field(default=4_000_000, ge=1, le=LARGEST_BYTES)
     """Text read from the start of the split, in bytes, which bounds the memory."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of every draw."""
 
 

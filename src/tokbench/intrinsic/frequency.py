@@ -1,6 +1,7 @@
 """Token frequencies: how many tokens a text uses how often, and how frequent its rare tokens are."""
 
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ class FrequencyOptions(Options):
     classes: int = Field(17, ge=1, le=62)
     """Classes of frequency beside 0: once, 2 to 3 times, 4 to 7 times, each twice as wide; the last has no end."""
 
-    percentiles: tuple[int, ...] = (50, 95, 99)
+    percentiles: tuple[Annotated[int, Field(ge=1, le=100)], ...] = (50, 95, 99)
     """Shares of the vocabulary, in per cent and from the most frequent token on, whose least frequency is told."""
 
 

@@ -4,6 +4,8 @@ Two denominators are in use. "Tokenization Is More Than Compression" (table 11) 
 nominal vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text.
 """
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -15,7 +17,7 @@ from tokbench.registry import Options
 
 
 class RenyiOptions(Options):
-    orders: tuple[float, ...] = Field((1.0, 1.5, 2.0, 2.5, 3.0, 3.5), min_length=1)
+    orders: tuple[Annotated[float, Field(gt=0, le=100)], ...] = Field((1.0, 1.5, 2.0, 2.5, 3.0, 3.5), min_length=1)
     """Orders of the entropy; order 1 is Shannon's, 2.5 is the one Zouhar et al. recommend."""
 
 

@@ -1,10 +1,14 @@
 """Options of a language model, and named recipes."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
 from tokbench.registry import Options, TokbenchError
+
+Beta = Annotated[float, Field(ge=0, lt=1)]
+LONGEST_SEQUENCE = 1 << 24
 
 
 class ModelOptions(Options):
@@ -26,14 +30,14 @@ class ModelOptions(Options):
     """attention biased by distance in place of position embeddings; fixed by transformers' MPT"""
     clip_qkv: float | None = Field(6.0, gt=0)
     """queries, keys and values are clipped to this magnitude"""
-    max_seq_len: int = Field(2048, ge=2)
+    max_seq_len: int = Field(2048, ge=2, le=LONGEST_SEQUENCE)
     """tokens in a sequence"""
     vocab_multiple: int = Field(64, ge=1)
     """the embedding matrix is padded to a multiple of this many rows, for speed; rows past the tokenizer's two special
     tokens are never used"""
     learning_rate: float = Field(3e-4, gt=0)
     """highest learning rate of decoupled AdamW"""
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
     """decay of AdamW's first and second moments"""
     eps: float = Field(1e-8, gt=0)
     """AdamW's epsilon"""
@@ -47,7 +51,7 @@ class ModelOptions(Options):
     """largest norm of the gradient"""
     batch: int = Field(1024, ge=1)
     """sequences in a batch, over all devices"""
-    microbatch: int | Literal["auto"] = 16
+    microbatch: Annotated[int, Field(ge=1)] | Literal["auto"] = 16
     """sequences in one pass through the model on one device; auto finds what a GPU's memory holds"""
     batches: int | None = Field(None, ge=1)
     """length of training in batches: equal tokens for every tokenizer. Give this or epochs"""
@@ -61,7 +65,7 @@ class ModelOptions(Options):
     """loss kernel; fused_crossentropy needs flash-attn"""
     checkpoint_every: int = Field(1000, ge=1)
     """batches between checkpoints"""
-    seed: int = Field(17, ge=0)
+    seed: int = Field(17, ge=0, le=LARGEST_LEGACY_SEED)
     """seed of the initial weights and of the order of sequences"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """where to compute; auto takes the GPUs when there are any"""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.pathpiece import MAX_WIDTH, choose_drops, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
@@ -39,7 +40,7 @@ class PathPieceOptions(Options):
     """Which last token of equally short paths is taken: the longest (PathPieceL) or a random one (PathPieceR)."""
     initial: InitialName = "ngram"
     """Construction of the vocabulary to start from."""
-    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256)
+    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
     """Size of the vocabulary to start from, before tokens that are too long are left out."""
     max_token_bytes: int = Field(16, ge=2, le=MAX_WIDTH)
     """Longest token, in bytes; longer ones of the initial vocabulary are left out."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
@@ -28,7 +29,7 @@ class RandTrainOptions(Options):
     initial: InitialName = "ngram"
     """Construction of the vocabulary to draw from. Tokens of n-grams weigh what they count in the text, overlapping
     occurrences included; other tokens what they count after segmentation by the initial vocabulary's own method."""
-    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256)
+    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
     """Size of the vocabulary to draw from, before tokens that are too long are left out."""
     max_token_bytes: int = Field(16, ge=2)
     """Longest token, in bytes; longer ones of the initial vocabulary are left out."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.sage import ablation_losses
 from tokbench.kernels.skipgram import MAX_DIMENSIONS, train
@@ -43,7 +44,7 @@ Sizes = Annotated[tuple[Annotated[int, Field(ge=256)], ...], AfterValidator(chec
 class SageOptions(Options):
     initial: InitialName = "ngram"
     """Construction of the vocabulary to start from."""
-    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256)
+    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
     """Size of the vocabulary to start from, before tokens that are too long are left out."""
     max_token_bytes: int = Field(16, ge=2)
     """Longest token, in bytes; longer ones of the initial vocabulary are left out."""

@@ -1,0 +1,60 @@
+"""Numbers as options of the command line take them; every command's are of these two types."""
+
+from typing import Any
+
+import click
+
+from tokbench.inputs.numbers import (
+    LARGEST_COUNT,
+    LARGEST_SEED,
+    LARGEST_VOCABULARY,
+    MOST_THREADS,
+    real_number,
+    whole_number,
+)
+
+
+class Whole(click.ParamType):
+    """A whole number between bounds.
+
+    Args:
+        least: the smallest that is taken.
+        most: the largest.
+    """
+
+    name = "integer"
+
+    def __init__(self, least: int, most: int = LARGEST_COUNT) -> None:
+        self.least, self.most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return whole_number(str(value), self.least, self.most)
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+
+
+class Real(click.ParamType):
+    """A finite number between bounds.
+
+    Args:
+        least: the smallest that is taken.
+        most: the largest; None for any.
+    """
+
+    name = "number"
+
+    def __init__(self, least: float, most: float | None = None) -> None:
+        self.least, self.most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return real_number(str(value), self.least, self.most)
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+
+
+SIZE = Whole(1, LARGEST_VOCABULARY)
+"""Tokens of a vocabulary."""
+SEED = Whole(0, LARGEST_SEED)
+THREADS = Whole(1, MOST_THREADS)
