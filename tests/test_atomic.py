@@ -173,6 +173,8 @@ def test_every_command_refuses_before_it_works(tmp_path: Path, tokbench: Tokbenc
                 refusing.append(verb)
                 message = tokbench(verb, "-o", tmp_path / "notes").message
                 assert f"{tmp_path / 'notes'}: holds thesis.tex, which Tokbench did not write" in message
+                message = tokbench(verb, "-o", tmp_path / "notes" / "thesis.tex").message
+                assert "thesis.tex: a file stands here; remove it, or name another folder" in message
     assert len(refusing) == 14
     assert names(tmp_path / "notes") == ["thesis.tex"]
 
