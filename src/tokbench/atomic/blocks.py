@@ -32,6 +32,7 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
         return
     with failures_told(path, place.parent), partial_file(place) as partial:
         yield partial
+        place_of_file(path)  # It may have been taken meanwhile.
         os.replace(partial, place)
 
 
@@ -51,6 +52,7 @@ def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
     with failures_told(path, place.parent), partial_folder(place) as partial:
         yield partial
         write_record(partial, kind)
+        place_of_folder(path)
         put_in_place(partial, place, kind, path)
 
 

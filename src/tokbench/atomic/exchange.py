@@ -25,7 +25,6 @@ def put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> N
         TokbenchError: what stands there must not be replaced; the message calls it as ``named``.
     """
     while True:
-        refuse_foreign(place, kind, named)
         try:
             os.rename(partial, place)  # Over nothing, or an empty folder.
             return
@@ -57,8 +56,12 @@ def _exchange(partial: Path, place: Path, kind: Kind, named: Path | str) -> bool
 
 
 def _one_after_the_other(partial: Path, place: Path, kind: Kind, named: Path | str) -> bool:
-    """Take the older folder aside and put the new one in its place; False if another process was quicker."""
-    aside = new_name(place)
+    """Take the older folder aside and put the new one in its place; False if another process was quicker.
+
+    What is aside is no leftover: should the process be killed here, the older folder is not lost.
+    """
+    refuse_foreign(place, kind, named)
+    aside = new_name(place, "aside")
     os.rename(place, aside)
     try:
         refuse_foreign(aside, kind, named)

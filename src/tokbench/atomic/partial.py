@@ -53,9 +53,9 @@ def _partial(place: Path, make: Callable[[Path], None]) -> Iterator[Path]:
                 _held.discard(partial.name)
 
 
-def new_name(place: Path) -> Path:
+def new_name(place: Path, ending: str = "partial") -> Path:
     """A name beside ``place`` that nothing else bears."""
-    return place.with_name(f".{_short(place.name)}.{_host()}-{os.getpid()}-{next(_numbers)}.partial")
+    return place.with_name(f".{_short(place.name)}.{_host()}-{os.getpid()}-{next(_numbers)}.{ending}")
 
 
 def remove(path: Path) -> None:

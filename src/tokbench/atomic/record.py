@@ -57,15 +57,34 @@ def refuse_foreign(folder: Path, kind: Kind, named: Path | str | None = None) ->
     Raises:
         TokbenchError: the folder is of another kind, or holds a file of somebody else's; the message names it.
     """
-    if not folder.exists():
-        return
-    named = named or folder
+    while (seen := _identity(folder)) is not None:
+        try:
+            reason = _foreign(folder, kind)
+        except FileNotFoundError:
+            continue
+        if _identity(folder) != seen:
+            continue  # Another process has put its own in the place of what was looked at.
+        if reason is None:
+            return
+        raise TokbenchError(f"{named or folder}: holds {reason}")
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _foreign(folder: Path, kind: Kind) -> str | None:
+    """What a folder holds that must not be replaced, and the remedy."""
     there, files = _read(folder) or (kind, [])
     if there != kind:
-        raise TokbenchError(f"{named}: holds other output ({there}, not {kind}); remove it, or name another folder")
+        return f"other output ({there}, not {kind}); remove it, or name another folder"
     ours = set(files)
-    if foreign := next((file for file in _files(folder) if file not in ours), None):
-        raise TokbenchError(f"{named}: holds {foreign}, which Tokbench did not write; name another folder")
+    foreign = next((file for file in _files(folder) if file not in ours), None)
+    return foreign and f"{foreign}, which Tokbench did not write; name another folder"
 
 
 def remove_written(folder: Path, kind: Kind) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from tokbench.atomic import Kind, refuse_foreign
+from tokbench.atomic.places import place_of_folder
 
 
 class OutputFolder(click.Path):
@@ -16,6 +17,7 @@ class OutputFolder(click.Path):
         self.kind = kind
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        place_of_folder(value)
         path = str(super().convert(value, parameter, context))
         refuse_foreign(Path(path), self.kind)
         return path
