@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tokbench.memory import removed_at_end
+
 
 @contextmanager
 def atomic_file(path: Path | str) -> Iterator[Path]:
@@ -17,7 +19,8 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        yield partial
+        with removed_at_end(partial):
+            yield partial
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -35,7 +38,8 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     try:
-        yield partial
+        with removed_at_end(partial):
+            yield partial
         if path.is_dir():
             shutil.rmtree(path)
         os.replace(partial, path)
