@@ -17,17 +17,20 @@ import pytest
 
 from tests.test_command_line import combinations
 from tokbench.commands.main import main
-from tokbench.memory import STATUS, shortage_in
+from tokbench.memory import RESERVE, STATUS, shortage_in
 from tokbench.pretokenization.count import count_pretokens
+from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
-RUNGS = (0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95, 1.1)
-"""Memory allowed, as parts of what the command takes where it may."""
+RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
+"""Memory allowed beside the reserve, as parts of what the command takes where it may."""
 QUICK = {
     "pathpiece": ["--set=initial_size=2000"],
     "randtrain": ["--set=initial_size=2000"],
     "sage": ["--set=initial_size=2000", "--set=dimensions=8", "--set=epochs=1"],
 }
+MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
+"""Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 UNTOLD = {"manifest.json"}
 
 
@@ -57,7 +60,7 @@ class Zygote:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runs = 0
-        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "POLARS_MAX_THREADS": "1"}
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "POLARS_MAX_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.zygote"],
             stdin=subprocess.PIPE,
@@ -104,11 +107,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lists = pl.List(pl.Float32)
     values = [np.frombuffer(text, np.uint8).astype(np.float32).tolist() for text in texts]
     pl.DataFrame(
-        {"document": range(len(texts)), "text": texts, "surprisal": values, "entropy": values},
-        schema={"document": pl.Int64, "text": pl.Binary, "surprisal": lists, "entropy": lists},
+        {"document": range(len(texts)), "language": "", "text": texts, "surprisal": values, "entropy": values},
+        schema={"document": pl.Int64, "language": pl.String, "text": pl.Binary, "surprisal": lists, "entropy": lists},
     ).write_parquet(folder / "scores.parquet")
-    main(["build", "bpe", "--counts", f"{folder}/counts.parquet", "--size", "600", "-o", f"{folder}/bpe"])
-    main(["encode", f"{folder}/bpe", f"{folder}/text.txt", "-o", f"{folder}/ids.npy"])
+    for cut in segmentations:
+        call = ["build", MAKERS.get(cut, "bpe"), "--counts", f"{folder}/counts.parquet", "--size", "600"]
+        main([*call, "--segmentation", cut, "-o", f"{folder}/{cut}"])
+    main(["encode", f"{folder}/merge", f"{folder}/text.txt", "-o", f"{folder}/ids.npy"])
     return folder
 
 
@@ -118,7 +123,7 @@ def climb(zygote: Zygote, *arguments: Any) -> None:
     assert whole.status == 0, whole.stderr
     statuses = []
     for rung in RUNGS:
-        end = zygote.run(*arguments, allowed=int(rung * whole.peak))
+        end = zygote.run(*arguments, allowed=int(RESERVE + rung * (whole.peak - RESERVE)))
         case = f"{rung} of {whole.peak:,} bytes: {end}"
         assert end.status in (0, STATUS), case
         statuses.append(end.status)
@@ -146,3 +151,27 @@ def source(method: str, made: Path) -> list[str]:
 @pytest.mark.parametrize("method", constructions)
 def test_constructions(method: str, zygote: Zygote, made: Path) -> None:
     climb(zygote, "build", method, *source(method, made), *QUICK.get(method, []), "--size=1000", "-o", "OUT/made")
+
+
+@pytest.mark.parametrize("cut", segmentations)
+def test_segmentations(cut: str, zygote: Zygote, made: Path) -> None:
+    climb(zygote, "encode", made / cut, made / "text.txt", "-o", "OUT/ids.npy")
+    climb(zygote, "measure", made / cut, "--counts", made / "counts.parquet", "-o", "OUT/measured.json")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "count --scheme gpt2 {0}/text.txt -o OUT/counts.parquet",
+        "count --scheme none {0}/text.txt -o OUT/counts.parquet",
+        "merge_counts {0}/counts.parquet {0}/counts.parquet -o OUT/counts.parquet",
+        "encode {0}/merge {0}/text.txt",
+        "encode {0}/merge {0}/text.txt --count --threads 2",
+        "decode {0}/merge {0}/ids.npy -o OUT/text.txt",
+        "compare {0}/merge {0}/likelihood {0}/text.txt",
+        "build unigram --counts {0}/counts.parquet --size 1000 --threads 2 -o OUT/made",
+        "pack {0}/merge {0}/scores.parquet --sequence-length 64 -o OUT/packed",
+    ],
+)
+def test_other_commands(arguments: str, zygote: Zygote, made: Path) -> None:
+    climb(zygote, *arguments.format(made).split())

@@ -15,6 +15,7 @@ cdef extern from *:
     #include <exception>
     #include <new>
     #include <system_error>
+    #include <pthread.h>
     #include <sys/mman.h>
     #include <sys/wait.h>
     #include <unistd.h>
@@ -65,9 +66,26 @@ cdef extern from *:
         return false;
     }
 
+    /* Several threads may give up at a time: the first ends the process, the others wait for that. */
+    void claim_end(int number) {
+        static volatile int claimed = 0;
+        static pthread_t first;
+        if (__sync_bool_compare_and_swap(&claimed, 0, 1)) {
+            first = pthread_self();
+            return;
+        }
+        if (!pthread_equal(first, pthread_self()))
+            for (;;) pause();
+        std::signal(number, SIG_DFL);  /* The end itself failed. */
+        raise(number);
+    }
+
     void on_signal(int number) {
+        if (getpid() == owner && (number == SIGABRT || memory_is_short())) {
+            claim_end(number);
+            end(likely);
+        }
         std::signal(number, SIG_DFL);
-        if (getpid() == owner && (number == SIGABRT || memory_is_short())) end(likely);
         raise(number);
     }
 
@@ -76,9 +94,13 @@ cdef extern from *:
             try {
                 throw;
             } catch (const std::bad_alloc&) {
+                claim_end(SIGABRT);
                 end(sure);
             } catch (const std::system_error& error) {  /* a thread that could not be started */
-                if (error.code() == std::errc::resource_unavailable_try_again) end(likely);
+                if (error.code() == std::errc::resource_unavailable_try_again) {
+                    claim_end(SIGABRT);
+                    end(likely);
+                }
             } catch (...) {
             }
         }
