@@ -216,7 +216,8 @@ def test_initial_vocabulary(counts: PretokenCounts, scores: Path, tmp_path: Path
 def test_files_of_a_tokenizer(counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     folder = build(tokbench, "bpe", counts, scores, tmp_path / "bpe")
     files = {"tokens.vocab", "merges.tsv", "tokbench.json", "tokenizer.json", "tokenizer_config.json", "manifest.json"}
-    assert {file.name for file in folder.iterdir()} == files
+    assert {file.name for file in folder.iterdir()} == {*files, ".tokbench.json"}
+    assert json.loads((folder / ".tokbench.json").read_text()) == {"kind": "tokenizer", "files": sorted(files)}
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["settings"]["construction"]["method"] == "bpe"
     assert {"versions", "revision", "hardware", "seconds"} <= set(manifest)

@@ -130,7 +130,9 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
     names = [drawing.name for drawing in drawings(part)]
     assert names == ["corpus_token_count-books", "renyi_efficiency_2.5-books"]
     forms = (".svg", ".png", "-column.svg", "-column.png", ".md")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(n + f for n in names for f in forms)
+    assert sorted(path.name for path in (tmp_path / "figures").glob("[!.]*")) == sorted(
+        n + f for n in names for f in forms
+    )
     assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == (
         "Corpus token count (tokens; n = 114,952 to 118,976) over the text of the evaluation split of books, by "
         "variant and vocabulary size. Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json.\n"

@@ -9,7 +9,7 @@ from pydoc_data.topics import topics
 import pytest
 
 from tests.conftest import TOPICS
-from tokbench.export import END_OF_TEXT, PADDING, export, to_hugging_face, write_hugging_face_configuration
+from tokbench.export import END_OF_TEXT, PADDING, export, to_hugging_face
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
@@ -51,7 +51,6 @@ def folders(vocabularies: dict[str, Vocabulary], tmp_path_factory: pytest.TempPa
     for segmentation, vocabulary in vocabularies.items():
         folder = tmp_path_factory.mktemp(segmentation)
         Tokenizer(vocabulary, "gpt2", segmentation).save(folder)
-        write_hugging_face_configuration(folder)
         made[segmentation] = folder
     return made
 

@@ -193,15 +193,19 @@ def test_newest_complete_checkpoint_is_kept(tmp_path: Path) -> None:
 
 
 def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
-    _prepare(tmp_path, {"seed": 1})
+    one, other = ({"options": {"seed": seed}, "packed": {}} for seed in (1, 2))
+    _prepare(tmp_path, one)
     (tmp_path / "curve.csv").touch()
-    _prepare(tmp_path, {"seed": 1})
+    (tmp_path / "thesis.tex").touch()
+    _prepare(tmp_path, one)
     assert (tmp_path / "curve.csv").exists()
-    _prepare(tmp_path, {"seed": 2})
-    assert [file.name for file in tmp_path.iterdir()] == ["recipe.json"]
-    (tmp_path / "recipe.json").rename(tmp_path / "thesis.tex")
-    with pytest.raises(TokbenchError, match="give the run a folder of its own"):
-        _prepare(tmp_path, {"seed": 2})
+    _prepare(tmp_path, other)
+    assert {file.name for file in tmp_path.iterdir()} == {"recipe.json", "thesis.tex"}
+    for foreign in ("{}", "A pound of flour", "[1]"):
+        (tmp_path / "recipe.json").write_text(foreign)
+        with pytest.raises(TokbenchError, match="give the run a folder of its own"):
+            _prepare(tmp_path, other)
+        assert (tmp_path / "recipe.json").read_text() == foreign
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -265,6 +269,7 @@ def curve(folder: Path) -> list[tuple[str, ...]]:
 
 def test_model_folder(trained: Path) -> None:
     assert {file.name for file in trained.iterdir()} == {
+        ".tokbench.json",
         "config.json",
         "curve.csv",
         "generation_config.json",

@@ -1,14 +1,23 @@
-"""Registration with ``transformers.AutoTokenizer``, put off until that is imported.
+"""Registration with ``transformers.AutoTokenizer``, put off until that is imported, and the file that it looks for.
 
 Importing ``transformers`` takes seconds, and most of the command line never needs it.
 """
 
 import importlib
+import json
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+CONFIGURATION = "tokenizer_config.json"
+"""File by which ``AutoTokenizer`` finds our class."""
+CLASS = "TokbenchTokenizer"
+END_OF_TEXT = "<|endoftext|>"
+PADDING = "<|padding|>"
 
 MODULE = "transformers.models.auto.tokenization_auto"
 FACE = "tokbench.hugging_face"
@@ -20,6 +29,30 @@ def register_when_imported() -> None:
         importlib.import_module(FACE)
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+def write_configuration(folder: Path) -> None:
+    """Write the file by which ``AutoTokenizer`` finds our class."""
+    configuration = {
+        "tokenizer_class": CLASS,
+        "eos_token": END_OF_TEXT,
+        "bos_token": END_OF_TEXT,
+        "pad_token": PADDING,
+        "model_max_length": 10**9,
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / CONFIGURATION).write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
+
+
+def finds_another_class(folder: Path) -> bool:
+    """Whether a folder has that file and it names another class than ours, or none."""
+    try:
+        configuration: Any = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))
+        return bool(configuration["tokenizer_class"] != CLASS)
+    except FileNotFoundError:
+        return False
+    except (ValueError, TypeError, KeyError):
+        return True
 
 
 class _Finder(MetaPathFinder):

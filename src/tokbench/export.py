@@ -1,6 +1,5 @@
 """Export to ``tokenizer.json``, where Hugging Face's own models give the same ids as ours."""
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.auto_tokenizer import END_OF_TEXT, PADDING
 from tokbench.byte_level import CONTINUATION, spell
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
@@ -16,8 +16,6 @@ from tokbench.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import tokenizers
 
-END_OF_TEXT = "<|endoftext|>"
-PADDING = "<|padding|>"
 BY_WORDPIECE = ("greedy", "longest_prefix")
 """Segmentations that Hugging Face's WordPiece model does."""
 
@@ -117,16 +115,3 @@ def _text(token: bytes) -> str | None:
         return token.decode()
     except UnicodeDecodeError:
         return None
-
-
-def write_hugging_face_configuration(folder: Path) -> None:
-    """Write the file by which ``transformers.AutoTokenizer`` finds our class."""
-    configuration = {
-        "tokenizer_class": "TokbenchTokenizer",
-        "eos_token": END_OF_TEXT,
-        "bos_token": END_OF_TEXT,
-        "pad_token": PADDING,
-        "model_max_length": 10**9,
-        "clean_up_tokenization_spaces": False,
-    }
-    (folder / "tokenizer_config.json").write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")

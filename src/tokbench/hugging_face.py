@@ -9,8 +9,9 @@ from typing import Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizer
 
+from tokbench.auto_tokenizer import END_OF_TEXT, PADDING
 from tokbench.byte_level import unspell
-from tokbench.export import END_OF_TEXT, PADDING, spellings
+from tokbench.export import spellings
 from tokbench.tokenizer import SETTINGS, Tokenizer
 
 
@@ -82,7 +83,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         self, save_directory: str, filename_prefix: str | None = None
     ) -> tuple[str, ...]:
         folder = Path(save_directory)
-        self.tokenizer.save(folder)
+        self.tokenizer.save(folder, configuration=False)
         return tuple(str(path) for name in self.vocab_files_names.values() if (path := folder / name).exists())
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tokbench.atomic import atomic_files
+from tokbench.auto_tokenizer import write_configuration
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
@@ -23,6 +25,7 @@ from tokbench.kernels.segmenter import PretokenSegmenter
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.registry import Options, TokbenchError
+from tokbench.saved import files_that_go, outdated
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokens import VOCABULARY_FILES, Vocabulary
 
@@ -193,19 +196,39 @@ class Tokenizer:
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
         return np.concatenate([ids for ids, _ in parts]), bounds
 
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer's files into an existing folder."""
-        self.vocabulary.write(folder)
-        settings = {
-            "format": FORMAT,
-            "name": self.name,
-            "pretokenization": self.pretokenization,
-            "segmentation": {"method": self.segmentation, **self.options.model_dump(mode="json", exclude={"method"})},
-            "size": len(self),
-            "sha256": _digest(folder),
-            "origin": self.origin,
-        }
-        (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    def save(self, folder: Path | str, *, configuration: bool = True) -> None:
+        """Write the tokenizer's files into a folder, which is made if it is missing.
+
+        Files of a tokenizer that was saved there before go, all others stay. ``tokbench.json`` is the last to be
+        written, and none before all can be.
+
+        Args:
+            folder: where the files go.
+            configuration: write ``tokenizer_config.json`` too, by which ``transformers.AutoTokenizer`` finds our class.
+
+        Raises:
+            TokbenchError: files of something else stand in the way, or there is no space left.
+        """
+        folder = Path(folder)
+        stale = files_that_go(folder / SETTINGS, configuration)
+        with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
+            self.vocabulary.write(partial)
+            settings = {
+                "format": FORMAT,
+                "name": self.name,
+                "pretokenization": self.pretokenization,
+                "segmentation": {
+                    "method": self.segmentation,
+                    **self.options.model_dump(mode="json", exclude={"method"}),
+                },
+                "size": len(self),
+                "sha256": _digest(partial),
+                "origin": self.origin,
+            }
+            (partial / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+            if configuration:
+                write_configuration(partial)
+            stale += outdated(folder / SETTINGS, settings)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tokenizer":

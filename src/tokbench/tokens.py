@@ -1,6 +1,6 @@
 """A vocabulary: the tokens in id order, with what a segmentation may need beside them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.atomic import atomic_file
 from tokbench.registry import TokbenchError
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
@@ -93,16 +94,13 @@ class Vocabulary:
             pairs = (
                 f"{self.tokens[left].hex()}\t{self.tokens[right].hex()}\n" for left, right, _ in self.merges.tolist()
             )
-            (folder / "merges.tsv").write_text("".join(pairs), encoding="ascii")
+            _write(folder / "merges.tsv", pairs)
         if self.scores is not None:
-            (folder / "scores.txt").write_text(
-                "".join(f"{score!r}\n" for score in self.scores.tolist()), encoding="ascii"
-            )
+            _write(folder / "scores.txt", (f"{score!r}\n" for score in self.scores.tolist()))
         if self.continuation is not None:
-            flags = "".join(f"{int(flag)}\n" for flag in self.continuation.tolist())
-            (folder / "continuation.txt").write_text(flags, encoding="ascii")
+            _write(folder / "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist()))
         if self.events is not None:
-            (folder / "events.tsv").write_text("".join(map(_event_line, self.events)), encoding="ascii")
+            _write(folder / "events.tsv", map(_event_line, self.events))
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -186,5 +184,10 @@ def read_tokens(path: Path | str) -> tuple[bytes, ...]:
 
 
 def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:
-    """Write tokens, one in lowercase hexadecimal a line."""
-    Path(path).write_text("".join(f"{token.hex()}\n" for token in tokens), encoding="ascii")
+    """Write tokens, one in lowercase hexadecimal a line; the file appears whole or not at all."""
+    _write(Path(path), (f"{token.hex()}\n" for token in tokens))
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with atomic_file(path) as partial:
+        partial.write_text("".join(lines), encoding="ascii")

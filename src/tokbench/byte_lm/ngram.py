@@ -41,7 +41,7 @@ def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path) -
     if not len(windows):
         raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
     settings = options.model_dump(mode="json")
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "byte language model") as partial:
         np.save(partial / "windows.npy", windows)
         np.save(partial / "counts.npy", counts)
         (partial / "model.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")

@@ -3,7 +3,6 @@
 import csv
 import json
 import logging
-import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from tokbench.atomic import atomic_folder
+from tokbench.atomic import atomic_folder, remove_written
 from tokbench.byte_lm.model import arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
@@ -60,7 +59,7 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
                 log.info("byte LM step %d/%d, loss %.4f nats a byte, rate %.2e", step, options.steps, loss, rate)
             if step % options.checkpoint_every == 0 and step < options.steps:
                 _save(checkpoints, recipe, model, optimizer, curve, spent + time.monotonic() - began)
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "byte language model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         _write_curve(curve, partial / "curve.csv")
         settings = {
@@ -73,9 +72,9 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
         }
         write_manifest(partial / "manifest.json", settings, began - spent)
     for older in checkpoints.glob("step-*"):
-        shutil.rmtree(older)
-    stream.unlink()
-    if not any(checkpoints.iterdir()):
+        remove_written(older, "checkpoint")
+    stream.unlink(missing_ok=True)
+    if checkpoints.is_dir() and not any(checkpoints.iterdir()):
         checkpoints.rmdir()
 
 
@@ -127,24 +126,25 @@ def _save(
     seconds: float,
 ) -> None:
     older = list(checkpoints.glob("step-*"))
-    with atomic_folder(checkpoints / f"step-{curve[-1][0]:09d}") as partial:
+    with atomic_folder(checkpoints / f"step-{curve[-1][0]:09d}", "checkpoint") as partial:
         safetensors.torch.save_model(model, str(partial / "model.safetensors"))
         torch.save(optimizer.state_dict(), partial / "optimizer.pt")
         state = {"recipe": recipe, "curve": curve, "seconds": seconds}
         (partial / "state.json").write_text(json.dumps(state), encoding="utf-8")
     for folder in older:
-        shutil.rmtree(folder)
+        remove_written(folder, "checkpoint")
 
 
 def _resume(
     checkpoints: Path, recipe: dict[str, object], model: torch.nn.Module, optimizer: torch.optim.AdamW
 ) -> tuple[int, Curve, float]:
     """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
-    for folder in sorted(checkpoints.glob("step-*"), reverse=True):
-        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+    for file in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
+        folder = file.parent
+        state = json.loads(file.read_text(encoding="utf-8"))
         if state["recipe"] != json.loads(json.dumps(recipe)):
             log.info("%s: made with other options or other text; discarded", folder)
-            shutil.rmtree(folder)
+            remove_written(folder, "checkpoint")
             continue
         safetensors.torch.load_model(model, str(folder / "model.safetensors"))
         optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))

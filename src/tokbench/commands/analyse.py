@@ -6,6 +6,7 @@ import click
 import polars as pl
 
 from tokbench.commands.arguments import mapping_of
+from tokbench.commands.outputs import OutputFolder
 from tokbench.published.beside import beside
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
@@ -27,7 +28,7 @@ IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_r
     default="{}",
     help="JSON of the variants and models in full: tells seeds of one model, and which published numbers stand beside.",
 )
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the statistics.")
+@click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
 def command(tables: str, recipes: str, output: str) -> None:
     """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
     corrections, what they could have seen, comparisons question by question, critical differences, variance between
@@ -58,6 +59,6 @@ def command(tables: str, recipes: str, output: str) -> None:
         "metric_correlations": between_metrics(intrinsic),
         "published": beside(intrinsic, every, experiment),
     }
-    write_tables(statistics, Path(output))
+    write_tables(statistics, Path(output), "statistics")
     for name, table in statistics.items():
         click.echo(f"{name}: {len(table):,} rows", err=True)

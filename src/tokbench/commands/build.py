@@ -9,7 +9,8 @@ import click
 from tokbench import memory
 from tokbench.atomic import atomic_folder
 from tokbench.commands.arguments import method_options, recipe
-from tokbench.export import export, write_hugging_face_configuration
+from tokbench.commands.outputs import OutputFolder
+from tokbench.export import export
 from tokbench.manifest import write_manifest
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Method, TokbenchError
@@ -37,7 +38,7 @@ from tokbench.vocabulary.scores import ScoredDocuments, read_scores
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--threads", type=int, default=1, show_default=True)
 @click.option("--name", default="", help="What tables call the tokenizer.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tokenizer.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
 def command(
     method: str,
     counts: str | None,
@@ -85,10 +86,9 @@ def command(
     tokenizer = Tokenizer(
         vocabulary, source.scheme or "none", cut, segmentation_options, name=name or Path(output).name, origin=origin
     )
-    with atomic_folder(output) as folder:
+    with atomic_folder(output, "tokenizer") as folder:
         tokenizer.origin["hugging_face"] = export(tokenizer, pretokens, folder)
         tokenizer.save(folder)
-        write_hugging_face_configuration(folder)
         write_manifest(folder / "manifest.json", origin, started)
     click.echo(
         f"{len(vocabulary):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",

@@ -3,6 +3,7 @@
 import click
 
 from tokbench.commands.arguments import recipe_options
+from tokbench.commands.outputs import OutputFolder
 from tokbench.downstream.local import write_local_tasks
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.registry import TokbenchError
@@ -13,7 +14,7 @@ from tokbench.registry import TokbenchError
 @click.option(
     "--path", type=click.Path(exists=True, file_okay=False), help="Folder of the files, if not in the recipe."
 )
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tasks.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
 def command(recipe: str, path: str | None, output: str) -> None:
     """Make lm-eval tasks of the questions in a local suite's files."""
     suite = recipe_options(recipe, SuiteOptions, named_suites())

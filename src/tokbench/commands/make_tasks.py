@@ -3,13 +3,14 @@
 import click
 
 from tokbench.commands.arguments import recipe_options
+from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
 from tokbench.downstream.tasks import TaskOptions, make_tasks
 
 
 @click.command("make_tasks")
 @click.option("--recipe", default="{}", help="Options as JSON.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tasks.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, output: str, shards: tuple[str, ...]) -> None:
     """Make lm-eval tasks from corpus SHARDS."""

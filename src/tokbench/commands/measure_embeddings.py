@@ -7,6 +7,7 @@ import click
 
 from tokbench.atomic import atomic_folder
 from tokbench.commands.measure import metric_families, write_measurements
+from tokbench.commands.outputs import OutputFolder
 from tokbench.intrinsic import measure_embeddings
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.tokenizer import Tokenizer
@@ -20,7 +21,7 @@ from tokbench.tokenizer import Tokenizer
 @click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
 @click.option("--corpus", default="", help="Name of the pretraining text in the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the results.")
+@click.option("-o", "--output", required=True, type=OutputFolder("embeddings"), help="Folder of the results.")
 def command(
     model: str,
     packed: str,
@@ -38,7 +39,7 @@ def command(
         ("", replace(row, definition=f"{row.definition}; model {name}"))
         for row in measure_embeddings(embeddings, families=metric_families(metrics))
     ]
-    with atomic_folder(output) as folder:
+    with atomic_folder(output, "embeddings") as folder:
         frame = embeddings.to_frame()
         frame.write_parquet(folder / "tokens.parquet", compression="zstd")
         frame.write_csv(folder / "tokens.csv")

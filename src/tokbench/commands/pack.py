@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tokbench import memory
+from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
 from tokbench.pretraining.pack import pack
 from tokbench.tokenizer import Tokenizer
@@ -13,7 +14,7 @@ from tokbench.tokenizer import Tokenizer
 @click.command("pack")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--sequence-length", required=True, type=int, help="Tokens of a sequence.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of MDS shards.")
+@click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
 @click.argument("shards", nargs=-1, required=True)
 def command(folder: str, sequence_length: int, output: str, shards: tuple[str, ...]) -> None:
     """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length."""

@@ -6,6 +6,7 @@ import click
 
 from tokbench.atomic import atomic_folder
 from tokbench.commands.arguments import mapping_of, validated
+from tokbench.commands.outputs import OutputFolder
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.sources import FileSource, HubSource
@@ -14,7 +15,7 @@ from tokbench.registry import TokbenchError
 
 @click.command("prepare")
 @click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the corpus.")
+@click.option("-o", "--output", required=True, type=OutputFolder("corpus"), help="Folder of the corpus.")
 @click.argument("files", nargs=-1)
 def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub)."""
@@ -27,7 +28,7 @@ def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     source = corpus.source
     if files and isinstance(source, FileSource) and not isinstance(source.path, dict):
         source = source.model_copy(update={"path": list(files)})
-    with atomic_folder(output) as folder:
+    with atomic_folder(output, "corpus") as folder:
         totals = prepare(
             source,
             {str(split): share for split, share in corpus.splits.items()},

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tokbench.commands.arguments import recipe_options
+from tokbench.commands.outputs import OutputFolder
 from tokbench.pretraining.options import PRESETS, ModelOptions
 
 
@@ -15,7 +16,7 @@ from tokbench.pretraining.options import PRESETS, ModelOptions
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
 )
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the model.")
+@click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 def command(recipe: str, packed: str, tokenizer: str, checkpoints: str | None, output: str) -> None:
     """Pretrain an MPT model with llm-foundry; a run that was stopped goes on from its checkpoint."""
     from tokbench.pretraining.train import pretrain

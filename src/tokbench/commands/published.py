@@ -7,6 +7,7 @@ import click
 import polars as pl
 
 from tokbench.atomic import atomic_file
+from tokbench.commands.outputs import OutputFolder
 from tokbench.published.write import write_published
 
 
@@ -17,7 +18,7 @@ from tokbench.published.write import write_published
     help="Folder of the vocabularies that the authors of 'Tokenization Is More Than Compression' released.",
 )
 @click.option("--numbers", type=click.Path(dir_okay=False), help="CSV file for every number beside the paper's.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of tables and figures.")
+@click.option("-o", "--output", required=True, type=OutputFolder("published"), help="Folder of tables and figures.")
 def command(released: str | None, numbers: str | None, output: str) -> None:
     """Recompute what the papers derive from the numbers they print, each beside theirs, and draw their figures."""
     statistics = write_published(output, released)

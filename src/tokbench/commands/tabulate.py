@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import polars as pl
 
+from tokbench.commands.outputs import OutputFolder
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
 from tokbench.intrinsic.comparison import (
     ALL_RESOURCES,
@@ -38,7 +39,7 @@ ORDER = ("corpus", "language", "metric", "definition", "size", "variant")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the tables.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
 def command(
     intrinsic: tuple[str, ...],
     tokenizers: tuple[str, ...],

@@ -6,6 +6,7 @@ import click
 
 from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
 from tokbench.commands.arguments import byte_lm_recipe
+from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
 
 
@@ -14,7 +15,7 @@ from tokbench.corpus.documents import read_documents
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
 )
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of the model.")
+@click.option("-o", "--output", required=True, type=OutputFolder("byte language model"), help="Folder of the model.")
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, checkpoints: str | None, output: str, shards: tuple[str, ...]) -> None:
     """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint."""

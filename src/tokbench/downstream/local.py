@@ -83,7 +83,7 @@ def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, int]
     Raises:
         TokbenchError: a file is missing or a record is not of its format.
     """
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "tasks") as partial:
         counts = {name: _write_task(suite, name, partial) for name in suite.tasks}
         (partial / "tasks.json").write_text(json.dumps({"questions": counts}, indent=1) + "\n", encoding="utf-8")
     return counts

@@ -69,7 +69,7 @@ def make_tasks(documents: Iterable[tuple[int, bytes]], folder: Path | str, optio
         "lines_not_utf8": invalid,
         "tasks": {},
     }
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "tasks") as partial:
         for task in dict.fromkeys(options.tasks):
             rng = Random(f"{options.seed} {task}")
             found = _distinct(MAKERS[task](paragraphs, options, rng))

@@ -9,6 +9,8 @@ from composer.core import Callback, State
 from composer.loggers import Logger
 from composer.utils import dist
 
+from tokbench.atomic import atomic_file
+
 log = logging.getLogger("tokbench.pretraining")
 
 COLUMNS = ("batch", "tokens", "loss", "learning_rate", "seconds")
@@ -39,7 +41,7 @@ class Curve(Callback):
         if done:
             log.info("pretraining resumes after batch %d", done)
         if dist.get_global_rank() == 0:
-            with self._path.open("w", newline="", encoding="utf-8") as file:
+            with atomic_file(self._path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
-from tokbench.atomic import atomic_folder
+from tokbench.atomic import NOT_CONTENT, atomic_folder
 from tokbench.manifest import write_manifest
 from tokbench.registry import TokbenchError
 
@@ -48,11 +48,13 @@ def publish(
         config.bos_token_id = config.eos_token_id = end_of_text
         config.pad_token_id = end_of_text + 1
     del model.config.auto_map
-    with atomic_folder(output) as partial:
+    with atomic_folder(output, "model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         shutil.copyfile(curve, partial / "curve.csv")
         described = dict(settings, parameters=model.num_parameters())
         for file in sorted(tokenizer_folder.iterdir()):
+            if file.name in NOT_CONTENT:
+                continue
             if file.name == "manifest.json":
                 described["tokenizer"] = json.loads(file.read_text(encoding="utf-8"))
             elif (partial / file.name).exists():

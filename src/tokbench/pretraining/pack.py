@@ -99,7 +99,7 @@ def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequen
             rest = tokens[whole:]
             yield tokens[:whole].reshape(-1, sequence_length)
 
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "packed sequences") as partial:
         sequences = write_mds(partial, blocks(), sequence_length)
         if not sequences:
             raise TokbenchError(

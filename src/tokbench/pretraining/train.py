@@ -11,10 +11,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tokbench.atomic import atomic_file, failures_told
 from tokbench.pretraining.options import ModelOptions
 from tokbench.registry import TokbenchError
 
 log = logging.getLogger(__name__)
+
+NOTE = "recipe.json"
+RUN = ("states", "huggingface", "curve.csv", NOTE)
+"""What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
 
 
 def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output: Path, checkpoints: Path) -> None:
@@ -64,7 +69,8 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     threads = torch.get_num_threads()
     torch.set_num_threads(options.cpu_threads)
     try:
-        foundry.run(options, packed, packing, batches, checkpoints)
+        with failures_told(checkpoints, checkpoints):
+            foundry.run(options, packed, packing, batches, checkpoints)
     finally:
         torch.set_num_threads(threads)
     if not first:
@@ -90,7 +96,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         settings=settings,
         started=time.monotonic() - float(last["seconds"]),
     )
-    shutil.rmtree(checkpoints)
+    _discard(checkpoints)
 
 
 def _environment(options: ModelOptions) -> None:
@@ -104,15 +110,38 @@ def _environment(options: ModelOptions) -> None:
 
 def _prepare(checkpoints: Path, recipe: dict[str, Any]) -> None:
     """Discard checkpoints of another recipe and note down this one."""
-    note = checkpoints / "recipe.json"
+    note = checkpoints / NOTE
     text = json.dumps(recipe, indent=1, sort_keys=True) + "\n"
-    if note.is_file() and note.read_text(encoding="utf-8") != text:
-        log.info("%s: made with other options or other sequences; discarded", checkpoints)
-        shutil.rmtree(checkpoints)
-    elif not note.is_file() and checkpoints.exists() and any(checkpoints.iterdir()):
+    known = _noted(note)
+    if known is None and checkpoints.exists() and any(checkpoints.iterdir()):
         raise TokbenchError(f"{checkpoints}: holds files that are no checkpoints; give the run a folder of its own")
-    checkpoints.mkdir(parents=True, exist_ok=True)
-    note.write_text(text, encoding="utf-8")
+    if known == text:
+        return
+    if known is not None:
+        log.info("%s: made with other options or other sequences; discarded", checkpoints)
+        _discard(checkpoints)
+    with atomic_file(note) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def _noted(note: Path) -> str | None:
+    """What a run noted down; None where no run did."""
+    try:
+        text = note.read_text(encoding="utf-8")
+        return text if json.loads(text).keys() == {"options", "packed"} else None
+    except (FileNotFoundError, ValueError, AttributeError):
+        return None
+
+
+def _discard(checkpoints: Path) -> None:
+    """Remove what a run leaves among its checkpoints, and the folder if nothing else is in it."""
+    for name in RUN:
+        if (checkpoints / name).is_dir():
+            shutil.rmtree(checkpoints / name)
+        else:
+            (checkpoints / name).unlink(missing_ok=True)
+    if not any(checkpoints.iterdir()):
+        checkpoints.rmdir()
 
 
 def _recover(folder: Path, latest: str) -> None:

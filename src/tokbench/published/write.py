@@ -41,7 +41,7 @@ def write_published(folder: Path | str, released_folder: Path | str | None = Non
     sets = compared()
     made = tables(statistics, from_files, sets)
     figures = drawings(sets[0], sets[1], statistics)
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "published") as partial:
         for table in made:
             write_table(table, partial / "tables" / table.name)
         for figure in figures:

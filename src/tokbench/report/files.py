@@ -11,7 +11,7 @@ from tokbench.report.typeset import markdown, write_table
 
 def write_tables(content: ReportContent, folder: Path | str) -> None:
     """Every table of the report as ``{name}.csv``, ``.md`` and ``.tex``; the folder appears whole or not at all."""
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "typeset tables") as partial:
         for table in tables(content):
             write_table(table, partial / table.name)
 
@@ -19,7 +19,7 @@ def write_tables(content: ReportContent, folder: Path | str) -> None:
 def write_figures(content: ReportContent, folder: Path | str) -> None:
     """Every figure as ``{name}.svg`` and ``.png`` for a full page, and as ``{name}-column`` for one of two columns, its
     caption as ``{name}.md``; the folder appears whole or not at all."""
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, "figures") as partial:
         for drawing in drawings(content):
             save(drawing.draw(width=FULL), partial / drawing.name)
             save(drawing.draw(width=COLUMN), partial / f"{drawing.name}-column")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.atomic import atomic_folder
+from tokbench.atomic import Kind, atomic_folder
 from tokbench.registry import TokbenchError, unknown
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, require
 from tokbench.statistics.ranks import averages, averages_by_size
@@ -109,9 +109,9 @@ def curve_table(models: Iterable[Path | str]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, kind: Kind = "tables") -> None:
     """Write each table as ``{name}.parquet`` and ``{name}.csv``, all of them or none."""
-    with atomic_folder(folder) as partial:
+    with atomic_folder(folder, kind) as partial:
         for name, table in tables.items():
             table.write_parquet(partial / f"{name}.parquet", compression="zstd")
             table.write_csv(partial / f"{name}.csv")

@@ -1,0 +1,131 @@
+"""What is being written, under names of its own: ``.NAME.HOST-PID-NUMBER.partial``, beside its place.
+
+The process that made a partial output removes it, at SIGTERM too. What a process leaves that was killed, the next
+attempt at the same output removes, once it sees that the process was of this host and is dead.
+"""
+
+import itertools
+import os
+import platform
+import re
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from tokbench.memory import removed_at_end
+
+LONGEST = 180
+"""Bytes of the output's name in a partial one; a file's name has at most 255."""
+
+_numbers = itertools.count()
+_held: set[str] = set()
+"""Names of the partial outputs of this process that are being written."""
+
+
+def partial_file(place: Path) -> AbstractContextManager[Path]:
+    """A new empty file beside ``place``, removed at the end of the block if it is still there."""
+    return _partial(place, lambda path: os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)))
+
+
+def partial_folder(place: Path) -> AbstractContextManager[Path]:
+    """A new empty folder beside ``place``, removed at the end of the block if it is still there."""
+    return _partial(place, Path.mkdir)
+
+
+@contextmanager
+def _partial(place: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _clear_leftovers(place)
+    partial = new_name(place)
+    maker = os.getpid()
+    with ended_by_sigterm():
+        _held.add(partial.name)
+        try:
+            make(partial)
+            with removed_at_end(partial):
+                yield partial
+        finally:
+            if os.getpid() == maker:  # A forked process that runs to the end of the block made nothing.
+                remove(partial)
+                _held.discard(partial.name)
+
+
+def new_name(place: Path, ending: str = "partial") -> Path:
+    """A name beside ``place`` that nothing else bears."""
+    return place.with_name(f".{_short(place.name)}.{_host()}-{os.getpid()}-{next(_numbers)}.{ending}")
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, as far as it is there and can be removed."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _clear_leftovers(place: Path) -> None:
+    pattern = re.compile(rf"\.{re.escape(_short(place.name))}\.{_host()}-(\d+)-\d+\.partial")
+    try:
+        names = os.listdir(place.parent)
+    except PermissionError:
+        return  # A folder may be written to and yet not be read.
+    for name in names:
+        found = pattern.fullmatch(name)
+        if found and name not in _held and _is_dead(int(found[1])):
+            remove(place.parent / name)
+
+
+def _is_dead(process: int) -> bool:
+    """Whether no process of that number runs; this one's number, on a name that it does not hold, is an older's."""
+    if process == os.getpid():
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False
+
+
+def _short(name: str) -> str:
+    """The name itself, or the beginning of a long one with a digest of the whole."""
+    data = name.encode("utf-8", "surrogateescape")
+    if len(data) <= LONGEST:
+        return name
+    digest = blake2b(data, digest_size=8).hexdigest()
+    return f"{data[: LONGEST - len(digest)].decode('utf-8', 'ignore')}{digest}"
+
+
+@cache
+def _host() -> str:
+    """What tells this host from others that see the same disk, and containers on one host from each other."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return blake2b(f"{platform.node()} {namespace}".encode(), digest_size=4).hexdigest()
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends the process as an exception does, so that blocks are left; elsewhere it ends it at once, as ever."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _exit(number: int, _: Any) -> None:
+    raise SystemExit(128 + number)

@@ -1,0 +1,123 @@
+"""The record of a folder: what wrote it, and which files, so that nothing else is ever replaced.
+
+``.tokbench.json`` in the folder holds ``kind`` and the sorted relative paths, ``files``. It says nothing of time or
+place, so that equal outputs have equal records.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tokbench.registry import TokbenchError
+
+RECORD = ".tokbench.json"
+NOT_CONTENT = (RECORD, ".snakemake_timestamp")
+"""Files that stand in an output's folder and are none of what it holds; the second is Snakemake's."""
+
+Kind = Literal[
+    "byte language model",
+    "checkpoint",
+    "corpus",
+    "embeddings",
+    "fetched tasks",
+    "figures",
+    "model",
+    "packed sequences",
+    "published",
+    "statistics",
+    "tables",
+    "tasks",
+    "tokenizer",
+    "typeset tables",
+]
+"""What a folder may hold; one kind never replaces another."""
+
+
+def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
+    """Write down what a folder holds, and what the record of an older one says that it will be added to."""
+    there, files = (older and _read(older)) or (kind, [])
+    text = json.dumps({"kind": there, "files": sorted({*files, *_files(folder)})}, indent=1) + "\n"
+    (folder / RECORD).write_text(text, encoding="utf-8")
+
+
+def refuse_foreign(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
+    """Refuse a folder that an output of this kind must not replace.
+
+    It may replace what is missing or empty, and what Tokbench wrote as the same kind, if that holds nothing but what
+    was written.
+
+    Args:
+        folder: what would be replaced.
+        kind: what by.
+        named: what messages call the folder.
+
+    Raises:
+        TokbenchError: the folder is of another kind, or holds a file of somebody else's; the message names it.
+    """
+    while (seen := _identity(folder)) is not None:
+        try:
+            reason = _foreign(folder, kind)
+        except FileNotFoundError:
+            continue
+        if _identity(folder) != seen:
+            continue  # Another process has put its own in the place of what was looked at.
+        if reason is None:
+            return
+        raise TokbenchError(f"{named or folder}: holds {reason}")
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _foreign(folder: Path, kind: Kind) -> str | None:
+    """What a folder holds that must not be replaced, and the remedy."""
+    there, files = _read(folder) or (kind, [])
+    if there != kind:
+        return f"other output ({there}, not {kind}); remove it, or name another folder"
+    ours = set(files)
+    foreign = next((file for file in _files(folder) if file not in ours), None)
+    return foreign and f"{foreign}, which Tokbench did not write; name another folder"
+
+
+def remove_written(folder: Path, kind: Kind) -> None:
+    """Remove a folder that Tokbench wrote as this kind and that holds nothing else; leave any other."""
+    try:
+        refuse_foreign(folder, kind)
+    except TokbenchError:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Relative paths of the files in a folder, each folder's in order; links count as files wherever they lead."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        folders.sort()
+        links = [name for name in folders if os.path.islink(os.path.join(place, name))]
+        for name in sorted([*files, *links]):
+            path = os.path.relpath(os.path.join(place, name), folder)
+            if path not in NOT_CONTENT:
+                yield path
+
+
+def _read(folder: Path) -> tuple[Kind, list[str]] | None:
+    """Kind and files of a record; None where there is none that we could have written."""
+    try:
+        record: Any = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        kind, files = record["kind"], record["files"]
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
+        return None
+    if kind not in get_args(Kind) or not isinstance(files, list) or not all(isinstance(file, str) for file in files):
+        return None
+    return kind, files

@@ -1,0 +1,44 @@
+"""What a folder holds already when a tokenizer is saved into it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokbench.auto_tokenizer import CONFIGURATION, finds_another_class
+from tokbench.registry import TokbenchError
+from tokbench.tokens import VOCABULARY_FILES
+
+EXPORTED = "tokenizer.json"
+OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")
+"""What ``save_pretrained`` writes beside our files; both hold ids or names of the tokenizer that was saved."""
+
+
+def files_that_go(before: Path, configuration: bool) -> list[str]:
+    """Files of the tokenizer that was saved in a folder before; those of them that are not written again must go.
+
+    Args:
+        before: the file of the settings in that folder, if there is one.
+        configuration: whether the file by which ``transformers`` finds our class is written too.
+
+    Raises:
+        TokbenchError: files of those names stand there and belong to no tokenizer of ours.
+    """
+    folder = before.parent
+    if not before.is_file():
+        for name in VOCABULARY_FILES:
+            if (folder / name).exists():
+                raise TokbenchError(f"{folder / name}: belongs to no saved tokenizer; save into another folder")
+    if configuration and finds_another_class(folder):
+        raise TokbenchError(f"{folder / CONFIGURATION}: belongs to another tokenizer; save into another folder")
+    return [*VOCABULARY_FILES, *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
+
+
+def outdated(before: Path, settings: dict[str, Any]) -> list[str]:
+    """``tokenizer.json``, where it was exported of a tokenizer that gives other ids than that of the settings."""
+    try:
+        older = json.loads(before.read_text(encoding="utf-8"))
+        ours = str(older["origin"]["hugging_face"]).startswith(EXPORTED)
+        same = all(older[key] == settings[key] for key in ("pretokenization", "segmentation", "sha256"))
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    return [EXPORTED] if ours and not same else []
