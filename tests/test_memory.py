@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.test_command_line import combinations
 from tokbench.commands.main import main
-from tokbench.memory import RESERVE, STATUS, shortage_in
+from tokbench.memory import RESERVE, STATUS
 from tokbench.pretokenization.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
@@ -60,7 +59,12 @@ class Zygote:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runs = 0
-        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "POLARS_MAX_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+        environment = os.environ | {
+            "OPENBLAS_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "1",
+            "POLARS_MAX_THREADS": "1",
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+        }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.zygote"],
             stdin=subprocess.PIPE,
