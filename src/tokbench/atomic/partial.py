@@ -18,6 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from tokbench.memory import removed_at_end
+
 LONGEST = 180
 """Bytes of the output's name in a partial one; a file's name has at most 255."""
 
@@ -46,7 +48,8 @@ def _partial(place: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         _held.add(partial.name)
         try:
             make(partial)
-            yield partial
+            with removed_at_end(partial):
+                yield partial
         finally:
             if os.getpid() == maker:  # A forked process that runs to the end of the block made nothing.
                 remove(partial)

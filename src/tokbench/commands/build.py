@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tokbench import memory
 from tokbench.atomic import atomic_folder
 from tokbench.commands.arguments import method_options, recipe
 from tokbench.commands.outputs import OutputFolder
@@ -56,6 +57,8 @@ def command(
 ) -> None:
     """Build a vocabulary by METHOD and write its tokenizer to a folder."""
     started = time.monotonic()
+    remedy = "use fewer --threads" if threads > 1 else ""
+    memory.purpose(f"build '{method}' of {size:,} tokens", remedy)
     construction = constructions[method]
     chosen = method_options(construction, recipe(options)[1] if options else settings, "--set")
     least = construction.traits["alphabet"]
@@ -65,6 +68,8 @@ def command(
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
 
     pretokens = _counts(counts, scheme) if counts else None
+    if pretokens:
+        memory.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
     source = _source(construction, pretokens, scores, documents, scheme)
     extra: dict[str, Any] = {}
     if construction.traits["initial"]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import polars as pl
 
+from tokbench import memory
 from tokbench.commands.arguments import documents_of
 from tokbench.commands.sides import Side, distinct, matched, side
 from tokbench.corpus.documents import Document, read_documents
@@ -39,6 +40,7 @@ def command(a: str, b: str, files: tuple[str, ...], results: str | None, limit: 
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
     (VARIANT, or VARIANT/SIZE), or folders of tokenizers. They are compared at the sizes they share: on the documents of
     the evaluation split, or of FILES, and, where an experiment has both, by its tables and its models' answers."""
+    memory.purpose(f"compare {a} with {b}")
     left, right = side(a, results), side(b, results)
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None

@@ -2,6 +2,7 @@
 
 import click
 
+from tokbench import memory
 from tokbench.commands.arguments import documents_of
 from tokbench.pretokenization.count import count_languages
 from tokbench.pretokenization.languages import write_languages
@@ -17,6 +18,7 @@ def command(scheme: str, output: str, texts: tuple[str, ...]) -> None:
 
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
+    memory.purpose(f"count the pre-tokens of '{scheme}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     found = count_languages(((document.language, document.text) for document in documents_of(texts)), scheme)
     counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme)}, output)
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

@@ -8,6 +8,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.kernels.ids import from_decimals
 from tokbench.registry import TokbenchError
@@ -27,6 +28,7 @@ LONGEST = 20
 )
 def command(folder: str, ids: BinaryIO, output: str | None) -> None:
     """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with the tokenizer in FOLDER."""
+    memory.purpose(f"decode {ids.name}")
     tokenizer = Tokenizer.load(folder)
     texts = map(tokenizer.decode, _pieces(ids))
     if output is None:

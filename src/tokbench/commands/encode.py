@@ -9,6 +9,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.kernels.ids import decimals
 from tokbench.tokenizer import Tokenizer
@@ -25,6 +26,7 @@ PIECE_BYTES = 1 << 22
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
 def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int) -> None:
     """Encode FILE ('-' for standard input) with the tokenizer in FOLDER; ids are decimal numbers between spaces."""
+    memory.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
     tokenizer = Tokenizer.load(folder)
     pieces = _pieces(file, tokenizer, PIECE_BYTES * threads)
     if count:

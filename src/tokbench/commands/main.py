@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from tokbench import memory
 from tokbench.registry import TokbenchError, nearest
 
 VERBS = {
@@ -54,6 +55,7 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command:
         if name not in VERBS:
             context.fail(f"'{name}' is not a verb.{nearest(name, VERBS)}")
+        memory.purpose(VERBS[name])
         command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
         command.short_help = VERBS[name]
         gc.freeze()  # Modules stay: the collector need not walk through them again and again.
@@ -88,11 +90,12 @@ def _written(arguments: list[str] | None) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; a user's mistake ends it with one line and status 2."""
+    """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
-        return cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
+        with memory.told(click.ClickException, click.exceptions.Exit, click.Abort, TokbenchError, OSError):
+            return cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.Abort:

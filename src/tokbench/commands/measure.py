@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import click
 
+from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.arguments import mapping_of, validated
 from tokbench.intrinsic import ByLanguage, families_of, measure, measure_languages, metrics
@@ -25,6 +26,7 @@ def command(
     folder: str, counts: str, variant: str | None, corpus: str, metrics: str | None, output: str | None
 ) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON."""
+    memory.purpose(f"measure {folder} on {counts}")
     tokenizer = Tokenizer.load(folder)
     pretokens = PretokenCounts.read(counts)
     if pretokens.scheme not in (None, tokenizer.pretokenization):

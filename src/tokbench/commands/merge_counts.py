@@ -2,6 +2,7 @@
 
 import click
 
+from tokbench import memory
 from tokbench.pretokenization.count import merge_counts
 from tokbench.pretokenization.languages import read_languages, tells_languages, write_languages
 from tokbench.pretokens import PretokenCounts
@@ -12,6 +13,7 @@ from tokbench.pretokens import PretokenCounts
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, all of the same scheme, each language by itself."""
+    memory.purpose(f"merge {len(parts):,} files of counts")
     if any(map(tells_languages, parts)):
         found: dict[str, list[PretokenCounts]] = {}
         for part in parts:

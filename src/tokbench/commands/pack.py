@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tokbench import memory
 from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
 from tokbench.pretraining.pack import pack
@@ -17,6 +18,7 @@ from tokbench.tokenizer import Tokenizer
 @click.argument("shards", nargs=-1, required=True)
 def command(folder: str, sequence_length: int, output: str, shards: tuple[str, ...]) -> None:
     """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length."""
+    memory.purpose(f"encode {len(shards):,} shards with {folder} into sequences")
     texts = (document.text for document in read_documents(shards))
     packing = pack(Tokenizer.load(folder), texts, Path(output), sequence_length=sequence_length)
     click.echo(packing, err=True)

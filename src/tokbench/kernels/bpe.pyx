@@ -13,9 +13,13 @@ once and its count can only fall. The alphabet may be anything, the 256 bytes or
 
 import numpy as np
 
+from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair as couple
 from libcpp.vector cimport vector
+
+from tokbench.kernels.limits cimport next_number, within
 
 
 cdef struct Symbol:
@@ -49,7 +53,7 @@ cdef inline bint precedes(const Key *a, const Key *b) noexcept nogil:
     return a.order < b.order if a.count == b.count else a.count > b.count
 
 
-cdef void sift_up(vector[Key] &heap, Key key) noexcept nogil:
+cdef int sift_up(vector[Key] &heap, Key key) except -1 nogil:
     cdef size_t at = heap.size(), parent
     heap.push_back(key)
     while at > 0:
@@ -59,6 +63,7 @@ cdef void sift_up(vector[Key] &heap, Key key) noexcept nogil:
         heap[at] = heap[parent]
         at = parent
     heap[at] = key
+    return 0
 
 
 cdef void sift_down(vector[Key] &heap, Key key) noexcept nogil:
@@ -96,18 +101,16 @@ cdef class Merging:
 
     cdef int start(
         self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
-        const int64_t[::1] ranks, const int64_t[::1] lengths, int64_t size,
+        const int64_t[::1] ranks, const int64_t[::1] lengths,
     ) except -1 nogil:
         """Lay out the symbols and queue the pairs of the alphabet."""
         cdef int64_t alphabet = ranks.shape[0], i, word, begin, end
         cdef unordered_map[uint64_t, int32_t] known
+        cdef unordered_map[uint64_t, int32_t].iterator found
         cdef uint64_t key
         cdef Symbol *symbol
         for i in range(alphabet):
-            self.lengths.push_back(lengths[i])
-            self.ranks.push_back(ranks[i])
-        self.of_left.assign(max(size, alphabet), -1)
-        self.of_right.assign(max(size, alphabet), -1)
+            self.add_symbol(lengths[i], ranks[i])
         self.symbols.resize(text.shape[0])
         for word in range(counts.shape[0]):
             begin, end = offsets[word], offsets[word + 1]
@@ -118,27 +121,39 @@ cdef class Merging:
                 symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
                 if i + 1 < end and self.lengths[text[i]] + self.lengths[text[i + 1]] <= self.max_length:
                     key = <uint64_t>text[i] << 32 | <uint64_t>text[i + 1]
-                    if known.count(key) == 0:
-                        known[key] = self.add_pair(text[i], text[i + 1])
-                    symbol.pair = known[key]
+                    found = known.find(key)
+                    if found != known.end():
+                        symbol.pair = dereference(found).second
+                    else:
+                        symbol.pair = self.add_pair(text[i], text[i + 1])
+                        known.insert(couple[uint64_t, int32_t](key, symbol.pair))
                     self.give(symbol.pair, <int32_t>i, symbol.weight)
         self.enqueue()
         return 0
 
-    cdef int32_t add_pair(self, int32_t left, int32_t right) noexcept nogil:
+    cdef int add_symbol(self, int64_t length, uint64_t rank) except -1 nogil:
+        self.lengths.push_back(length)
+        self.ranks.push_back(rank)
+        self.of_left.push_back(-1)
+        self.of_right.push_back(-1)
+        return 0
+
+    cdef int32_t add_pair(self, int32_t left, int32_t right) except -1 nogil:
         cdef Pair pair
+        cdef int32_t id = next_number(self.pairs.size(), "pairs")
         pair.count, pair.start, pair.size, pair.left, pair.right = 0, 0, 0, left, right
         self.pairs.push_back(pair)
-        return <int32_t>self.pairs.size() - 1
+        return id
 
-    cdef inline void give(self, int32_t pair, int32_t position, int64_t weight) noexcept nogil:
+    cdef inline int give(self, int32_t pair, int32_t position, int64_t weight) except -1 nogil:
         cdef Event event
         event.pair, event.position = pair, position
         self.events.push_back(event)
         self.pairs[pair].count += weight
         self.pairs[pair].size += 1
+        return 0
 
-    cdef void enqueue(self) noexcept nogil:
+    cdef int enqueue(self) except -1 nogil:
         """Queue the new pairs that may be merged one day, and store their positions."""
         cdef int64_t end = self.store.size()
         cdef size_t i
@@ -161,6 +176,7 @@ cdef class Merging:
                 self.store[pair.start + pair.size] = self.events[i].position
                 pair.size += 1
         self.events.clear()
+        return 0
 
     cdef int32_t take(self) noexcept nogil:
         """Take the foremost pair from the queue; -1 when there is none to be merged."""
@@ -180,13 +196,12 @@ cdef class Merging:
             sift_down(self.heap, top)
         return -1
 
-    cdef void merge(self, int32_t merged) noexcept nogil:
+    cdef int merge(self, int32_t merged) except -1 nogil:
         """Make the symbol of a pair and put it wherever the pair stands, from left to right."""
         cdef int32_t id = <int32_t>self.lengths.size(), position
         cdef Pair pair = self.pairs[merged]
         cdef int64_t first = self.pairs.size(), i
-        self.lengths.push_back(self.lengths[pair.left] + self.lengths[pair.right])
-        self.ranks.push_back(id)
+        self.add_symbol(self.lengths[pair.left] + self.lengths[pair.right], id)
         for i in range(pair.start, pair.start + pair.size):
             position = self.store[i]
             if self.symbols[position].pair == merged:
@@ -194,9 +209,9 @@ cdef class Merging:
         for i in range(first, <int64_t>self.pairs.size()):
             self.of_left[self.pairs[i].left] = -1
             self.of_right[self.pairs[i].right] = -1
-        self.enqueue()
+        return self.enqueue()
 
-    cdef void merge_at(self, int32_t position, int32_t id) noexcept nogil:
+    cdef int merge_at(self, int32_t position, int32_t id) except -1 nogil:
         cdef Symbol *symbols = self.symbols.data()
         cdef Symbol *first = symbols + position
         cdef Symbol *second = symbols + first.next
@@ -220,8 +235,9 @@ cdef class Merging:
             first.pair = self.new_pair(id, beside.id, self.of_right.data() + beside.id)
             if first.pair >= 0:
                 self.give(first.pair, position, weight)
+        return 0
 
-    cdef inline int32_t new_pair(self, int32_t left, int32_t right, int32_t *known) noexcept nogil:
+    cdef inline int32_t new_pair(self, int32_t left, int32_t right, int32_t *known) except -2 nogil:
         """The pair (left, right), as known or made known there; -1 where it would be too long."""
         if known[0] < 0 and self.lengths[left] + self.lengths[right] <= self.max_length:
             known[0] = self.add_pair(left, right)
@@ -251,14 +267,20 @@ def train(
 
     Returns:
         int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
+
+    Raises:
+        OverflowError: there are 2**31 or more positions, symbols or pairs.
+        MemoryError: there is not enough.
     """
     cdef Merging state = Merging()
     cdef vector[int32_t] taken
     cdef int32_t merged
     cdef int64_t i
+    within(text.shape[0], "positions")
+    within(size, "symbols")
     state.min_count, state.max_length = max(min_count, 1), max_length
     with nogil:
-        state.start(text, offsets, counts, ranks, lengths, size)
+        state.start(text, offsets, counts, ranks, lengths)
         while <int64_t>state.lengths.size() < size:
             merged = state.take()
             if merged < 0:

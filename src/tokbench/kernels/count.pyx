@@ -36,8 +36,17 @@ cdef extern from *:
             return order ? order < 0 : length < other.length;
         }
     };
+
+    /* Add count times size to a total that stays within a limit; 0 where it would not. */
+    static inline int add_within(int64_t *total, int64_t count, int64_t size, int64_t limit) {
+        const unsigned __int128 sum = (unsigned __int128)(uint64_t)count * (uint64_t)size + (uint64_t)*total;
+        if (count < 0 || sum > (uint64_t)limit) return 0;
+        *total = (int64_t)sum;
+        return 1;
+    }
     """
     uint64_t __builtin_bswap64(uint64_t word) noexcept nogil
+    int add_within(int64_t* total, int64_t count, int64_t size, int64_t limit) noexcept nogil
 
     cppclass Entry:
         const uint8_t* data
@@ -57,18 +66,30 @@ cdef enum:
     FIRST_BITS = 12
 
 
+MOST_COUNTED = 2 ** 62
+"""What the counts may add up to, each times the bytes of its pre-token and one: any sum over a text stays in 63 bits."""
+
+cdef int64_t LIMIT = MOST_COUNTED
+
+
 @final
 cdef class Counter:
     """Counts of pre-tokens, fed document by document; not to be shared between threads.
 
     Args:
         scheme: the scheme that cuts the documents given to :meth:`add`.
+
+    Raises:
+        OverflowError: the counts, each times the bytes of its pre-token and one, would add up past 2^62.
+        MemoryError: there is not enough. Either failure may leave a part counted: the counter then refuses to go on.
     """
 
     cdef Scheme scheme
     cdef vector[Slot] slots
     cdef vector[uint8_t] arena
     cdef int64_t used, size
+    cdef int64_t weight     # counts times lengths, each length one byte more
+    cdef bint broken        # whether only a part of what was given last is counted
     cdef uint64_t mask
     cdef int shift
 
@@ -86,12 +107,14 @@ cdef class Counter:
         cdef const uint8_t* data = text
         cdef int64_t size = len(text), start = 0, found
         cdef int64_t bounds[BLOCK + 1]
+        self.begin()
         with nogil:
             while start < size:
                 bounds[0] = start
                 found = next_boundaries(self.scheme, data, start, size, bounds + 1, BLOCK)
                 self.count_block(data, bounds, NULL, found, data + size)
                 start = bounds[found]
+        self.broken = False
 
     def add_pretokens(
         self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] counts=None
@@ -102,12 +125,23 @@ cdef class Counter:
             data: uint8 [bytes], the pre-tokens laid end to end.
             offsets: int64 [n + 1], where each starts, ascending, within ``data``; empty pre-tokens are passed over.
             counts: int64 [n], how often each occurs, not negative; once each where not given.
+
+        Raises:
+            ValueError: an array has another length or does not ascend, or a count is negative.
         """
-        cdef int64_t n = offsets.shape[0] - 1, size = data.shape[0], i = 0, found
+        cdef int64_t n = offsets.shape[0] - 1, size = data.shape[0], i, found
         cdef const uint8_t* first
         cdef const int64_t* weights
+        if counts is not None and counts.shape[0] < n:
+            raise ValueError(f"{counts.shape[0]} counts for {n} pre-tokens")
+        for i in range(n):
+            if not 0 <= offsets[i] <= offsets[i + 1] <= size or (counts is not None and counts[i] < 0):
+                raise ValueError(f"pre-token {i} ends before it starts, or outside the {size} bytes, or its count is negative")
+        self.begin()
         if n <= 0 or not size:
+            self.broken = False
             return
+        i = 0
         first = &data[0]
         weights = &counts[0] if counts is not None else NULL
         with nogil:
@@ -115,13 +149,21 @@ cdef class Counter:
                 found = min(<int64_t>BLOCK, n - i)
                 self.count_block(first, &offsets[i], weights + i if weights else NULL, found, first + size)
                 i += found
+        self.broken = False
+
+    cdef int begin(self) except -1:
+        """Refuse to go on after a failure, and take what follows for one until it ends."""
+        if self.broken:
+            raise RuntimeError("counting failed before; begin with a new counter")
+        self.broken = True
+        return 0
 
     cdef int count_block(
         self, const uint8_t* data, const int64_t* bounds, const int64_t* weights, int64_t n, const uint8_t* limit
     ) except -1 nogil:
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
-        cdef int64_t i
+        cdef int64_t i, count
         if 4 * (self.used + BLOCK) > 3 * <int64_t>self.slots.size():
             self.grow()
         for i in range(n):
@@ -130,9 +172,12 @@ cdef class Counter:
             __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
         for i in range(n):
             if bounds[i + 1] > bounds[i]:
-                self.increase(
-                    &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1
-                )
+                count = weights[i] if weights else 1
+                if not add_within(&self.weight, count, bounds[i + 1] - bounds[i] + 1, LIMIT):
+                    raise OverflowError(
+                        f"the counts, each times the bytes of its pre-token and one, add up past 2^62 ({LIMIT})"
+                    )
+                self.increase(&keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], count)
         return 0
 
     cdef inline int increase(
@@ -185,6 +230,8 @@ cdef class Counter:
             offsets: int64 [n + 1], where each starts; the last entry is the length of ``data``.
             counts: int64 [n].
         """
+        if self.broken:
+            raise RuntimeError("counting failed before; begin with a new counter")
         data = np.empty(self.size, np.uint8)
         offsets = np.zeros(self.used + 1, np.int64)
         counts = np.empty(self.used, np.int64)

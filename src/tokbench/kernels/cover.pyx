@@ -46,7 +46,7 @@ cdef class CoverSegmenter(PretokenSegmenter):
         lengths: int32 [tokens], bytes of each token.
 
     Raises:
-        ValueError: the trie lacks a byte.
+        ValueError: the trie lacks a byte, or a token of it has no length.
     """
 
     cdef Trie trie
@@ -57,6 +57,8 @@ cdef class CoverSegmenter(PretokenSegmenter):
             raise ValueError("the trie lacks one of the 256 bytes")
         self.trie = trie
         self.lengths = np.array(lengths, np.int32)
+        if self.lengths.shape[0] < trie.tokens:
+            raise ValueError(f"{self.lengths.shape[0]} lengths for {trie.tokens} tokens")
 
     cdef int64_t match(
         self, const uint8_t* text, int64_t size, int32_t* ids, uint64_t* matches, int64_t room
@@ -87,7 +89,7 @@ cdef class CoverSegmenter(PretokenSegmenter):
                     found += 1
         return found
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         # While tokens are applied, ids[p] is the token that starts at p, or INSIDE.
         cdef uint64_t few[FEW]
         cdef uint64_t* matches = few
@@ -97,8 +99,6 @@ cdef class CoverSegmenter(PretokenSegmenter):
             return 1        # the ends of the text are always cut, and nothing joins across a part of a joined place
         if found > FEW:
             matches = <uint64_t*>reserve(scratch, found * sizeof(uint64_t))
-            if matches == NULL:
-                return -1
             self.match(text, size, ids, matches, found)
         order(matches, found)
         for i in range(found):

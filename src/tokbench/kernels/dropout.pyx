@@ -83,12 +83,12 @@ cdef class DropoutSegmenter(MergeSegmenter):
         self.seed = seed
         self.placed = placed and 0 < dropout < 1
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         return self.cut_at(text, size, ids, scratch, 0)
 
     cdef int64_t cut_at(
         self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
-    ) noexcept nogil:
+    ) except -1 nogil:
         cdef uint64_t state
         cdef int64_t i
         if self.dropped == 0:

@@ -17,6 +17,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport fill
 from libcpp.vector cimport vector
 
+from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport Scheme, next_boundaries
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, place_of, release
@@ -45,7 +46,6 @@ cdef enum:
     LONG = 256                  # bytes from which a pre-token is not remembered
     BYTES_EACH = 32             # bytes and
     IDS_EACH = 8                # ids in the arenas for each pre-token that may be remembered
-    LONGEST = 0x7FFFFFF0        # bytes of the longest pre-token: positions are int32
 
 
 cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
@@ -56,7 +56,7 @@ cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
         room += room // 4
         memory = PyMem_RawRealloc(ids.ids, room * sizeof(int32_t))
         if memory == NULL:
-            raise MemoryError("no memory for ids")
+            raise MemoryError(f"no memory for ids: they take {room * sizeof(int32_t)} bytes")
         ids.ids = <int32_t*>memory
         ids.room = room
     return 0
@@ -67,15 +67,16 @@ cdef void give_back(void* memory) noexcept:
 
 
 cdef array_of(Ids* ids):
-    """The ids as an array that owns their memory."""
+    """The ids as an array, which owns their memory from then on."""
     cdef carray owner
+    cdef void* trimmed
     if not ids.written:
-        PyMem_RawFree(ids.ids)
         return np.empty(0, np.int32)
-    memory = PyMem_RawRealloc(ids.ids, ids.written * sizeof(int32_t))
     owner = carray((ids.written,), sizeof(int32_t), "i", allocate_buffer=False)
-    owner.data = <char*>memory
+    trimmed = PyMem_RawRealloc(ids.ids, ids.written * sizeof(int32_t))
+    owner.data = <char*>(trimmed if trimmed != NULL else ids.ids)
     owner.callback_free_data = give_back
+    ids.ids = NULL
     return np.asarray(owner)
 
 
@@ -91,7 +92,7 @@ def document_number(const uint8_t[::1] text not None):
 cdef class Encoder:
     """Cuts texts into tokens; not to be shared between threads.
 
-    What is remembered never changes a result. Methods that are ``placed`` cut every pre-token anew.
+    What is remembered never changes a result, and a failure leaves it as it was. Methods that are ``placed`` cut every pre-token anew.
 
     Args:
         scheme: the scheme that cuts texts into pre-tokens.
@@ -113,7 +114,7 @@ cdef class Encoder:
     cdef uint64_t mask
     cdef int shift
 
-    def __init__(self, Scheme scheme, PretokenSegmenter segmenter not None, int64_t remembered=200_000):
+    def __cinit__(self, Scheme scheme, PretokenSegmenter segmenter not None, int64_t remembered=200_000):
         if not 1 <= remembered <= 1 << 25:
             raise ValueError(f"remembered must be 1 to {1 << 25}, not {remembered}")
         self.scheme = scheme
@@ -121,7 +122,9 @@ cdef class Encoder:
         self.most = remembered
         self.full = False
         self.used = 0
-        self.resize(FIRST_BITS)
+        self.slots.resize(<size_t>1 << FIRST_BITS, self.free)
+        self.mask = self.slots.size() - 1
+        self.shift = 64 - FIRST_BITS
 
     def __len__(self):
         """Pre-tokens remembered."""
@@ -149,10 +152,9 @@ cdef class Encoder:
         ids.written = ids.room = 0
         try:
             self.run(text, start, text.shape[0] if end is None else end, document, &ids, True)
-        except BaseException:
+            return array_of(&ids)
+        finally:
             PyMem_RawFree(ids.ids)
-            raise
-        return array_of(&ids)
 
     def count(self, const uint8_t[::1] text not None, int64_t start=0, end=None, document=None):
         """How many tokens a text has, without keeping them; for the rest see :meth:`encode`."""
@@ -225,8 +227,6 @@ cdef class Encoder:
             more = self.segmenter.cut_at(data + start, end - start, ids.ids + ids.written, scratch, place)
         else:
             more = self.segmenter.cut(data + start, end - start, ids.ids + ids.written, scratch)
-        if more < 0:
-            raise MemoryError("no memory for the segmentation of a pre-token")
         ids.written += more
         return more
 
@@ -294,24 +294,20 @@ cdef class Encoder:
         )
         return 0
 
-    cdef int resize(self, int bits) except -1 nogil:
-        self.slots.assign(<size_t>1 << bits, self.free)
-        self.mask = self.slots.size() - 1
-        self.shift = 64 - bits
-        return 0
-
     cdef int grow(self) except -1 nogil:
-        cdef vector[Slot] old
+        cdef vector[Slot] wider
         cdef uint64_t place
         cdef size_t i
-        old.swap(self.slots)
-        self.resize(65 - self.shift)
-        for i in range(old.size()):
-            if old[i].tokens:
-                place = hash_of(old[i].key) >> self.shift
-                while self.slots[place].tokens:
+        wider.resize(2 * self.slots.size(), self.free)
+        self.mask = wider.size() - 1
+        self.shift -= 1
+        for i in range(self.slots.size()):
+            if self.slots[i].tokens:
+                place = hash_of(self.slots[i].key) >> self.shift
+                while wider[place].tokens:
                     place = (place + 1) & self.mask
-                self.slots[place] = old[i]
+                wider[place] = self.slots[i]
+        self.slots.swap(wider)
         return 0
 
     cdef int forget(self) except -1 nogil:

@@ -12,6 +12,7 @@ up, and a heap that is full of them is made anew: no position has more than one 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tokbench.kernels.heap cimport sift_down, sift_up
+from tokbench.kernels.limits cimport within
 from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
@@ -121,19 +122,19 @@ cdef inline void split_at(const EventTable* table, Piece* piece, int32_t at, int
 
 cdef int64_t replay(
     const EventTable* table, const uint8_t* text, int32_t size, int32_t* ids, Scratch* scratch
-) noexcept nogil:
-    """Cut a piece; returns the number of ids, -1 without memory."""
+) except -1 nogil:
+    """Cut a piece; returns the number of ids."""
     cdef Piece piece
     cdef int32_t at, end, event, last
     cdef int64_t written = 0
     cdef size_t room = 4 * sizeof(int32_t) if size <= SHORT else 4 * sizeof(int32_t) + ROOM * sizeof(uint64_t)
     cdef char* memory = <char*>reserve(scratch, size * room)
-    if memory == NULL:
-        return -1
     piece.size, piece.entries = size, 0
     piece.heap = NULL if size <= SHORT else <uint64_t*>memory
     piece.ids = <int32_t*>(memory if size <= SHORT else memory + size * ROOM * sizeof(uint64_t))
-    piece.before, piece.after, piece.due = piece.ids + size, piece.ids + 2 * size, piece.ids + 3 * size
+    piece.before = piece.ids + size
+    piece.after = piece.before + size
+    piece.due = piece.after + size
     for at in range(size):
         piece.ids[at], piece.due[at] = table.byte_ids[text[at]], NO_EVENT
         piece.before[at], piece.after[at] = at - 1, at + 1
@@ -164,6 +165,24 @@ cdef int64_t replay(
     return written
 
 
+def check_parts(byte_ids, tokens, removes, bounds, parts, lengths):
+    """Refuse events that would write past a piece or never come to an end.
+
+    Raises:
+        ValueError: see :class:`EventSegmenter`.
+    """
+    if len(tokens) != len(removes) or len(tokens) + 1 != len(bounds) or bounds[0] != 0 or bounds[len(tokens)] != len(parts):
+        raise ValueError("removes must have as many entries as tokens, bounds one more, and parts as bounds say")
+    if not all(((0 <= ids) & (ids < len(lengths))).all() for ids in (byte_ids, tokens, parts)):
+        raise ValueError(f"an id is not one of {len(lengths)} tokens")
+    widths = np.diff(bounds)
+    if (widths < 2).any() or (widths[~removes.astype(np.bool_)] != 2).any():
+        raise ValueError("a merge must have two parts, a removal at least as many")
+    sizes = np.concatenate([[0], np.cumsum(lengths[parts])])
+    if (lengths < 1).any() or (lengths[byte_ids] != 1).any() or (np.diff(sizes[bounds]) != lengths[tokens]).any():
+        raise ValueError("the parts of a token are not as long as the token")
+
+
 cdef class EventSegmenter(PretokenSegmenter):
     """Does every event in its order, wherever it applies, from left to right.
 
@@ -179,7 +198,8 @@ cdef class EventSegmenter(PretokenSegmenter):
             too often, never too seldom.
 
     Raises:
-        ValueError: ``byte_ids`` or ``joined`` has another length.
+        ValueError: an array has another length, an id is unknown, or a token's parts are not as long as the token.
+        OverflowError: there are 2^31 events.
     """
 
     def __init__(self, Trie whole not None, byte_ids, tokens, removes, bounds, parts, lengths, joined):
@@ -190,6 +210,7 @@ cdef class EventSegmenter(PretokenSegmenter):
         cdef int32_t[::1] parts_view = np.append(parts, 0).astype(np.int32)
         cdef int32_t[::1] lengths_view = np.array(lengths, dtype=np.int32)
         cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)
+        within(tokens_view.shape[0], "events")
         cdef int32_t events = <int32_t>(tokens_view.shape[0] - 1), event, left, right
         cdef int32_t[::1] splits = np.full(len(lengths), NO_EVENT, np.int32)
         cdef int32_t[::1] same = np.full(events + 1, NO_EVENT, np.int32)
@@ -197,8 +218,9 @@ cdef class EventSegmenter(PretokenSegmenter):
         cdef Pair* pair
         if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
             raise ValueError("byte_ids must have 256 entries and joined 65536")
+        check_parts(*(np.asarray(array) for array in (byte_ids, tokens, removes, bounds, parts, lengths)))
         self.table.merges.shift = shift_for(events)
-        pairs = np.full((1 << (64 - self.table.merges.shift), 3), [-1, -1, NO_EVENT], np.int32)
+        pairs = np.full((<int64_t>1 << (64 - self.table.merges.shift), 3), [-1, -1, NO_EVENT], np.int32)
         self.table.merges.pairs = <Pair*>&pairs[0, 0]
         for event in range(events - 1, -1, -1):
             if removes_view[event]:
@@ -218,10 +240,10 @@ cdef class EventSegmenter(PretokenSegmenter):
         self.table.lengths = &lengths_view[0]
         self.table.byte_ids, self.table.joined = &bytes_view[0], &joined_view[0]
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const EventTable* table = &self.table
         cdef const TrieView* trie = &self.whole.view
-        cdef int64_t start = 0, end = 0, written = 0, more
+        cdef int64_t start = 0, end = 0, written = 0
         cdef int32_t node = 0
         while end < size and node >= 0:
             node = step(trie, node, text[end])
@@ -233,9 +255,6 @@ cdef class EventSegmenter(PretokenSegmenter):
             end = start + 1
             while end < size and table.joined[(<int32_t>text[end - 1] << 8) | text[end]]:
                 end += 1
-            more = replay(table, &text[start], <int32_t>(end - start), &ids[written], scratch)
-            if more < 0:
-                return -1
-            written += more
+            written += replay(table, &text[start], <int32_t>(end - start), &ids[written], scratch)
             start = end
         return written

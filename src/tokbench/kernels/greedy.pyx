@@ -28,7 +28,7 @@ cdef class GreedySegmenter(PretokenSegmenter):
         self.first = first
         self.rest = rest
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const TrieView* trie = &self.first.view
         cdef int64_t start = 0, end, i, written = 0
         cdef int32_t node, token, longest

@@ -14,7 +14,11 @@ cdef enum:
 
 
 def decimals(const int32_t[::1] ids not None):
-    """Ids, none of them negative, as decimal numbers with a space between two."""
+    """Ids, none of them negative, as decimal numbers with a space between two.
+
+    Raises:
+        ValueError: an id is negative.
+    """
     cdef int64_t n = ids.shape[0], i, size = 0
     cdef int32_t value
     cdef uint8_t digits[DIGITS]
@@ -24,6 +28,8 @@ def decimals(const int32_t[::1] ids not None):
     with nogil:
         for i in range(n):
             value = ids[i]
+            if value < 0:
+                raise ValueError(f"id {value} is negative")
             place = DIGITS
             while True:
                 place -= 1
@@ -83,11 +89,17 @@ def joined(const int64_t[::1] ids not None, const uint8_t[::1] data not None, co
 
     Returns:
         bytes.
+
+    Raises:
+        IndexError: an id is no such index.
+        MemoryError: there is not enough.
     """
-    cdef int64_t n = ids.shape[0], i, size = 0
+    cdef int64_t n = ids.shape[0], tokens = offsets.shape[0] - 1, i, size = 0
     cdef uint8_t* target
     with nogil:
         for i in range(n):
+            if not 0 <= ids[i] < tokens:
+                raise IndexError(f"id {ids[i]} is not one of {tokens} tokens")
             size += offsets[ids[i] + 1] - offsets[ids[i]]
     text = PyBytes_FromStringAndSize(NULL, size)
     target = <uint8_t*>PyBytes_AS_STRING(text)

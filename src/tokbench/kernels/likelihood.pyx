@@ -12,6 +12,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
+import numpy as np
+
 
 cdef struct Arrival:
     # The last token of the best segmentation of the first bytes of a pre-token.
@@ -28,16 +30,18 @@ cdef class LikelihoodSegmenter(PretokenSegmenter):
         scores: float64 [tokens]; finite for every token of the trie.
 
     Raises:
-        ValueError: the trie lacks a byte.
+        ValueError: the trie lacks a byte, or a token of it has no finite score.
     """
 
     def __init__(self, Trie suffixes not None, const double[::1] scores):
         if any(suffixes.find(bytes([value])) < 0 for value in range(256)):
             raise ValueError("the trie lacks one of the 256 bytes")
+        if scores.shape[0] < suffixes.tokens or not np.isfinite(np.asarray(scores)[suffixes.ids()]).all():
+            raise ValueError("a token of the trie has no finite score")
         self.suffixes = suffixes
         self.scores = scores
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const TrieView* trie = &self.suffixes.view
         cdef const double* scores = &self.scores[0]
         cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
@@ -45,8 +49,6 @@ cdef class LikelihoodSegmenter(PretokenSegmenter):
         cdef double score
         cdef int64_t end, start, written = 0
         cdef int32_t node, token, swap
-        if arrivals == NULL:
-            return -1
         arrivals[0].score = 0
         for end in range(1, size + 1):
             best.score = -INFINITY

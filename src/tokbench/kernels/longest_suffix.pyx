@@ -23,7 +23,7 @@ cdef class LongestSuffixSegmenter(PretokenSegmenter):
             raise ValueError("the trie lacks one of the 256 bytes")
         self.suffixes = suffixes
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const TrieView* trie = &self.suffixes.view
         cdef int64_t start, end = size, i, written = 0
         cdef int32_t node, token, longest

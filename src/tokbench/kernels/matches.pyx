@@ -30,7 +30,12 @@ def count_matches(
 
     Returns:
         int64 [tokens].
+
+    Raises:
+        ValueError: there are no such pre-tokens, or the trie holds an id of ``tokens`` or more.
     """
+    if not 0 <= first <= last <= counts.shape[0] < offsets.shape[0] or trie.tokens > tokens:
+        raise ValueError(f"no pre-tokens {first}:{last} among {counts.shape[0]}, or not only ids below {tokens}")
     totals = np.zeros(tokens, np.int64)
     cdef int64_t[::1] total = totals
     cdef const TrieView* view = &trie.view

@@ -21,7 +21,7 @@ cdef inline bint drops(uint64_t* state, uint64_t dropped) noexcept nogil:
 # Where ``dropped`` is 0 nothing is drawn and ``state`` does not matter.
 cdef int64_t merge_long(
     const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch, uint64_t state, uint64_t dropped
-) noexcept nogil
+) except -1 nogil
 
 
 cdef class MergeSegmenter(PretokenSegmenter):

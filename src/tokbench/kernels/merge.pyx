@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
 from tokbench.kernels.heap cimport sift_down, sift_up
+from tokbench.kernels.limits cimport within
 from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 
@@ -48,8 +49,8 @@ cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) no
 
 cdef int64_t merge_long(
     const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch, uint64_t state, uint64_t dropped
-) noexcept nogil:
-    """Merge any number of ids in place; returns how many are left, -1 without memory.
+) except -1 nogil:
+    """Merge any number of ids in place; returns how many are left.
 
     A position keeps the rank of the pair that starts there, which tells live heap entries from stale ones: tokens only
     grow, so a position never has the same rank twice for two different pairs. Entries that are dropped wait until a
@@ -57,11 +58,9 @@ cdef int64_t merge_long(
     """
     # Each merge takes one entry out and puts at most two in, so entries never exceed 2 (size - 1); of those that wait
     # no two have the same position.
-    cdef int64_t longs = 3 * size if dropped else 2 * size
-    cdef uint64_t* heap = <uint64_t*>reserve(scratch, longs * sizeof(uint64_t) + 3 * size * sizeof(int32_t))
-    if heap == NULL:
-        return -1
-    cdef uint64_t* waiting = heap + 2 * size
+    cdef int64_t n = size, longs = 3 * n if dropped else 2 * n
+    cdef uint64_t* heap = <uint64_t*>reserve(scratch, longs * sizeof(uint64_t) + 3 * n * sizeof(int32_t))
+    cdef uint64_t* waiting = heap + 2 * n
     cdef int32_t* before = <int32_t*>(heap + longs)
     cdef int32_t* after = before + size
     cdef int32_t* ranks = after + size
@@ -144,9 +143,10 @@ cdef class MergeSegmenter(PretokenSegmenter):
         cdef int32_t[::1] results
         if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
             raise ValueError("byte_ids must have 256 entries and joined 65536")
+        within(rows.shape[0], "merges")
         results = np.append(np.asarray(rows)[:, 2], 0).astype(np.int32)
         self.table.ranks.shift = shift_for(rows.shape[0])
-        pairs = np.full((1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
+        pairs = np.full((<int64_t>1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
         self.table.ranks.pairs = <Pair*>&pairs[0, 0]
         for rank in range(rows.shape[0] - 1, -1, -1):
             pair = slot_of(&self.table.ranks, rows[rank, 0], rows[rank, 1])
@@ -156,7 +156,7 @@ cdef class MergeSegmenter(PretokenSegmenter):
         self.table.byte_ids = &bytes_view[0]
         self.table.joined = &joined_view[0]
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const MergeTable* table = &self.table
         cdef int64_t start = 0, end, written = 0, left
         while start < size:
@@ -170,8 +170,6 @@ cdef class MergeSegmenter(PretokenSegmenter):
                 left = merge_short(table, <int32_t>(end - start), &ids[written])
             else:
                 left = merge_long(table, <int32_t>(end - start), &ids[written], scratch, 0, 0)
-                if left < 0:
-                    return -1
             written += left
             start = end
         return written

@@ -14,13 +14,15 @@ occurrences, longest tokens first, rise in lexicographic order and no state of t
 
 import numpy as np
 
+from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libcpp.algorithm cimport sort
-from libcpp.queue cimport priority_queue
+from libcpp.algorithm cimport pop_heap, push_heap, sort
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair as couple
 from libcpp.vector cimport vector
+
+from tokbench.kernels.limits cimport next_number, within
 
 ctypedef couple[couple[int64_t, uint64_t], int32_t] Entry   # count, complement of the ranks of both symbols, pair
 
@@ -68,6 +70,10 @@ cdef class Training:
         ranks: int64 [alphabet], the place of each symbol of the alphabet among ties, from 0 to alphabet - 1. Merged
             tokens follow in order of first creation. Of equal counts, the lowest (left, right) is merged.
         threshold: a token is removed where its share in a merge is greater; 1 removes nothing.
+
+    Raises:
+        OverflowError: there are 2**31 or more positions.
+        MemoryError: there is not enough.
     """
 
     cdef const int32_t[::1] text
@@ -81,28 +87,31 @@ cdef class Training:
     cdef vector[vector[int32_t]] places         # of each pair, stale ones included
     cdef vector[int32_t] table                  # open addressing, linear probing: pairs by (left, right); -1 is empty
     cdef vector[int32_t] raised                 # pairs whose counts rose since they were last queued
-    cdef priority_queue[Entry] queue
+    cdef vector[Entry] queue                    # a heap, the foremost first
     cdef vector[Event] events
     cdef vector[int32_t] parts
+    cdef bint whole                             # whether no step was left half done
 
-    def __init__(
+    def __cinit__(
         self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
         const int64_t[::1] ranks, double threshold,
     ):
+        within(text.shape[0], "positions")
         self.text, self.threshold = text, threshold
         with nogil:
             self.start(offsets, counts, ranks)
+        self.whole = True
 
-    cdef void start(
+    cdef int start(
         self, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks
-    ) noexcept nogil:
+    ) except -1 nogil:
         """Lay out the symbols and queue the pairs of the alphabet."""
         cdef int64_t word, begin, end, i
         cdef Symbol *symbol
         self.present = ranks.shape[0]
         for i in range(ranks.shape[0]):
             self.add_token(1, ranks[i], -1, -1)
-        self.table.assign(1 << 16, -1)
+        self.table.resize(1 << 16, -1)
         self.symbols.resize(self.text.shape[0])
         for word in range(counts.shape[0]):
             begin, end = offsets[word], offsets[word + 1]
@@ -115,15 +124,16 @@ cdef class Training:
                     self.tokens[symbol.id].frequency += symbol.weight
             for i in range(begin, end - 1):
                 self.join_up(<int32_t>i)
-        self.enqueue()
+        return self.enqueue()
 
-    cdef int32_t add_token(self, int32_t length, int64_t rank, int32_t left, int32_t right) noexcept nogil:
+    cdef int32_t add_token(self, int32_t length, int64_t rank, int32_t left, int32_t right) except -1 nogil:
         cdef Token token
+        cdef int32_t id = next_number(self.tokens.size(), "tokens")
         token.frequency, token.rank, token.length, token.left, token.right = 0, rank, length, left, right
         token.present = left < 0
         self.tokens.push_back(token)
         self.occurrences.resize(self.tokens.size())
-        return <int32_t>self.tokens.size() - 1
+        return id
 
     # Pairs
 
@@ -138,32 +148,37 @@ cdef class Training:
                 return cell
             cell = (cell + 1) & mask
 
-    cdef int32_t pair_of(self, int32_t left, int32_t right) noexcept nogil:
+    cdef int32_t pair_of(self, int32_t left, int32_t right) except -1 nogil:
         cdef uint64_t cell = self.cell_of(left, right)
         cdef Pair pair
+        cdef vector[int32_t] wider
+        cdef int32_t id
         cdef size_t i
         if self.table[cell] >= 0:
             return self.table[cell]
+        id = next_number(self.pairs.size(), "pairs")
         pair.count, pair.queued, pair.left, pair.right = 0, 0, left, right
         self.pairs.push_back(pair)
         self.places.resize(self.pairs.size())
-        self.table[cell] = <int32_t>self.pairs.size() - 1
+        self.table[cell] = id
         if 2 * self.pairs.size() > self.table.size():
-            self.table.assign(2 * self.table.size(), -1)
+            wider.resize(2 * self.table.size(), -1)
+            self.table.swap(wider)
             for i in range(self.pairs.size()):
                 self.table[self.cell_of(self.pairs[i].left, self.pairs[i].right)] = <int32_t>i
-        return <int32_t>self.pairs.size() - 1
+        return id
 
-    cdef inline void join_up(self, int32_t position) noexcept nogil:
+    cdef inline int join_up(self, int32_t position) except -1 nogil:
         """Count the pair that starts at a position."""
         cdef Symbol *symbol = &self.symbols[position]
         cdef int32_t right = self.symbols[symbol.next].id
         if symbol.id < 0 or right < 0:
-            return
+            return 0
         symbol.pair = self.pair_of(symbol.id, right)
         self.places[symbol.pair].push_back(position)
         self.pairs[symbol.pair].count += symbol.weight
         self.raised.push_back(symbol.pair)
+        return 0
 
     cdef inline void break_up(self, int32_t position) noexcept nogil:
         """No longer count the pair that starts at a position."""
@@ -174,28 +189,32 @@ cdef class Training:
 
     # The queue
 
-    cdef inline void push(self, int32_t pair) noexcept nogil:
+    cdef inline int push(self, int32_t pair) except -1 nogil:
         """Queue a pair with its count of now, which outdates any other entry of its."""
         cdef Pair *queued = &self.pairs[pair]
         cdef uint64_t order = <uint64_t>self.tokens[queued.left].rank << 32 | <uint64_t>self.tokens[queued.right].rank
         queued.queued = queued.count
-        self.queue.push(Entry(couple[int64_t, uint64_t](queued.count, ~order), pair))
+        self.queue.push_back(Entry(couple[int64_t, uint64_t](queued.count, ~order), pair))
+        push_heap(self.queue.begin(), self.queue.end())
+        return 0
 
-    cdef void enqueue(self) noexcept nogil:
+    cdef int enqueue(self) except -1 nogil:
         """Queue the pairs whose counts have risen above their entries."""
         cdef size_t i
         for i in range(self.raised.size()):
             if self.pairs[self.raised[i]].count > self.pairs[self.raised[i]].queued:
                 self.push(self.raised[i])
         self.raised.clear()
+        return 0
 
-    cdef int32_t take(self) noexcept nogil:
+    cdef int32_t take(self) except -2 nogil:
         """Take the foremost pair from the queue; -1 when there is none."""
         cdef int64_t count
         cdef int32_t pair
         while not self.queue.empty():
-            count, pair = self.queue.top().first.first, self.queue.top().second
-            self.queue.pop()
+            count, pair = self.queue.front().first.first, self.queue.front().second
+            pop_heap(self.queue.begin(), self.queue.end())
+            self.queue.pop_back()
             if count != self.pairs[pair].queued:
                 continue
             self.pairs[pair].queued = 0
@@ -207,7 +226,7 @@ cdef class Training:
 
     # Merges and removals
 
-    cdef void merge(self, int32_t merged) noexcept nogil:
+    cdef int merge(self, int32_t merged) except -1 nogil:
         """Replace a pair wherever it stands, from left to right, and remove what that makes redundant."""
         cdef Pair pair = self.pairs[merged]
         cdef vector[int32_t] here
@@ -237,27 +256,30 @@ cdef class Training:
             self.judge(pair.left, replaced)
             self.tokens[pair.right].frequency -= replaced
             self.judge(pair.right, replaced)
-        self.enqueue()
+        return self.enqueue()
 
-    cdef void record(self, int32_t token, bint split, int64_t count, int64_t replaced) noexcept nogil:
+    cdef int record(self, int32_t token, bint split, int64_t count, int64_t replaced) except -1 nogil:
         """Note an event whose parts have just been noted."""
         cdef Event event
         event.token, event.split, event.count, event.replaced = token, split, count, replaced
         event.end = <int64_t>self.parts.size()
         self.events.push_back(event)
+        return 0
 
-    cdef int32_t result(self, int32_t position, int32_t left, int32_t right) noexcept nogil:
+    cdef int32_t result(self, int32_t position, int32_t left, int32_t right) except -1 nogil:
         """The token spelt by the pair at a position: the one that was there before, or a new one."""
         cdef int32_t length = self.tokens[left].length + self.tokens[right].length, token
         cdef string spelling
+        cdef unordered_map[string, int32_t].iterator known
         spelling.assign(<const char*>&self.text[position], length * sizeof(int32_t))
-        if self.spelt.count(spelling):
-            return self.spelt[spelling]
+        known = self.spelt.find(spelling)
+        if known != self.spelt.end():
+            return dereference(known).second
         token = self.add_token(length, self.tokens.size(), left, right)
-        self.spelt[spelling] = token
+        self.spelt.insert(couple[string, int32_t](spelling, token))
         return token
 
-    cdef inline void merge_at(self, int32_t position, int32_t token) noexcept nogil:
+    cdef inline int merge_at(self, int32_t position, int32_t token) except -1 nogil:
         cdef Symbol *first = &self.symbols[position]
         cdef int32_t before = first.prev, second = first.next
         cdef int32_t after = self.symbols[second].next
@@ -272,14 +294,16 @@ cdef class Training:
             self.join_up(position)
         if before >= 0:
             self.join_up(before)
+        return 0
 
-    cdef void judge(self, int32_t token, int64_t merged) noexcept nogil:
+    cdef int judge(self, int32_t token, int64_t merged) except -1 nogil:
         """Remove a token of which too great a share has just been merged."""
         cdef double share = <double>merged / <double>(self.tokens[token].frequency + merged)
         if share > self.threshold and self.tokens[token].left >= 0:
             self.split(token)
+        return 0
 
-    cdef void split(self, int32_t token) noexcept nogil:
+    cdef int split(self, int32_t token) except -1 nogil:
         """Remove a token and put its present parts wherever it stands."""
         cdef vector[int32_t] here, pending
         cdef int64_t first = <int64_t>self.parts.size()
@@ -301,9 +325,9 @@ cdef class Training:
             if self.symbols[here[i]].id == token:
                 self.split_at(here[i], first)
         self.tokens[token].frequency = 0
-        self.record(token, True, 0, 0)
+        return self.record(token, True, 0, 0)
 
-    cdef void split_at(self, int32_t position, int64_t first) noexcept nogil:
+    cdef int split_at(self, int32_t position, int64_t first) except -1 nogil:
         """Put the parts from ``first`` on in the place of a token."""
         cdef int32_t before = self.symbols[position].prev, after = self.symbols[position].next
         cdef int32_t at = position, previous = before, part
@@ -325,18 +349,34 @@ cdef class Training:
         if after >= 0:
             self.symbols[after].prev = previous
             self.join_up(previous)
+        return 0
 
     # The face
 
+    cdef int check(self) except -1:
+        """Refuse to go on after a failure."""
+        if not self.whole:
+            raise RuntimeError("the training run failed before; begin a new one")
+        return 0
+
     def run(self, int64_t size):
-        """Merge the most frequent pair, again and again, until ``size`` tokens are present or no pair is left."""
+        """Merge the most frequent pair, again and again, until ``size`` tokens are present or no pair is left.
+
+        Raises:
+            OverflowError: there are 2**31 or more tokens or pairs.
+            MemoryError: there is not enough; the run cannot be continued.
+        """
         cdef int32_t merged
+        self.check()
+        within(size, "tokens")
+        self.whole = False
         with nogil:
             while self.present < size:
                 merged = self.take()
                 if merged < 0:
                     break
                 self.merge(merged)
+        self.whole = True
 
     def history(self):
         """What happened so far.
@@ -348,6 +388,7 @@ cdef class Training:
             bounds: int64 [e + 1], where each event's parts start.
             parts: int32, token ids, two for a merge.
         """
+        self.check()
         events = np.empty((self.events.size(), 4), np.int64)
         bounds = np.zeros(self.events.size() + 1, np.int64)
         parts = np.empty(self.parts.size(), np.int32)
@@ -370,6 +411,7 @@ cdef class Training:
             present: bool [t].
             frequencies: int64 [t], occurrences in the text as it is now segmented; 0 for removed tokens.
         """
+        self.check()
         present = np.empty(self.tokens.size(), np.bool_)
         frequencies = np.empty(self.tokens.size(), np.int64)
         cdef uint8_t[::1] flag = present.view(np.uint8)

@@ -26,7 +26,7 @@ cdef class PostRemovalSegmenter(PretokenSegmenter):
         self.bounds = np.array(bounds, dtype=np.int64)
         self.parts = np.array(parts, dtype=np.int32)
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef int64_t count, total, place = 0, i, k
         cdef int32_t node = 0, removed
         if self.whole is not None:

@@ -6,14 +6,14 @@ cdef struct Scratch:
     size_t bytes
 
 
-cdef void* reserve(Scratch* scratch, size_t bytes) noexcept nogil
+cdef void* reserve(Scratch* scratch, size_t bytes) except NULL nogil
 cdef void release(Scratch* scratch) noexcept nogil
 cdef uint64_t place_of(uint64_t document, int64_t offset) noexcept nogil
 
 
 cdef class PretokenSegmenter:
     cdef readonly bint placed
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil
     cdef int64_t cut_at(
         self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
-    ) noexcept nogil
+    ) except -1 nogil

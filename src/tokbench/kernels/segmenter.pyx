@@ -18,21 +18,19 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
+from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.splitmix cimport advanced, mixed
 
 
-cdef enum:
-    LONGEST = 0x7FFFFFF0        # bytes of the longest pre-token: positions are int32
-
-
-cdef void* reserve(Scratch* scratch, size_t bytes) noexcept nogil:
-    """At least ``bytes`` of memory, its content undefined; NULL where there is none. Never shrinks."""
+cdef void* reserve(Scratch* scratch, size_t bytes) except NULL nogil:
+    """At least ``bytes`` of memory, 1 or more, its content undefined. Never shrinks."""
     if scratch.bytes < bytes:
         release(scratch)
-        bytes += bytes // 2
-        scratch.memory = PyMem_RawMalloc(bytes)
-        if scratch.memory != NULL:
-            scratch.bytes = bytes
+        scratch.memory = PyMem_RawMalloc(bytes + bytes // 2)
+        if scratch.memory == NULL:
+            with gil:
+                raise MemoryError(f"no memory for the segmentation of a pre-token: it takes {bytes + bytes // 2} bytes")
+        scratch.bytes = bytes + bytes // 2
     return scratch.memory
 
 
@@ -56,16 +54,19 @@ cdef class PretokenSegmenter:
             method draws at random and implements ``cut_at``; its ``cut`` is that of place 0.
     """
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         """Write the ids of one pre-token of ``size`` bytes, 1 to 2^31 - 16, and return how many they are.
 
-        ``ids`` has room for ``size`` of them. Returns -1 where memory ran out.
+        ``ids`` has room for ``size`` of them.
+
+        Raises:
+            MemoryError: there is not enough.
         """
-        return -1
+        raise NotImplementedError("a segmenter must implement cut")
 
     cdef int64_t cut_at(
         self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The same where the pre-token stands at a place, any 64-bit number that tells places apart."""
         return self.cut(text, size, ids, scratch)
 
@@ -87,7 +88,7 @@ cdef class PretokenSegmenter:
             MemoryError: the working memory of the longest pre-token cannot be had.
         """
         cdef Py_ssize_t pretokens = offsets.shape[0] - 1, i
-        cdef int64_t size, written = 0, more = 0
+        cdef int64_t size, written = 0
         cdef int32_t[::1] ids
         cdef int64_t[::1] bounds
         cdef Scratch scratch
@@ -106,18 +107,16 @@ cdef class PretokenSegmenter:
         scratch.memory = NULL
         scratch.bytes = 0
         with nogil:
-            for i in range(pretokens):
-                size = offsets[i + 1] - offsets[i]
-                if size:
-                    if placed:
-                        more = self.cut_at(&data[offsets[i]], size, &ids[written], &scratch, place_of(seed, offsets[i]))
-                    else:
-                        more = self.cut(&data[offsets[i]], size, &ids[written], &scratch)
-                    if more < 0:
-                        break
-                    written += more
-                bounds[i + 1] = written
-            release(&scratch)
-        if more < 0:
-            raise MemoryError("no memory for the segmentation of a pre-token")
+            try:
+                for i in range(pretokens):
+                    size = offsets[i + 1] - offsets[i]
+                    if size and placed:
+                        written += self.cut_at(
+                            &data[offsets[i]], size, &ids[written], &scratch, place_of(seed, offsets[i])
+                        )
+                    elif size:
+                        written += self.cut(&data[offsets[i]], size, &ids[written], &scratch)
+                    bounds[i + 1] = written
+            finally:
+                release(&scratch)
         return all_ids[:written].copy(), all_bounds

@@ -44,20 +44,18 @@ cdef class ShortestPathSegmenter(PretokenSegmenter):
         self.seed = seed
         self.placed = random and placed
 
-    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) noexcept nogil:
+    cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         return self.cut_at(text, size, ids, scratch, 0)
 
     cdef int64_t cut_at(
         self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
-    ) noexcept nogil:
+    ) except -1 nogil:
         cdef const TrieView* trie = &self.suffixes.view
         cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
         cdef Arrival best
         cdef int64_t end, start, written
         cdef int32_t node, token, tokens
         cdef uint64_t state = 0, equal
-        if arrivals == NULL:
-            return -1
         if self.random:
             state = mixed(hashed(text, size) ^ place ^ mixed(advanced(self.seed)))
         arrivals[0].tokens = 0

@@ -28,3 +28,4 @@ cdef class Trie:
     cdef TrieView view
     cdef TrieUnit* units
     cdef readonly Py_ssize_t nodes
+    cdef readonly int32_t tokens

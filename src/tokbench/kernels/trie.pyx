@@ -21,6 +21,8 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from tokbench.kernels.limits cimport within
+
 import numpy as np
 
 
@@ -60,19 +62,21 @@ cdef inline uint8_t byte_at(const Spelling* spelling, int32_t token, int32_t dep
     return spelling.data[spelling.offsets[token] + depth]
 
 
-cdef bint grow(Builder* builder, int64_t slots) noexcept nogil:
+cdef int grow(Builder* builder, int64_t slots) except -1 nogil:
     """Make ``slots`` slots, the new ones free, at the list's end."""
     cdef int64_t slot
-    cdef TrieUnit* units = <TrieUnit*>PyMem_RawRealloc(builder.units, slots * sizeof(TrieUnit))
+    cdef TrieUnit* units
+    within(slots, "units of a trie")
+    units = <TrieUnit*>PyMem_RawRealloc(builder.units, slots * sizeof(TrieUnit))
     if units == NULL:
-        return False
+        raise MemoryError(f"no memory for a trie: it takes {slots * sizeof(TrieUnit)} bytes")
     builder.units = units
     for slot in range(builder.slots, slots):
         units[slot].base = <int32_t>(slot - 1)
         units[slot].check = ~<int32_t>(slot + 1)
         units[slot].token = -1
     builder.slots = slots
-    return True
+    return 0
 
 
 cdef inline void take(Builder* builder, int64_t slot, int32_t parent) noexcept nogil:
@@ -90,8 +94,8 @@ cdef inline void take(Builder* builder, int64_t slot, int32_t parent) noexcept n
         builder.frontier = slot + 1
 
 
-cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, int32_t count) noexcept nogil:
-    """Find a base at which all ``children`` of ``parent`` fall on free slots and take them; -1 without memory."""
+cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, int32_t count) except -1 nogil:
+    """Find a base at which all ``children`` of ``parent`` fall on free slots and take them."""
     cdef int64_t slot, base
     cdef int32_t tried, child
     if parent == 0:
@@ -99,8 +103,7 @@ cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, in
             builder.units[ROOT_BASE + children[child]].check = 0
         return ROOT_BASE
     if builder.frontier + 2 * MARGIN + 2 > builder.slots:
-        if not grow(builder, builder.slots + builder.slots // 2 + 4 * MARGIN):
-            return -1
+        grow(builder, builder.slots + builder.slots // 2 + 4 * MARGIN)
     slot = builder.first_free       # above 256, so that base never falls below 1
     for tried in range(HOLES_TRIED):
         if slot >= builder.frontier:
@@ -151,8 +154,8 @@ cdef void sort_by_byte(const Spelling* spelling, int32_t* order, int32_t* spare,
 
 cdef int64_t build(
     Builder* builder, const Spelling* spelling, int32_t* order, int32_t* spare, Range* stack, int32_t n
-) noexcept nogil:
-    """Radix-sort the tokens, making each node as its range comes up; returns the number of nodes, -1 without memory."""
+) except -1 nogil:
+    """Radix-sort the tokens, making each node as its range comes up; returns the number of nodes."""
     cdef Range here, below
     cdef uint8_t children[256]
     cdef int32_t edges[257]
@@ -190,8 +193,6 @@ cdef int64_t build(
                 count += 1
         edges[count] = here.high
         base = place(builder, here.node, children, count)
-        if base < 0:
-            return -1
         nodes += count
         for i in range(count - 1, -1, -1):
             below.node = <int32_t>(base + children[i])
@@ -215,28 +216,29 @@ cdef class Trie:
 
     Attributes:
         nodes: nodes in use, the root included.
+        tokens: one more than the largest id held, 0 for none.
 
     Raises:
         ValueError: a token held is empty, the tokens have more than 2^30 bytes, offsets do not ascend inside
             ``data``, or ``included`` has another length.
+        OverflowError: there are 2^31 tokens, or the trie would have as many units.
         MemoryError: the 12 bytes a node cannot be had.
     """
 
-    def __init__(self, const uint8_t[::1] data, const int64_t[::1] offsets, included=None, bint backwards=False):
+    def __cinit__(self, const uint8_t[::1] data, const int64_t[::1] offsets, included=None, bint backwards=False):
         cdef Py_ssize_t tokens = offsets.shape[0] - 1
         cdef int32_t[::1] order, spare
         cdef uint8_t[::1] stack
         cdef Builder builder
         cdef Spelling spelling
         cdef TrieUnit* trimmed
-        cdef int64_t nodes, slot
+        cdef int64_t slot
         cdef int32_t held
         cdef int32_t longest
 
         if tokens < 0:
             raise ValueError("offsets must have one entry more than there are tokens")
-        if self.units != NULL:
-            raise ValueError("a trie is built once")
+        within(tokens, "tokens")
         lengths = np.diff(offsets)
         if tokens and (offsets[0] < 0 or offsets[tokens] > data.shape[0] or lengths.min() < 0):
             raise ValueError("offsets must ascend inside data")
@@ -254,6 +256,7 @@ cdef class Trie:
 
         order = chosen
         held = <int32_t>len(chosen)
+        self.tokens = order[held - 1] + 1 if held else 0
         spare = np.empty(max(held, 1), np.int32)
         stack = np.empty((held + 1) * sizeof(Range), np.uint8)
         spelling.data = &data[0] if data.shape[0] else NULL
@@ -262,20 +265,20 @@ cdef class Trie:
         builder.units = NULL
         builder.slots = builder.frontier = builder.first_free = 0
         with nogil:
-            nodes = -1
-            if grow(&builder, 4 * MARGIN):
+            try:
+                grow(&builder, 4 * MARGIN)
                 for slot in range(ROOT_BASE + 256):
                     take(&builder, slot, NOBODY)
                 builder.units[0].base = ROOT_BASE
-                nodes = build(&builder, &spelling, &order[0] if held else NULL, &spare[0], <Range*>&stack[0], held)
-        self.units = builder.units
-        if nodes < 0:
-            raise MemoryError("no memory for the trie")
+                self.nodes = build(
+                    &builder, &spelling, &order[0] if held else NULL, &spare[0], <Range*>&stack[0], held
+                )
+            finally:
+                self.units = builder.units
         builder.slots = builder.frontier + MARGIN
         trimmed = <TrieUnit*>PyMem_RawRealloc(self.units, builder.slots * sizeof(TrieUnit))
         if trimmed != NULL:
             self.units = trimmed
-        self.nodes = nodes
         self.view.units = self.units
         self.view.slots = <int32_t>builder.slots
         self.view.max_length = longest
@@ -292,6 +295,17 @@ cdef class Trie:
     def max_length(self):
         """Bytes of the longest token held; 0 for none."""
         return self.view.max_length
+
+    def ids(self):
+        """int32: the ids held, in no order."""
+        cdef int64_t slot, found = 0
+        held = np.empty(self.view.slots, np.int32)
+        cdef int32_t[::1] view = held
+        for slot in range(self.view.slots):
+            if self.units[slot].token >= 0:
+                view[found] = self.units[slot].token
+                found += 1
+        return held[:found]
 
     def prefixes(self, const uint8_t[::1] text):
         """The tokens that ``text`` starts with, as (length in bytes, id), shortest first."""

@@ -11,6 +11,8 @@ pairs join rare symbols. Scores are compared exactly, as fractions, in 192 bits.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
+from tokbench.kernels.limits cimport next_number, within
+
 import numpy as np
 
 
@@ -135,19 +137,14 @@ cdef class Merging:
 
     cdef int start(
         self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
-        const int64_t[::1] ranks, int64_t size,
+        const int64_t[::1] ranks,
     ) except -1 nogil:
         cdef int64_t alphabet = ranks.shape[0], word, begin, end, i, cell
         cdef vector[int32_t] dense
         cdef Position *at
-        self.frequencies.assign(alphabet, 0)
-        self.lengths.assign(alphabet, 1)
-        self.holding.resize(alphabet)
         for i in range(alphabet):
-            self.ranks.push_back(ranks[i])
-        self.of_left.assign(max(size, alphabet), -1)
-        self.of_right.assign(max(size, alphabet), -1)
-        dense.assign(alphabet * alphabet, -1)
+            self.add_symbol(1, ranks[i])
+        dense.resize(alphabet * alphabet, -1)
         self.text.resize(text.shape[0])
         for word in range(counts.shape[0]):
             begin, end = offsets[word], offsets[word + 1]
@@ -166,9 +163,18 @@ cdef class Merging:
             self.rank(<int32_t>i)
         return 0
 
+    cdef int add_symbol(self, int64_t length, uint64_t rank) except -1 nogil:
+        self.frequencies.push_back(0)
+        self.lengths.push_back(length)
+        self.ranks.push_back(rank)
+        self.of_left.push_back(-1)
+        self.of_right.push_back(-1)
+        self.holding.resize(self.frequencies.size())
+        return 0
+
     cdef int32_t add_pair(self, int32_t left, int32_t right) except -1 nogil:
         cdef Candidate pair
-        cdef int32_t id = <int32_t>self.pairs.size()
+        cdef int32_t id = next_number(self.pairs.size(), "pairs")
         pair.count, pair.left, pair.right, pair.place = 0, left, right, -1
         self.pairs.push_back(pair)
         self.holding[left].push_back(id)
@@ -216,10 +222,7 @@ cdef class Merging:
         cdef int64_t first = self.pairs.size(), i
         cdef vector[int32_t] positions, changed
         positions.swap(self.pairs[merged].positions)
-        self.frequencies.push_back(0)
-        self.lengths.push_back(self.lengths[left] + self.lengths[right])
-        self.ranks.push_back(id)
-        self.holding.resize(id + 1)
+        self.add_symbol(self.lengths[left] + self.lengths[right], id)
         for i in range(<int64_t>positions.size()):
             position = positions[i]
             if self.text[position].pair == merged:
@@ -294,14 +297,20 @@ def train(
 
     Returns:
         int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
+
+    Raises:
+        OverflowError: there are 2**31 or more positions, symbols or pairs.
+        MemoryError: there is not enough.
     """
     cdef Merging state = Merging()
     cdef vector[int32_t] taken
     cdef int32_t merged
     cdef int64_t i
+    within(text.shape[0], "positions")
+    within(size, "symbols")
     state.min_count, state.max_length = max(min_count, 1), max_length
     with nogil:
-        state.start(text, offsets, counts, ranks, size)
+        state.start(text, offsets, counts, ranks)
         while <int64_t>state.frequencies.size() < size and state.heap.size() > 0:
             merged = state.heap[0].pair
             taken.push_back(merged)
