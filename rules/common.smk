@@ -8,12 +8,12 @@ from tokbench.config.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.config.lock import hold
 from tokbench.config.targets import Targets, canonical, flags
-from tokbench.registry import TokbenchError
+from tokbench.faults import told
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
-except TokbenchError as error:
-    sys.exit(f"tokbench: {error}")
+except Exception as error:
+    sys.exit(told(error)[0])
 
 targets = Targets(experiment)
 

@@ -1,19 +1,15 @@
-"""Values as the command line takes them: method options from ``--set``, documents from files."""
+"""Values as the command line takes them: options of methods, recipes, and the files that a recipe names, too."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import explain
-from tokbench.corpus.documents import Document
-from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.inputs.numbers import shortened
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.registry import Method, Options, TokbenchError, unknown
 
@@ -27,19 +23,30 @@ def method_options(method: Method, settings: Sequence[str] | dict[str, Any], fla
         TokbenchError: an unknown option or a value of the wrong type; the message names it.
     """
     values = dict(settings) if isinstance(settings, dict) else settings_of(settings, flag)
-    values.pop("method", None)
+    named = values.pop("method", method.name)
+    if named != method.name:
+        raise TokbenchError(f"{flag}: names the method '{named}', and the command '{method.name}'; name one of them")
     return validated(values, method.options, f"{flag} ({method.name})")
 
 
 def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:
-    """A mapping from ``option=value`` strings; values are YAML."""
-    return dict(_setting(setting, flag) for setting in settings)
+    """A mapping from ``option=value`` strings; values are YAML.
+
+    Raises:
+        TokbenchError: not of this form, no YAML, or an option twice.
+    """
+    values: dict[str, Any] = {}
+    for key, value in (_setting(setting, flag) for setting in settings):
+        if key in values:
+            raise TokbenchError(f"{flag} {key}: stands twice; remove one")
+        values[key] = value
+    return values
 
 
 def _setting(text: str, flag: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator:
-        raise TokbenchError(f"{flag} {text}: expected option=value")
+        raise TokbenchError(f"{flag} {shortened(text)}: expected option=value")
     return key.strip(), parse_yaml(value, f"{flag} {key.strip()}")
 
 
@@ -47,7 +54,7 @@ def mapping_of(text: str, flag: str) -> dict[str, Any]:
     """A mapping from JSON or YAML in one argument."""
     value = parse_yaml(text, flag)
     if not isinstance(value, dict):
-        raise TokbenchError(f"{flag}: expected a mapping, {{key: value}}, found {text[:60]!r}")
+        raise TokbenchError(f"{flag}: expected a mapping, {{key: value}}, found '{shortened(text)}'")
     return value
 
 
@@ -89,35 +96,21 @@ def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:
     return recipe_options(text, kind, BYTE_LM_PRESETS)
 
 
-def recipe(text: str) -> tuple[str, dict[str, Any]]:
+def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
     """A method with options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
-    value = parse_yaml(text, "method")
+    value = parse_yaml(text, flag)
     if isinstance(value, str):
         return value, {}
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         return value["method"], {key: given for key, given in value.items() if key != "method"}
-    raise TokbenchError(f"'{text}': expected a method's name, or {{method: name, option: value}}")
+    raise TokbenchError(f"{flag} {shortened(text)}: expected a method's name, or {{method: name, option: value}}")
 
 
-def documents_of(files: Sequence[str]) -> Iterator[Document]:
-    """Documents of files told apart by name: JSON Lines, Parquet, else text; each may be gzip or zstd."""
-    for file in files:
-        if not Path(file).exists():
-            raise TokbenchError(f"{file}: no such file")
-        yield from read_source(_source(file))
+def same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
+    """Refuse files that a recipe names otherwise than the command does.
 
-
-def _source(file: str) -> Source:
-    name = file.removesuffix(".gz").removesuffix(".zst")
-    if name.endswith((".jsonl", ".ndjson")):
-        return JsonLinesSource(type="jsonl", path=[file])
-    if name.endswith(".parquet"):
-        return ParquetSource(type="parquet", path=[file], language_field="language" if _tells_languages(file) else None)
-    return TextSource(type="text", path=[file])
-
-
-def _tells_languages(file: str) -> bool:
-    try:
-        return "language" in pq.read_schema(file).names
-    except (OSError, pa.ArrowException):
-        return False  # Whoever reads it says what is wrong with it.
+    Raises:
+        TokbenchError: the two are not the same files.
+    """
+    if {Path(file).resolve() for file in files} != {path.resolve() for path in named}:
+        raise TokbenchError(f"{flag}: its path names other files than the command does; name them in one place")

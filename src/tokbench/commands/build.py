@@ -1,6 +1,7 @@
 """``tokbench build``: build a vocabulary and its tokenizer."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,15 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_folder
-from tokbench.commands.arguments import method_options, recipe
+from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
+from tokbench.commands.numbers import SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
 from tokbench.export import export
 from tokbench.manifest import write_manifest
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Method, TokbenchError
 from tokbench.segmentation import segmentations
-from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.tokens import Vocabulary
 from tokbench.vocabulary import constructions
 from tokbench.vocabulary.documents import Documents, read_documents
@@ -30,13 +32,13 @@ from tokbench.vocabulary.scores import ScoredDocuments, read_scores
 @click.option(
     "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; built if left out."
 )
-@click.option("--size", required=True, type=int, help="Tokens, the 256 bytes included.")
+@click.option("--size", required=True, type=SIZE, help="Tokens, the 256 bytes included.")
 @click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Option of the method; may be repeated.")
 @click.option("--recipe", "options", help="All options of the method as one JSON object, instead of --set.")
 @click.option("--segmentation", help="Name, or {method: name, option: value}; the method's own if left out.")
 @click.option("--scheme", help="Pre-tokenization, where the counts do not say it.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--threads", type=int, default=1, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--threads", type=THREADS, default=1, show_default=True)
 @click.option("--name", default="", help="What tables call the tokenizer.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
 def command(
@@ -60,11 +62,17 @@ def command(
     remedy = "use fewer --threads" if threads > 1 else ""
     memory.purpose(f"build '{method}' of {size:,} tokens", remedy)
     construction = constructions[method]
-    chosen = method_options(construction, recipe(options)[1] if options else settings, "--set")
+    if options and settings:
+        raise TokbenchError("--set, --recipe: both name options of the method; give one of them")
+    given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
+    chosen = method_options(construction, given, "--recipe" if options else "--set")
+    _unread(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
     least = construction.traits["alphabet"]
     if size < least:
         raise TokbenchError(f"--size {size}: smaller than the alphabet of '{method}', {least}; ask for more")
-    cut, cut_options = recipe(segmentation) if segmentation else _own_segmentation(construction, chosen)
+    cut, cut_options = (
+        recipe(segmentation, "--segmentation") if segmentation else _own_segmentation(construction, chosen)
+    )
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
 
     pretokens = _counts(counts, scheme) if counts else None
@@ -73,7 +81,7 @@ def command(
     source = _source(construction, pretokens, scores, documents, scheme)
     extra: dict[str, Any] = {}
     if construction.traits["initial"]:
-        extra["initial"] = Vocabulary.read(Path(initial)) if initial else _initial(pretokens, chosen, seed, threads)
+        extra["initial"] = _read_initial(initial, chosen) if initial else _initial(pretokens, chosen, seed, threads)
     vocabulary = construction.function(source, size, chosen, seed=seed, threads=threads, **extra)
     if len(vocabulary) < size:
         click.echo(f"the text yields {len(vocabulary):,} tokens, fewer than the {size:,} asked for", err=True)
@@ -94,6 +102,35 @@ def command(
         f"{len(vocabulary):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
         err=True,
     )
+
+
+def _unread(construction: Method, given: Mapping[str, Any]) -> None:
+    """Refuse what the construction would not look at.
+
+    Raises:
+        TokbenchError: something of it is named.
+    """
+    reads = {"--" + str(construction.traits["source"]), "--initial" if construction.traits["initial"] else ""}
+    for flag, value in given.items():
+        if value and flag not in reads:
+            raise TokbenchError(f"{flag}: '{construction.name}' does not read it; leave the option out")
+
+
+def _read_initial(folder: str, options: Any) -> Vocabulary:
+    """The vocabulary in a folder, which must be the one that the options describe, where it says what it is.
+
+    Raises:
+        TokbenchError: it is another one.
+    """
+    vocabulary = Vocabulary.read(Path(folder))
+    if not (Path(folder) / SETTINGS).is_file():
+        return vocabulary
+    origin = Tokenizer.load(folder).origin
+    made = (origin.get("construction", {}).get("method"), origin.get("requested_size"))
+    for key, own, found in zip(("initial", "initial_size"), (options.initial, options.initial_size), made, strict=True):
+        if found is not None and key in options.model_fields_set and own != found:
+            raise TokbenchError(f"--initial {folder}: was made with {found}, and the option {key} says {own}; mend one")
+    return vocabulary
 
 
 def _initial(counts: PretokenCounts | None, options: Any, seed: int, threads: int) -> Vocabulary:

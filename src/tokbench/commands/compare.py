@@ -10,7 +10,8 @@ import click
 import polars as pl
 
 from tokbench import memory
-from tokbench.commands.arguments import documents_of
+from tokbench.commands.documents import documents_of, names_fields
+from tokbench.commands.numbers import Whole
 from tokbench.commands.sides import Side, distinct, matched, side
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.registry import TokbenchError
@@ -33,10 +34,17 @@ KEYS = ("variant", "size", "value")
 @click.argument("b")
 @click.argument("files", nargs=-1)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
-@click.option(
-    "--documents", "limit", default=1000, show_default=True, type=click.IntRange(1), help="Documents encoded at most."
-)
-def command(a: str, b: str, files: tuple[str, ...], results: str | None, limit: int) -> None:
+@click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
+@names_fields
+def command(
+    a: str,
+    b: str,
+    files: tuple[str, ...],
+    results: str | None,
+    limit: int,
+    text_field: str | None,
+    language_field: str | None,
+) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
     (VARIANT, or VARIANT/SIZE), or folders of tokenizers. They are compared at the sizes they share: on the documents of
     the evaluation split, or of FILES, and, where an experiment has both, by its tables and its models' answers."""
@@ -44,7 +52,13 @@ def command(a: str, b: str, files: tuple[str, ...], results: str | None, limit: 
     left, right = side(a, results), side(b, results)
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
-    parts = [_tokens(left, right, sizes, where, found) for where, found in _documents(experiment, files, limit)]
+    if files:
+        given = [(_named(files), list(islice(documents_of(files, text_field, language_field), limit)))]
+    elif text_field or language_field:
+        raise TokbenchError("--text-field, --language-field: they are of FILES; name files after the tokenizers")
+    else:
+        given = _evaluation(experiment, limit)
+    parts = [_tokens(left, right, sizes, where, found) for where, found in given]
     if experiment is not None:
         parts += _intrinsic(left.name, right.name, sizes, experiment) + _downstream(left, right, sizes, experiment)
     if not (parts := [part for part in parts if part.lines]):
@@ -52,11 +66,12 @@ def command(a: str, b: str, files: tuple[str, ...], results: str | None, limit: 
     click.echo(told(*distinct(left, right), parts), nl=False)
 
 
-def _documents(experiment: Path | None, files: Sequence[str], limit: int) -> list[tuple[str, list[Document]]]:
-    """Documents to encode, and what they are: those of the files, or else of every evaluation split."""
-    if files:
-        named = files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'other')}"
-        return [(named, list(islice(documents_of(files), limit)))]
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'other')}"
+
+
+def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Document]]]:
+    """Documents to encode of every evaluation split, and what they are."""
     folders = [] if experiment is None else sorted((experiment / "corpus").glob("*/evaluation"))
     return [
         (f"the evaluation split of {folder.parent.name}", list(islice(read_documents(shards), limit)))

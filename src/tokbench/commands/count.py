@@ -3,7 +3,7 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.arguments import documents_of
+from tokbench.commands.documents import documents_of, names_fields
 from tokbench.pretokenization.count import count_languages
 from tokbench.pretokenization.languages import write_languages
 from tokbench.pretokens import PretokenCounts
@@ -12,13 +12,17 @@ from tokbench.pretokens import PretokenCounts
 @click.command("count")
 @click.option("--scheme", required=True, help="Pre-tokenization; see 'tokbench methods'.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@names_fields
 @click.argument("texts", nargs=-1, required=True)
-def command(scheme: str, output: str, texts: tuple[str, ...]) -> None:
+def command(
+    scheme: str, text_field: str | None, language_field: str | None, output: str, texts: tuple[str, ...]
+) -> None:
     """Count the pre-tokens of TEXTS, each language by itself where languages are told.
 
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
     memory.purpose(f"count the pre-tokens of '{scheme}' in {texts[0]}{' and others' * (len(texts) > 1)}")
-    found = count_languages(((document.language, document.text) for document in documents_of(texts)), scheme)
+    documents = documents_of(texts, text_field, language_field)
+    found = count_languages(((document.language, document.text) for document in documents), scheme)
     counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme)}, output)
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

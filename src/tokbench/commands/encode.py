@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.commands.numbers import THREADS
 from tokbench.kernels.ids import decimals
+from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 22
@@ -23,9 +25,11 @@ PIECE_BYTES = 1 << 22
 @click.argument("file", type=click.File("rb"))
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the ids go; .npy for a NumPy array.")
 @click.option("--count", is_flag=True, help="Print the number of tokens alone.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--threads", type=THREADS, default=1, show_default=True)
 def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int) -> None:
     """Encode FILE ('-' for standard input) with the tokenizer in FOLDER; ids are decimal numbers between spaces."""
+    if count and output is not None:
+        raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     memory.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
     tokenizer = Tokenizer.load(folder)
     pieces = _pieces(file, tokenizer, PIECE_BYTES * threads)

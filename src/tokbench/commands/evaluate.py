@@ -3,8 +3,10 @@
 import click
 
 from tokbench.commands.arguments import recipe_options
+from tokbench.commands.numbers import Whole
 from tokbench.corpus.documents import read_documents
 from tokbench.downstream.suites import SuiteOptions, named_suites
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
 
 @click.command("evaluate")
@@ -15,11 +17,11 @@ from tokbench.downstream.suites import SuiteOptions, named_suites
 @click.option("--suite", default="offline", show_default=True, help="Name of the suite in the tables.")
 @click.option("--recipe", help="The suite's options as JSON; those of the named suite if left out.")
 @click.option("--device", default="cpu", show_default=True)
-@click.option("--batch-size", type=int, default=16, show_default=True)
-@click.option("--limit", type=int, help="Only so many questions of each task.")
+@click.option("--batch-size", type=Whole(1), default=16, show_default=True)
+@click.option("--limit", type=Whole(1), help="Only so many questions of each task.")
 @click.option("--model-name", "name", default="", help="Name of the model in the tables.")
 @click.option("--variant", default="", help="Name of the tokenizer in the tables.")
-@click.option("--size", type=int, default=0, help="Vocabulary size in the tables.")
+@click.option("--size", type=Whole(0, LARGEST_VOCABULARY), default=0, help="Vocabulary size in the tables.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
 @click.argument("shards", nargs=-1)
 def command(

@@ -1,5 +1,7 @@
 """``tokbench import_tasks``: make lm-eval tasks of questions in local files."""
 
+from pathlib import Path
+
 import click
 
 from tokbench.commands.arguments import recipe_options
@@ -21,6 +23,8 @@ def command(recipe: str, path: str | None, output: str) -> None:
     if suite.source != "local":
         raise TokbenchError(f"--recipe: its source is '{suite.source}'; name a suite whose source is 'local'")
     if path is not None:
+        if suite.path is not None and suite.path.resolve() != Path(path).resolve():
+            raise TokbenchError(f"--path {path}: the recipe says {suite.path}; name the folder in one place")
         suite = SuiteOptions.model_validate({**suite.model_dump(mode="json"), "path": path})
     for name, questions in write_local_tasks(suite, output).items():
         click.echo(f"{name}: {questions:,} questions", err=True)

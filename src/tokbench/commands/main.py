@@ -6,11 +6,12 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from tokbench import memory
+from tokbench.faults import told
 from tokbench.registry import TokbenchError, nearest
 
 VERBS = {
@@ -46,6 +47,13 @@ VERBS = {
 }
 
 
+class _Ended(Exception):  # noqa: N818
+    """Carries past click what it would take for an end of its own kind: a truncated file for an interrupt."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
 class Verbs(click.Group):
     """Finds each verb in ``tokbench.commands.{verb}`` so that no verb pays for another's imports."""
 
@@ -60,6 +68,12 @@ class Verbs(click.Group):
         command.short_help = VERBS[name]
         gc.freeze()  # Modules stay: the collector need not walk through them again and again.
         return command
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except (EOFError, KeyboardInterrupt, BrokenPipeError) as error:
+            raise _Ended(error) from error
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -94,12 +108,14 @@ def main(arguments: list[str] | None = None) -> Any:
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
-        with memory.told(click.ClickException, click.exceptions.Exit, click.Abort, TokbenchError, OSError):
-            return cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
+        with memory.told(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
+            result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
+            sys.stdout.flush()
+            return result
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
-    except click.Abort:
-        sys.exit(130)
+    except _Ended as ended:
+        _end(ended.error)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
@@ -107,15 +123,18 @@ def main(arguments: list[str] | None = None) -> Any:
         called = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "tokbench"
         click.echo(f"{called}: {' '.join(error.format_message().split())} See '{called} --help'.", err=True)
         sys.exit(error.exit_code)
-    except TokbenchError as error:
-        click.echo(f"tokbench: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.exit(141)
-    except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        click.echo(f"tokbench: {named}{error.strerror or error}", err=True)
-        sys.exit(2)
+    except (Exception, KeyboardInterrupt) as error:
+        _end(error)
+
+
+def _end(error: BaseException) -> NoReturn:
+    """End with the line and the status that an exception stands for."""
+    line, status = told(error)
+    if line:
+        click.echo(line, err=True)
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left unwritten goes nowhere
+    sys.exit(status)
 
 
 if __name__ == "__main__":

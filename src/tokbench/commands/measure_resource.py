@@ -4,10 +4,10 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import mapping_of, validated
+from tokbench.commands.arguments import mapping_of, same_files, validated
 from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.intrinsic import measure_words
-from tokbench.intrinsic.resources import ResourceOptions, read_resource, resource_types
+from tokbench.intrinsic.resources import ResourceOptions, read_resource, resource_files, resource_types
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 
@@ -31,7 +31,9 @@ def command(
 ) -> None:
     """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON."""
     kind, options = _resource(text)
-    if files and not isinstance(options.path, dict):
+    if files and options.path:
+        same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
+    elif files:
         options = options.model_copy(update={"path": list(files)})
     if not options.path:
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")

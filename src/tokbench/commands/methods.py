@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from tokbench.inputs.numbers import shortened
 from tokbench.intrinsic import metrics
 from tokbench.intrinsic.resources import resource_types
 from tokbench.pretokenization import schemes
-from tokbench.registry import Method, Registry
+from tokbench.registry import Method, Registry, TokbenchError, nearest
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
@@ -32,6 +33,10 @@ def command(as_json: bool, names: tuple[str, ...]) -> None:
 
     Each comes with its options and their defaults.
     """
+    known = {method.name for registry in KINDS.values() for method in registry.methods()}
+    for name in names:
+        if name not in known:
+            raise TokbenchError(f"'{shortened(name)}' is not a method of any kind.{nearest(name, known)}")
     chosen = {
         kind: [method for method in registry.methods() if not names or method.name in names]
         for kind, registry in KINDS.items()

@@ -5,15 +5,17 @@ from pathlib import Path
 import click
 
 from tokbench import memory
+from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
+from tokbench.pretraining.options import LONGEST_SEQUENCE
 from tokbench.pretraining.pack import pack
 from tokbench.tokenizer import Tokenizer
 
 
 @click.command("pack")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--sequence-length", required=True, type=int, help="Tokens of a sequence.")
+@click.option("--sequence-length", required=True, type=Whole(1, LONGEST_SEQUENCE), help="Tokens of a sequence.")
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
 @click.argument("shards", nargs=-1, required=True)
 def command(folder: str, sequence_length: int, output: str, shards: tuple[str, ...]) -> None:

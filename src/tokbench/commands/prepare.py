@@ -5,12 +5,20 @@ from pathlib import Path
 import click
 
 from tokbench.atomic import atomic_folder
-from tokbench.commands.arguments import mapping_of, validated
+from tokbench.commands.arguments import mapping_of, same_files, validated
 from tokbench.commands.outputs import OutputFolder
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
-from tokbench.corpus.sources import FileSource, HubSource
-from tokbench.registry import TokbenchError
+from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
+from tokbench.inputs.numbers import Seed
+from tokbench.registry import Options, TokbenchError
+
+
+class Seeded(Options):
+    """What a corpus's recipe says beside the corpus."""
+
+    seed: Seed
+    """Decides the splits."""
 
 
 @click.command("prepare")
@@ -20,14 +28,21 @@ from tokbench.registry import TokbenchError
 def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub)."""
     values = mapping_of(recipe, "--recipe")
-    seed = values.pop("seed", 0)
+    seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
     corpus = validated(values, Corpus, "--recipe")
     cache = Path(files[0]) if files and isinstance(corpus.source, HubSource) else None
     if isinstance(corpus.source, HubSource) and cache is None:
         raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' made; name it")
     source = corpus.source
-    if files and isinstance(source, FileSource) and not isinstance(source.path, dict):
-        source = source.model_copy(update={"path": list(files)})
+    if files and isinstance(source, EmbeddedSource):
+        raise TokbenchError("the embedded source reads no files; leave them out")
+    if cache is not None and len(files) > 1:
+        raise TokbenchError("a hub corpus is prepared from one file, that which 'tokbench fetch' made; name it alone")
+    if files and isinstance(source, FileSource):
+        if source.path:
+            same_files(files, files_of(source), "--recipe")
+        else:
+            source = source.model_copy(update={"path": list(files)})
     with atomic_folder(output, "corpus") as folder:
         totals = prepare(
             source,

@@ -9,6 +9,7 @@ import polars as pl
 
 from tokbench.commands.outputs import OutputFolder
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
+from tokbench.inputs.numbers import WHOLE
 from tokbench.intrinsic.comparison import (
     ALL_RESOURCES,
     Compared,
@@ -81,13 +82,19 @@ def _by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
     for baseline in baselines:
         if "=" not in baseline:
             raise TokbenchError(f"--baseline {baseline}: expected CORPUS=VARIANT")
-    return dict(baseline.split("=", 1) for baseline in baselines)
+    named = [baseline.split("=", 1) for baseline in baselines]
+    for corpus, variant in named:
+        if [corpus, variant] != next(one for one in named if one[0] == corpus):
+            raise TokbenchError(f"--baseline {corpus}={variant}: this corpus has another one already; name one")
+    return dict(named)
 
 
 def _tables_of_tokens(folders: tuple[str, ...]) -> dict[str, dict[Key, pl.DataFrame]]:
     """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
     tables: dict[str, dict[Key, pl.DataFrame]] = {}
     for folder in map(Path, folders):
+        if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
+            raise TokbenchError(f"--embeddings {folder}: expected a folder MODEL/VARIANT/SIZE")
         model, variant, size = folder.parts[-3:]
         tables.setdefault(model, {})[variant, int(size)] = pl.read_parquet(folder / "tokens.parquet")
     return tables

@@ -1,0 +1,73 @@
+"""Documents from files that a command names, told apart by their names: JSON Lines, Parquet, else text."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.corpus.documents import Document
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.registry import TokbenchError
+
+TEXT, LANGUAGE = "text", "language"
+
+
+def names_fields(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options ``--text-field`` and ``--language-field``."""
+    language = click.option(
+        "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
+    )
+    text = click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out.")
+    named: Callable[..., None] = text(language(command))
+    return named
+
+
+def documents_of(
+    files: Sequence[str], text_field: str | None = None, language_field: str | None = None
+) -> Iterator[Document]:
+    """Documents of files; each may be gzip or zstd.
+
+    Args:
+        files: the files.
+        text_field: key or column of the text.
+        language_field: key or column of the language; a Parquet file must have it where it is named here.
+
+    Raises:
+        TokbenchError: a file is not there, or a field is named and no file has fields.
+    """
+    for file in files:
+        if not Path(file).exists():
+            raise TokbenchError(f"{file}: no such file")
+    sources = [_source(file, text_field, language_field) for file in files]
+    named = {"--text-field": text_field, "--language-field": language_field}
+    for flag, field in named.items():
+        if field is not None and all(isinstance(source, TextSource) for source in sources):
+            raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
+    return _read(sources)
+
+
+def _read(sources: Sequence[Source]) -> Iterator[Document]:
+    for source in sources:
+        yield from read_source(source)
+
+
+def _source(file: str, text_field: str | None, language_field: str | None) -> Source:
+    name = file.removesuffix(".gz").removesuffix(".zst")
+    fields: dict[str, Any] = {"path": [file], "text_field": text_field or TEXT}
+    if name.endswith((".jsonl", ".ndjson")):
+        return JsonLinesSource(type="jsonl", **fields, language_field=language_field or LANGUAGE)
+    if name.endswith(".parquet"):
+        told = language_field or (LANGUAGE if _tells_languages(file) else None)
+        return ParquetSource(type="parquet", **fields, language_field=told)
+    return TextSource(type="text", path=[file])
+
+
+def _tells_languages(file: str) -> bool:
+    try:
+        return LANGUAGE in pq.read_schema(file).names
+    except (OSError, pa.ArrowException):
+        return False  # Whoever reads it says what is wrong with it.
