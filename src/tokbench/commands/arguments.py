@@ -1,20 +1,14 @@
-"""Values as the command line takes them: method options from ``--set``, documents from files."""
+"""Values as the command line takes them: options of methods from ``--set``, recipes from JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 from pydantic import ValidationError
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import explain
-from tokbench.corpus.documents import Document
-from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
 from tokbench.registry import Method, Options, TokbenchError, unknown
 
 Chosen = TypeVar("Chosen", bound=Options)
@@ -104,27 +98,3 @@ def recipe(text: str) -> tuple[str, dict[str, Any]]:
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         return value["method"], {key: given for key, given in value.items() if key != "method"}
     raise TokbenchError(f"'{text}': expected a method's name, or {{method: name, option: value}}")
-
-
-def documents_of(files: Sequence[str]) -> Iterator[Document]:
-    """Documents of files told apart by name: JSON Lines, Parquet, else text; each may be gzip or zstd."""
-    for file in files:
-        if not Path(file).exists():
-            raise TokbenchError(f"{file}: no such file")
-        yield from read_source(_source(file))
-
-
-def _source(file: str) -> Source:
-    name = file.removesuffix(".gz").removesuffix(".zst")
-    if name.endswith((".jsonl", ".ndjson")):
-        return JsonLinesSource(type="jsonl", path=[file])
-    if name.endswith(".parquet"):
-        return ParquetSource(type="parquet", path=[file], language_field="language" if _tells_languages(file) else None)
-    return TextSource(type="text", path=[file])
-
-
-def _tells_languages(file: str) -> bool:
-    try:
-        return "language" in pq.read_schema(file).names
-    except (OSError, pa.ArrowException):
-        return False  # Whoever reads it says what is wrong with it.

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import polars as pl
 
-from tokbench.commands.arguments import documents_of
 from tokbench.commands.sides import Side, distinct, matched, side
+from tokbench.commands.texts import documents_of
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.registry import TokbenchError
 from tokbench.report.exhibits import counted, words

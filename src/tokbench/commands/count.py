@@ -2,7 +2,7 @@
 
 import click
 
-from tokbench.commands.arguments import documents_of
+from tokbench.commands.texts import documents_of
 from tokbench.pretokenization.count import count_languages
 from tokbench.pretokenization.languages import write_languages
 from tokbench.pretokens import PretokenCounts
