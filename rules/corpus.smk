@@ -9,6 +9,7 @@ rule fetch:
         "../envs/language_models.yaml"
     params:
         recipe=targets.fetch_recipe,
+        source=fingerprint("tokbench.commands.fetch"),
     threads: 1
     resources:
         mem_mb=4000,
@@ -32,7 +33,7 @@ rule prepare:
         "../envs/tokenizers.yaml"
     params:
         recipe=targets.corpus_recipe,
-        source=fingerprint("tokbench.commands.prepare", "tokbench.corpus.prepare"),
+        source=fingerprint("tokbench.commands.prepare"),
     threads: 1
     resources:
         mem_mb=2000,

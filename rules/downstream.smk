@@ -11,7 +11,7 @@ rule make_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=canonical(experiment.tasks),
-        source=fingerprint("tokbench.commands.make_tasks", "tokbench.downstream.tasks"),
+        source=fingerprint("tokbench.commands.make_tasks"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -33,6 +33,7 @@ rule fetch_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=targets.fetch_tasks_recipe,
+        source=fingerprint("tokbench.commands.fetch_tasks"),
     threads: 1
     resources:
         mem_mb=4000,
@@ -57,7 +58,7 @@ rule import_tasks:
     params:
         recipe=targets.import_tasks_recipe,
         folder=targets.local_folder,
-        source=fingerprint("tokbench.commands.import_tasks", "tokbench.downstream.local"),
+        source=fingerprint("tokbench.commands.import_tasks"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -87,7 +88,7 @@ rule evaluate:
         recipe=targets.suite_recipe,
         inputs=flags,
         device=targets.device_of,
-        source=fingerprint("tokbench.commands.evaluate", "tokbench.downstream.evaluate"),
+        source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
         mem_mb=4000,

@@ -61,7 +61,7 @@ rule import_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=targets.import_source(),
+        source=fingerprint("tokbench.commands.import_counts"),
     threads: 1
     resources:
         mem_mb=4000,

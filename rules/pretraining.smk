@@ -11,7 +11,7 @@ rule pack:
     conda:
         "../envs/language_models.yaml"
     params:
-        source=fingerprint("tokbench.commands.pack", "tokbench.pretraining.pack"),
+        source=fingerprint("tokbench.commands.pack"),
     threads: 1
     resources:
         mem_mb=4000,
@@ -37,7 +37,7 @@ rule pretrain:
         "../envs/language_models.yaml"
     params:
         recipe=targets.model_recipe,
-        source=fingerprint("tokbench.commands.pretrain", "tokbench.pretraining.train"),
+        source=fingerprint("tokbench.commands.pretrain"),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
     threads: 1
     resources:

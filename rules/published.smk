@@ -19,7 +19,7 @@ rule published:
     params:
         inputs=flags,
         kept=experiment.published,
-        source=fingerprint("tokbench.commands.published", "tokbench.published.write"),
+        source=fingerprint("tokbench.commands.published"),
     threads: 1
     resources:
         mem_mb=2000,

@@ -19,9 +19,7 @@ rule draw:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint(
-            "tokbench.commands.content", "tokbench.commands.draw", "tokbench.report.files", "tokbench.report.load"
-        ),
+        source=fingerprint("tokbench.commands.draw"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -53,9 +51,7 @@ rule typeset:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint(
-            "tokbench.commands.content", "tokbench.commands.typeset", "tokbench.report.files", "tokbench.report.load"
-        ),
+        source=fingerprint("tokbench.commands.typeset"),
     threads: 1
     resources:
         mem_mb=2000,
@@ -81,9 +77,7 @@ rule report:
     params:
         inputs=flags,
         experiment=targets.report_recipe(),
-        source=fingerprint(
-            "tokbench.commands.content", "tokbench.commands.report", "tokbench.report.html", "tokbench.report.load"
-        ),
+        source=fingerprint("tokbench.commands.report"),
     threads: 1
     resources:
         mem_mb=2000,

@@ -17,15 +17,7 @@ rule tabulate:
         inputs=flags,
         baseline=targets.baseline_flags(),
         venn=targets.venn_flags(),
-        source=fingerprint(
-            "tokbench.commands.tabulate",
-            "tokbench.downstream.tables",
-            "tokbench.intrinsic.comparison",
-            "tokbench.intrinsic.overlap",
-            "tokbench.statistics.embedding_norms",
-            "tokbench.statistics.relative",
-            "tokbench.statistics.tables",
-        ),
+        source=fingerprint("tokbench.commands.tabulate"),
     threads: 1
     resources:
         mem_mb=4000,
@@ -49,18 +41,7 @@ rule analyse:
         "../envs/tokenizers.yaml"
     params:
         recipes=targets.analysed_recipe(),
-        source=fingerprint(
-            "tokbench.commands.analyse",
-            "tokbench.published.beside",
-            "tokbench.statistics.correlation",
-            "tokbench.statistics.critical_difference",
-            "tokbench.statistics.intervals",
-            "tokbench.statistics.pairs",
-            "tokbench.statistics.questions",
-            "tokbench.statistics.ranks",
-            "tokbench.statistics.seeds",
-            "tokbench.statistics.tables",
-        ),
+        source=fingerprint("tokbench.commands.analyse"),
     threads: 1
     resources:
         mem_mb=2000,

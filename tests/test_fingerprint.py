@@ -1,17 +1,29 @@
 """Fingerprints of code: what reruns a method's chain, and what does not."""
 
+import ast
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tests.test_workflow import RULES, VERB
 from tokbench.config import fingerprint as module
+from tokbench.config import targets as targets_module
 from tokbench.config.fingerprint import fingerprint
+from tokbench.config.load import read
+from tokbench.config.targets import Targets
+from tokbench.pretokenization import schemes
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
 
 SOURCE = Path(module.__file__).parents[1]
+PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
+FILES = {"books": __file__, "gold": __file__, "reading": __file__}
 METHODS = ("bpe", "unigram", "pathpiece", "greedtok", "ngram")
 Edit = Callable[[str, str, str], None]
 
@@ -22,18 +34,18 @@ def forget() -> None:
 
 
 @pytest.fixture
-def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
+def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     """Fingerprints a copy of the package, in which it replaces a piece of code."""
     root = tmp_path / "tokbench"
-    wanted = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyx"), *SOURCE.rglob("*.pxd")]
+    wanted = [file for file in SOURCE.rglob("*.*") if file.suffix in (".py", ".pyx", ".pxd", *module.DATA)]
     for file in wanted:
         target = root / file.relative_to(SOURCE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
-    before = constructions()
+    before = built()
     monkeypatch.setattr(module, "ROOT", root)
     forget()
-    assert constructions() == before
+    assert built() == before
 
     def replace(file: str, old: str, new: str) -> None:
         text = (root / file).read_text()
@@ -45,21 +57,21 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
     forget()
 
 
-def constructions() -> dict[str, str]:
+def built() -> dict[str, str]:
     return {name: fingerprint(f"tokbench.vocabulary.{name}") for name in METHODS}
 
 
 def changed(before: dict[str, str]) -> set[str]:
-    return {name for name, now in constructions().items() if now != before[name]}
+    return {name for name, now in built().items() if now != before[name]}
 
 
 def test_form() -> None:
-    assert all(len(value) == 16 and set(value) <= set("0123456789abcdef") for value in constructions().values())
-    assert len(set(constructions().values())) == len(METHODS)
+    assert all(len(value) == 16 and set(value) <= set("0123456789abcdef") for value in built().values())
+    assert len(set(built().values())) == len(METHODS)
 
 
 def test_documentation_and_layout_do_not_count(edit: Edit) -> None:
-    before = constructions()
+    before = built()
     edit("vocabulary/bpe.py", '"""BPE: merge', '"""BPE, that is: merge')
     edit("vocabulary/bpe.py", '"""Pairs seen less often', '"""Those pairs seen less often')
     edit("vocabulary/bpe.py", "    pairs = train(", "    # A comment.\n\n    pairs = train(")
@@ -67,22 +79,22 @@ def test_documentation_and_layout_do_not_count(edit: Edit) -> None:
 
 
 def test_code_counts(edit: Edit) -> None:
-    before = constructions()
+    before = built()
     edit("vocabulary/bpe.py", "Field(0, ge=0)", "Field(1, ge=0)")
     assert changed(before) == {"bpe"}
 
 
 def test_kernels_count_for_the_methods_that_use_them(edit: Edit) -> None:
-    before = constructions()
+    before = built()
     edit("kernels/bpe.pyx", "import numpy as np", "import numpy as np\n")
     assert changed(before) == {"bpe"}
-    before = constructions()
+    before = built()
     edit("kernels/ngram.pyx", "import numpy as np", "import numpy as np\n")
     assert changed(before) == {"ngram"}
 
 
 def test_shared_kernels_count_for_all_that_use_them(edit: Edit) -> None:
-    before = constructions()
+    before = built()
     edit("kernels/trie.pxd", "cdef", "cdef ")
     assert changed(before) == {"bpe", "unigram", "pathpiece"}
 
@@ -94,19 +106,215 @@ def test_tables_that_a_kernel_reads_count(edit: Edit) -> None:
 
 
 def test_a_new_method_changes_no_other(edit: Edit, tmp_path: Path) -> None:
-    before = constructions()
+    before = built()
     new = tmp_path / "tokbench" / "vocabulary" / "mine.py"
     new.write_text("from tokbench.kernels.bpe import train\n")
     forget()
     assert changed(before) == set()
-    assert fingerprint("tokbench.vocabulary.mine") not in constructions().values()
+    assert fingerprint("tokbench.vocabulary.mine") not in built().values()
 
 
 def test_plumbing_does_not_count(edit: Edit) -> None:
-    before = constructions()
+    before = built()
     edit("registry.py", "cutoff=0.5", "cutoff=0.6")
     edit("config/check.py", "1 + 1e-9", "1 + 1e-8")
     assert changed(before) == set()
+
+
+# What a command's result depends on is what its module imports
+
+
+IMPORTS = """
+import builtins, importlib.util, sys
+
+def following(name, globals=None, locals=None, names=(), level=0):
+    module = importing(name, globals, locals, names, level)
+    if globals and globals.get("__name__", "").startswith("tokbench"):
+        package = importlib.util.resolve_name("." * level + name, globals["__package__"]) if level else name
+        for found in (package, *(f"{package}.{inner}" for inner in names or ())):
+            if found.startswith("tokbench.") and found in sys.modules:
+                print(globals["__name__"], found)
+    return module
+
+importing, builtins.__import__ = builtins.__import__, following
+for verb in sys.argv[1:]:
+    importlib.import_module(f"tokbench.commands.{verb}")
+"""
+"""Imports commands and prints, for every import statement that runs, the module that it stands in and what it reads."""
+
+
+@pytest.fixture(scope="module")
+def imported() -> dict[str, set[str]]:
+    """The modules that the import of each command really leads to, not through plumbing."""
+    verbs = sorted({VERB.get(rule, rule) for rule in RULES})
+    command = [sys.executable, "-c", IMPORTS, *verbs]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    edges: dict[str, set[str]] = {}
+    for line in printed.splitlines():
+        importer, found = line.split()
+        edges.setdefault(importer, set()).update((found, found.rpartition(".")[0]))
+    reached: dict[str, set[str]] = {}
+    for verb in verbs:
+        pending, reached[verb] = [f"tokbench.commands.{verb}"], set()
+        while pending:
+            name = pending.pop()
+            if name not in reached[verb] and not module.is_plumbing(name):
+                reached[verb].add(name)
+                pending += edges.get(name, set()) - module.CHOSEN.get(name, set())
+    return reached
+
+
+@pytest.fixture(scope="module")
+def behind() -> dict[str, set[str]]:
+    """The modules behind the fingerprint of every rule, for wildcards of an experiment with something of everything."""
+    asked: list[tuple[str, ...]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets_module, "fingerprint", lambda *modules: asked.append(modules) or "")
+        patch.chdir(PLANNED.parent)
+        targets = Targets(read(PLANNED, FILES))
+        on = SimpleNamespace(
+            variant="bpe", size="1024", scheme="gpt2", byte_lm="bytes", initial="bpe", resource="gold", model="small"
+        )
+        found = {}
+        for name, (_, directives) in RULES.items():
+            [source] = re.findall(r"source=(.*),\n", directives["params"])
+            asked.clear()
+            value = eval(source, {"targets": targets, "fingerprint": targets_module.fingerprint})
+            if callable(value):
+                value(on)
+            [modules] = asked
+            found[name] = set(module.code_behind(*modules))
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_fingerprint_covers_what_the_command_imports(
+    rule: str, imported: dict[str, set[str]], behind: dict[str, set[str]]
+) -> None:
+    verb = VERB.get(rule, rule)
+    assert len(imported[verb]) > 2
+    assert imported[verb] <= behind[rule]
+
+
+@pytest.mark.parametrize("rule", ["build", "build_initial"])
+def test_fingerprint_covers_only_the_chosen_methods(rule: str, behind: dict[str, set[str]]) -> None:
+    """Of all constructions, segmentations and schemes, those that the variant names."""
+    methods = [*constructions.methods(), *segmentations.methods(), *schemes.methods()]
+    names = {method.module for method in methods} & behind[rule]
+    assert names == {"tokbench.vocabulary.bpe", "tokbench.pretokenization.built_in"} | (
+        {"tokbench.segmentation.merge"} if rule == "build" else set()
+    )
+
+
+def test_every_module_counts(edit: Edit) -> None:
+    """Any line of any module behind a command changes the command's fingerprint, and that of no other."""
+    commands = ("tokbench.commands.merge_counts", "tokbench.commands.import_counts", "tokbench.commands.fetch_tasks")
+    closures = {command: set(module.code_behind(command)) for command in commands}
+    before = {command: fingerprint(command) for command in commands}
+    for name in sorted(set().union(*closures.values())):
+        path = module._locate(name)
+        assert path is not None
+        text = path.read_text()
+        path.write_text(text + "\nCHANGED = 1\n")
+        forget()
+        changed = {command for command in commands if fingerprint(command) != before[command]}
+        assert changed == {command for command in commands if name in closures[command]}, name
+        path.write_text(text)
+    forget()
+
+
+def test_modules_that_a_command_chooses_among_are_its_own() -> None:
+    """What is left out of a command's fingerprint is something that it would import otherwise."""
+    for command, chosen in module.CHOSEN.items():
+        path = module._locate(command)
+        assert path is not None
+        imports = set(module._imports(ast.parse(path.read_text()), command, is_package=False))
+        assert chosen <= imports
+
+
+# Data
+
+
+def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
+    names = (
+        "published.facts",
+        "published.tables",
+        "downstream.tasks",
+        "downstream.passages",
+        "report.html",
+    )
+    before = {name: module._read(f"tokbench.{name}") for name in names}
+    edit("published/cells.csv", "\n", "\n\n")
+    edit("downstream/templates/last_word.yaml", "task", "task ")
+    edit("report/templates/report.css", "{", "{ ")
+    after = {name: module._read(f"tokbench.{name}") for name in before}
+    assert {name for name in before if before[name] != after[name]} == {
+        "published.facts",
+        "downstream.tasks",
+        "report.html",
+    }
+
+
+def test_all_data_are_named() -> None:
+    trees = {
+        folder: [ast.parse(path.read_bytes()) for path in folder.glob("*.py")]
+        for folder in {path.parent for path in SOURCE.rglob("*.py")}
+    }
+    for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA]:
+        folder = file.parent.parent if file.parent.name == "templates" else file.parent
+        with_it = [module._data(tree, folder) for tree in trees[folder]]
+        assert any(with_it) or file.name in module.SPELLED_OUT, file
+
+
+def test_another_suite_changes_nothing(edit: Edit) -> None:
+    """A suite is spelled out in its recipe."""
+    before = fingerprint("tokbench.commands.evaluate")
+    edit("downstream/suites.yaml", "\n", "\n# Another\n")
+    assert fingerprint("tokbench.commands.evaluate") == before
+
+
+# Modules of other distributions
+
+
+def plug_in(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: bytes) -> None:
+    """A package ``plugged`` on the search path."""
+    (folder / "plugged").mkdir()
+    for name, content in files.items():
+        (folder / "plugged" / name.replace("__dot__", ".")).write_bytes(content)
+    monkeypatch.syspath_prepend(folder)
+    for name in [name for name in sys.modules if name.split(".")[0] == "plugged"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_compiled_plug_ins_count_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(tmp_path, monkeypatch)
+    compiled = tmp_path / "plugged" / "method.so"
+    compiled.write_bytes(b"\x7fELF\xff\xfe")
+    loaded = ModuleType("plugged.method")
+    loaded.__file__ = str(compiled)
+    monkeypatch.setitem(sys.modules, "plugged.method", loaded)
+    forget()
+    before = fingerprint("plugged.method")
+    compiled.write_bytes(b"\x7fELF\xff\xff")
+    forget()
+    assert fingerprint("plugged.method") != before
+    forget()
+
+
+def test_plug_ins_count_with_their_own_modules_and_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(
+        tmp_path,
+        monkeypatch,
+        __init____dot__py=b"",
+        method__dot__py="# -*- coding: latin-1 -*-\nfrom .inner import ä\n".encode("latin-1"),
+        inner__dot__py="import plugged.deep\nfrom tokbench.kernels.bpe import train\nä = 1\n".encode(),
+        deep__dot__py=b"import json\n",
+    )
+    forget()
+    names = module.code_behind("plugged.method")
+    assert {"plugged", "plugged.inner", "plugged.deep", "tokbench.kernels.bpe"} <= names.keys()
+    assert "json" not in names
+    forget()
 
 
 def test_nothing_heavy_is_imported() -> None:

@@ -22,8 +22,6 @@ from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import constructions
 
-COUNTING = ("tokbench.commands.count", "tokbench.commands.merge_counts", "tokbench.pretokenization.count")
-
 
 def flags(wildcards: Any, input: Any) -> list[str]:
     """Every named input of a rule as a flag of the command line, ``--name path``, once a path.
@@ -81,8 +79,10 @@ class Targets(SuiteTargets):
         return [f"{folder}/{shard}.parquet" for shard in self.shards(wildcards.corpus)]
 
     def scheme_source(self, wildcards: Any) -> str:
-        """Fingerprint of counting and of the scheme."""
-        return fingerprint(*COUNTING, schemes[wildcards.scheme].module)
+        """Fingerprint of counting and of the scheme; of merging, too, because the counts of shards are not kept."""
+        return fingerprint(
+            "tokbench.commands.count", "tokbench.commands.merge_counts", schemes[wildcards.scheme].module
+        )
 
     @property
     def corpora_of_text(self) -> str:
@@ -93,10 +93,6 @@ class Targets(SuiteTargets):
     def corpora_of_counts(self) -> str:
         """The corpora that are counts alone, as a pattern."""
         return _either(name for name, corpus in self.experiment.corpora.items() if corpus.counted)
-
-    def import_source(self) -> str:
-        """Fingerprint of taking counts that come as files."""
-        return fingerprint("tokbench.commands.import_counts", "tokbench.pretokenization.word_list")
 
     # Byte language model
 
@@ -185,7 +181,7 @@ class Targets(SuiteTargets):
         construction = constructions[variant.construction.method]
         cut = variant.segmentation.method if variant.segmentation else construction.traits["segmentation"]
         phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
-        return fingerprint("tokbench.commands.build", *phases, "tokbench.tokenizer", "tokbench.export")
+        return fingerprint("tokbench.commands.build", *phases)
 
     def initial_source(self, wildcards: Any) -> str:
         """Fingerprint of an initial vocabulary's construction."""
@@ -205,7 +201,7 @@ class Targets(SuiteTargets):
     def measure_source(self) -> str:
         """Fingerprint of every metric that is taken of a text."""
         families = (method.module for method in families_of("text", "languages"))
-        return fingerprint("tokbench.commands.measure", "tokbench.tokenizer", *families)
+        return fingerprint("tokbench.commands.measure", *families)
 
     def resource_files(self, wildcards: Any) -> list[str]:
         """The files of a resource."""
@@ -227,7 +223,7 @@ class Targets(SuiteTargets):
         """Fingerprint of how a resource is read and of every metric that is taken of it."""
         kind = resource_types[self.experiment.resources[wildcards.resource].type]
         families = (method.module for method in families_of(kind.traits["gold"]))
-        return fingerprint("tokbench.commands.measure_resource", "tokbench.tokenizer", kind.module, *families)
+        return fingerprint("tokbench.commands.measure_resource", kind.module, *families)
 
     def corpus_of(self, wildcards: Any) -> str:
         """Corpus of a variant."""
@@ -268,7 +264,7 @@ class Targets(SuiteTargets):
     def embedding_source(self) -> str:
         """Fingerprint of every metric that is taken of a model's embeddings."""
         families = (method.module for method in families_of("embeddings"))
-        return fingerprint("tokbench.commands.measure_embeddings", "tokbench.intrinsic.embeddings", *families)
+        return fingerprint("tokbench.commands.measure_embeddings", *families)
 
     # All of an experiment
 
