@@ -104,7 +104,7 @@ def read_settings(folder: Path) -> Settings:
     file = folder / SETTINGS
     if not file.exists():
         raise TokbenchError(f"{folder}: no tokenizer here ({SETTINGS} is missing); build one")
-    values = read_json(file, remedy=AGAIN)
+    values = read_json(file, AGAIN)
     if values.get("format") not in (1, 2):
         raise TokbenchError(f"{file}: format {values.get('format')!a:.60} is neither 1 nor 2; {AGAIN}")
     return _validated(Settings, values, file)

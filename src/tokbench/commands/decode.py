@@ -1,15 +1,15 @@
 """``tokbench decode``: decode ids with a tokenizer."""
 
 import sys
-import warnings
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
+from tokbench.inputs.arrays import MAGIC, read_header
 from tokbench.kernels.ids import from_decimals
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
@@ -44,15 +44,15 @@ def _pieces(file: BinaryIO) -> Iterator[NDArray[np.integer]]:
         TokbenchError: the file is neither decimal numbers nor an array of whole numbers.
     """
     try:
-        head = file.read(len(np.lib.format.MAGIC_PREFIX))
-        yield from _array(file) if head == np.lib.format.MAGIC_PREFIX else _decimals(head, file)
+        head = file.read(len(MAGIC))
+        yield from _array(file) if head == MAGIC else _decimals(head, file)
     except (ValueError, KeyError, OSError):
         raise TokbenchError(f"{file.name}: not a list of ids; make one with 'tokbench encode'") from None
 
 
 def _array(file: BinaryIO) -> Iterator[NDArray[np.integer]]:
     """Pieces of a NumPy array, from its version on; nothing is ever unpickled, and no more is held than a piece."""
-    length, kind = _header(file)
+    length, kind = read_header(file)
     for start in range(0, length, PIECE):
         size = min(PIECE, length - start)
         piece = np.frombuffer(file.read(size * kind.itemsize), kind)
@@ -61,24 +61,6 @@ def _array(file: BinaryIO) -> Iterator[NDArray[np.integer]]:
         if start + size == length and file.read(1):
             raise ValueError("longer than it says")
         yield piece
-
-
-def _header(file: BinaryIO) -> tuple[int, np.dtype[Any]]:
-    """Length and type of an array of whole numbers in one dimension.
-
-    The header is a Python literal: parsing a hostile one can fail in many ways, each of which is a ValueError here.
-    """
-    readers = {b"\1\0": np.lib.format.read_array_header_1_0, b"\2\0": np.lib.format.read_array_header_2_0}
-    version = file.read(2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            shape, _, kind = readers[version](file)
-        except Exception as error:
-            raise ValueError(type(error).__name__) from None
-    if len(shape) != 1 or shape[0] < 0 or kind.kind not in "iu" or kind.subdtype:
-        raise ValueError(f"{shape} of {kind}")
-    return shape[0], kind
 
 
 def _decimals(rest: bytes, file: BinaryIO) -> Iterator[NDArray[np.integer]]:

@@ -8,6 +8,7 @@ import click
 import polars as pl
 
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
+from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.comparison import (
     ALL_RESOURCES,
     Compared,
@@ -88,7 +89,9 @@ def _tables_of_tokens(folders: tuple[str, ...]) -> dict[str, dict[Key, pl.DataFr
     tables: dict[str, dict[Key, pl.DataFrame]] = {}
     for folder in map(Path, folders):
         model, variant, size = folder.parts[-3:]
-        tables.setdefault(model, {})[variant, int(size)] = pl.read_parquet(folder / "tokens.parquet")
+        tables.setdefault(model, {})[variant, int(size)] = read_frame(
+            folder / "tokens.parquet", "measure the embeddings again"
+        )
     return tables
 
 

@@ -77,7 +77,7 @@ def parse_json(
     return value
 
 
-def read_json(path: Path | str, *, remedy: str = "make it again", lenient: bool = False) -> dict[str, Any]:
+def read_json(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
     """The JSON object that a file holds.
 
     Raises:
