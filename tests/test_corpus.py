@@ -5,6 +5,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tokbench.corpus.documents import Document, read_documents
+from tokbench.corpus.documents import Document, read_documents, read_shard, shard_writers
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
@@ -97,12 +98,12 @@ def test_json_lines(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
 def test_parquet(kind: pa.DataType, tmp_path: Path) -> None:
-    values = ["naïve", "", None] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else [ODD, b"", None]
+    values = ["naïve", "", "a"] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else [ODD, b"", b"a"]
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"content": pa.array(values, kind), "tongue": ["fr", None, "de"]}), path)
     source = ParquetSource(type="parquet", path=[str(path)], text_field="content", language_field="tongue")
     documents = list(read_source(source))
-    assert [document.text for document in documents] == ["naïve".encode() if values[0] == "naïve" else ODD, b"", b""]
+    assert [document.text for document in documents] == ["naïve".encode() if values[0] == "naïve" else ODD, b"", b"a"]
     assert [document.language for document in documents] == ["fr", "", "de"]
 
 
@@ -146,12 +147,77 @@ def test_truncated_files(tmp_path: Path) -> None:
         assert refused(TextSource(type="text", path=[str(path)])).startswith(f"{path}: cannot be read (")
 
 
-@pytest.mark.parametrize("line", ['{"text": ', '{"txt": "a"}', '["text"]', '{"text": 3}', "3", '{"text": null}'])
+@pytest.mark.parametrize("line", ['{"txt": "a"}', '["text"]', '{"text": 3}', "3", '{"text": null}'])
 def test_bad_json_line(line: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a"}\n\n' + line + "\n")
     expected = f"{path}:3: not a JSON object with a string under 'text'; mend the line"
     assert refused(JsonLinesSource(type="jsonl", path=[str(path)])) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"text": ', "3:9: not JSON (Expecting value)"),
+        ('{"text": "a", "text": "b"}', "3: the key 'text' stands twice in one object"),
+        ("[" * 100_000, "3: lists and objects nested more than 100 deep"),
+        ('{"text": "a", "n": ' + "[" * 101 + "]" * 101 + "}", "3: lists and objects nested more than 100 deep"),
+        ('{"text": "a", "language": ["en"]}', "3: the language under 'language' is no text"),
+        ('{"text": "a", "language": "\\ud800"}', "3: the language under 'language' is no text"),
+        ('{"text": ' + "9" * 5000 + "}", "3: an integer of thousands of digits"),
+    ],
+)
+def test_line_that_is_not_json(line: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n\n' + line + "\n")
+    assert refused(JsonLinesSource(type="jsonl", path=[str(path)])) == f"{path}:{told}; mend the line"
+
+
+def test_empty_cells_are_no_documents(tmp_path: Path) -> None:
+    """An empty text is a document, a cell without one is not."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"text": ["a", ""] * 200 + [None]}), path)
+    expected = f"{path}: row 401 has no text in column 'text'; fill or drop it"
+    assert refused(ParquetSource(type="parquet", path=[str(path)])) == expected
+
+
+def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
+    """A text comes as its bytes; a language must be text."""
+    path = tmp_path / "rows.parquet"
+    broken = pa.StringArray.from_buffers(1, pa.array([ODD]).buffers()[1], pa.array([ODD]).buffers()[2])
+    pq.write_table(pa.table({"text": broken, "tag": broken}), path)
+    assert texts(ParquetSource(type="parquet", path=[str(path)])) == [ODD]
+    source = ParquetSource(type="parquet", path=[str(path)], language_field="tag")
+    assert refused(source).startswith(f"{path}: not readable as Parquet ('utf-8' codec")
+
+
+def test_changed_page(tmp_path: Path) -> None:
+    """A shard's pages have checksums."""
+    path = tmp_path / "0000.parquet"
+    with shard_writers([path]) as add:
+        add(Document(0, "en", np.random.default_rng(0).bytes(5000)))
+    data = bytearray(path.read_bytes())
+    data[2500] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(TokbenchError, match=r"not a readable corpus shard.*(checksum|CRC)"):
+        list(read_shard(path))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+@pytest.mark.parametrize("documents", ["file", "line"])
+def test_text_that_grows_without_end(
+    ending: str, documents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a small file can be decompressed to is refused when it is too much, not when memory is out."""
+    monkeypatch.setattr("tokbench.inputs.files.MOST", 1 << 22)
+    path = tmp_path / f"text.txt{ending}"
+    path.write_bytes(WRAPPERS[ending](b"a" * (1 << 26)))
+    tracemalloc.start()
+    message = refused(TextSource(type="text", path=[str(path)], documents=documents))  # type: ignore[arg-type]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "4,194,304 bytes once decompressed" in message
+    assert peak < 1 << 25
 
 
 def test_bad_parquet(tmp_path: Path) -> None:

@@ -80,6 +80,16 @@ def test_nothing_gives_empty_tables_and_old_results_are_refused(tmp_path: Path) 
         read_results([tmp_path / "old.json"])
 
 
+def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:
+    whole = json.loads(result(tmp_path, "bad").read_text())
+    path = tmp_path / "bad.json"
+    for key, make in (("tasks", boundary_table), ("tasks", outcome_table), ("texts", text_table)):
+        for wrong in ([], {"a": 1}, {"a": {"documents": [3]}}, {"a": None}):
+            path.write_text(json.dumps(whole | {key: wrong}))
+            with pytest.raises(TokbenchError, match=rf"^{path}: not a readable result \(.*\); make it again$"):
+                make(read_results([path]))
+
+
 def test_the_report_shows_them(tmp_path: Path) -> None:
     files = [result(tmp_path, "small")]
     content = ReportContent(

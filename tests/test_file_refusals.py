@@ -9,7 +9,11 @@ import polars as pl
 import pytest
 
 from tests.conftest import Tokbench
+from tokbench.pretokenization.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import BYTES, Vocabulary
 
 
 def replaced(file: Path, old: str, new: str) -> None:
@@ -36,13 +40,14 @@ def test_damaged_settings(tokenizer: Path, plain: Path, tokbench: Tokbench) -> N
     settings = tokenizer / "tokbench.json"
     whole = settings.read_text()
     settings.write_text(whole[:40])
-    assert tokbench("encode", tokenizer, plain).message.startswith(f"tokbench: {settings}: damaged (")
+    assert tokbench("encode", tokenizer, plain).message.startswith(f"tokbench: {settings}:4:3: not JSON (")
     settings.write_text(whole.replace('"method": "merge"', '"method": "mergee"'))
     assert "'mergee' is not a segmentation" in tokbench("encode", tokenizer, plain).message
     settings.write_text(whole.replace('"method": "merge"', '"method": "merge", "ties": 1'))
     assert tokbench("encode", tokenizer, plain).message.startswith(f"tokbench: {settings}: ")
-    settings.write_text(whole.replace('"format": 1', '"format": 2'))
-    assert tokbench("encode", tokenizer, plain).message.endswith("format 2 is not 1; build it again")
+    settings.write_text(whole.replace('"format": 2', '"format": 3'))
+    message = tokbench("encode", tokenizer, plain).message
+    assert message.endswith("format 3 is neither 1 nor 2; build the tokenizer again")
 
 
 def test_vocabulary_that_lacks_bytes(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
@@ -73,7 +78,8 @@ def test_damaged_vocabulary(
 def test_tampered_vocabulary(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
     (tokenizer / "tokens.vocab").open("a").write("6162636465\n")
     assert tokbench("encode", tokenizer, plain).message == (
-        f"tokbench: {tokenizer}: the vocabulary is not the one that was saved; build the tokenizer again"
+        f"tokbench: {tokenizer}: the vocabulary is not the one that was saved, or the settings are not; "
+        "build the tokenizer again"
     )
 
 
@@ -90,6 +96,84 @@ def test_ids_that_are_none(tokenizer: Path, tmp_path: Path, plain: Path, tokbenc
         assert (
             tokbench("decode", tokenizer, plain).message == f"tokbench: id {wrong} is not in the vocabulary (0 to 299)"
         )
+
+
+def npy(header: str, data: bytes = b"", version: bytes = b"\1\0") -> bytes:
+    """An array's file with any header."""
+    size = len(header).to_bytes(2 if version == b"\1\0" else 4, "little")
+    return b"\x93NUMPY" + version + size + header.encode() + data
+
+
+touched: list[str] = []
+"""What a pickle that was loaded would leave here."""
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return touched.append, ("loaded",)
+
+
+def test_arrays_that_are_no_ids(tokenizer: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    """Pickles are never loaded, and what a header says is never believed before the bytes are there."""
+    head = "{'descr': '<i4', 'fortran_order': False, 'shape': (%s,), }"
+    numbers = np.arange(3, dtype="<i4").tobytes()
+    pickled = tmp_path / "pickled.npy"
+    np.save(pickled, np.array([Bomb()], object), allow_pickle=True)
+    cases = {
+        "negative": npy(head % -3, numbers),
+        "huge": npy(head % 10**15, numbers),
+        "truncated": npy(head % 3, numbers[:-1]),
+        "longer": npy(head % 2, numbers),
+        "two dimensions": npy(head % "1, 3", numbers),
+        "floats": npy(head.replace("i4", "f4") % 3, numbers),
+        "booleans": npy(head.replace("<i4", "|b1") % 3, b"\1\0\1"),
+        "structures": npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (3,), }", numbers),
+        "subarrays": npy("{'descr': ('<i4', (3,)), 'fortran_order': False, 'shape': (1,), }", numbers),
+        "nested": npy("(" * 9000, version=b"\2\0"),
+        "long header": b"\x93NUMPY\2\0\xff\xff\xff\xff",
+        "mixed keys": npy("{'descr': 1, 2: 3, None: 4}"),
+        "version": b"\x93NUMPY\7\0",
+        "pickled": pickled.read_bytes(),
+    }
+    for name, content in cases.items():
+        file = tmp_path / f"{name}.npy"
+        file.write_bytes(content)
+        message = tokbench("decode", tokenizer, file).message
+        assert message == f"tokbench: {file}: not a list of ids; make one with 'tokbench encode'", name
+    assert not touched
+    for kind in ("<i4", ">i2", "<u8", "|u1"):
+        np.save(tmp_path / "right.npy", np.array([97, 98], kind))
+        assert tokbench("decode", tokenizer, tmp_path / "right.npy").stdout == b"ab"
+    big = tmp_path / "big.npy"
+    np.save(big, np.array([2**63], np.uint64))
+    assert tokbench("decode", tokenizer, big).message == f"tokbench: id {2**63} is not in the vocabulary (0 to 299)"
+
+
+def test_columns_that_are_no_counts(tmp_path: Path) -> None:
+    path = tmp_path / "counts.parquet"
+    for columns, told in (
+        ({"pretoken": pl.Series([1, 2]), "count": [1, 2]}, "column 'pretoken' holds int64, not text"),
+        ({"pretoken": [b"a"], "count": [1.0]}, "column 'count' holds double, not whole numbers"),
+        ({"pretoken": [b"a"], "count": ["1"]}, "column 'count' holds large_string, not whole numbers"),
+        ({"pretoken": [b"a"], "count": pl.Series([2**63], dtype=pl.UInt64)}, ""),
+        ({"pretoken": [b"a", None], "count": [1, 2]}, "a pre-token or a count is missing, or a count is negative"),
+        ({"pretoken": [b"a", b"b"], "count": [1, None]}, "a pre-token or a count is missing, or a count is negative"),
+        ({"pretoken": [b"a"], "count": [-1]}, "a pre-token or a count is missing, or a count is negative"),
+    ):
+        pl.DataFrame(columns).write_parquet(path)
+        with pytest.raises(TokbenchError, match=rf"^{path}: not a readable file of pre-token counts \(.*{told}.*\)"):
+            PretokenCounts.read(path)
+    lines = tmp_path / "counts.tsv"
+    for wrong in (str(2**63), "9" * 5000, "1e3"):
+        lines.write_text(f"6161\t{wrong}\n")
+        with pytest.raises(TokbenchError, match=rf"^{lines}:1: expected 'hex<TAB>count', found"):
+            PretokenCounts.read(lines)
+    words, numbers = tmp_path / "words", tmp_path / "numbers"
+    words.write_text("a")
+    for wrong in (str(2**63), "9" * 5000, "1e3"):
+        numbers.write_text(wrong)
+        with pytest.raises(TokbenchError, match=rf"^{numbers}:1: .* is not a count"):
+            read_word_list(words, numbers)
 
 
 def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: Path, tokbench: Tokbench) -> None:
@@ -111,7 +195,7 @@ def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: 
     other = tmp_path / "other.parquet"
     counts.write(other)
     assert build_from(other, "--scheme", "none").startswith(f"tokbench: --scheme none: {other} was counted with 'gpt2'")
-    replaced(tokenizer / "tokbench.json", '"gpt2"', '"space"')
+    Tokenizer(Vocabulary(BYTES), "space", "greedy").save(tokenizer)
     assert tokbench("measure", tokenizer, "--counts", other).message.startswith(
         f"tokbench: {other}: counted with 'gpt2', but {tokenizer} cuts by 'space'; count with --scheme space"
     )

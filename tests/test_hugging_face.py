@@ -13,6 +13,7 @@ from tokbench.export import END_OF_TEXT, PADDING, export, to_hugging_face
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import bpe, bytespan, ngram, unigram
@@ -108,6 +109,17 @@ def test_special_tokens_by_their_spelling(folders: dict[str, Path]) -> None:
     ids = [*face("a")["input_ids"], face.eos_token_id, *face("b")["input_ids"], face.pad_token_id]
     assert face.decode(ids) == f"a{END_OF_TEXT}b{PADDING}"
     assert face.decode(ids, skip_special_tokens=True) == "ab"
+
+
+def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
+    face = transformers.AutoTokenizer.from_pretrained(folders["merge"])
+    for wrong in (-1, SIZE + 2, 999_999):
+        for call in (face.decode, face.convert_ids_to_tokens, lambda ids: face.batch_decode([[3], ids])):
+            with pytest.raises(TokbenchError, match=rf"^id {wrong} is not in the vocabulary \(0 to {SIZE + 1}\)$"):
+                call([5, wrong])
+    assert face.convert_tokens_to_ids(["a", "no token"]) == [97, None]
+    with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
+        face.convert_tokens_to_string(["a", "東"])
 
 
 # tokenizer.json

@@ -82,7 +82,20 @@ def test_files(tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match="holds no text to train on"):
         train([b""], PRESETS["ngram"], tmp_path / "empty")
-    with pytest.raises(TokbenchError, match="holds no byte n-gram model"):
+    with pytest.raises(TokbenchError, match=r"model\.json: cannot be read .*; train one"):
         load(tmp_path)
     with pytest.raises(ValidationError):
         ByteNgramOptions(order=7)
+
+
+def test_damaged_models_are_refused(tmp_path: Path) -> None:
+    train([b"abracadabra"], PRESETS["ngram"], tmp_path / "model")
+    counts = tmp_path / "model" / "counts.npy"
+    whole = np.load(counts)
+    pickled = tmp_path / "pickled.npy"
+    np.save(pickled, np.array([{"a": 1}] * len(whole), object), allow_pickle=True)
+    np.save(counts, whole[1:])
+    for damaged in (counts.read_bytes(), pickled.read_bytes(), b"PK\3\4", b"", counts.read_bytes()[:-3]):
+        counts.write_bytes(damaged)
+        with pytest.raises(TokbenchError, match=r"^[^\n]*model: holds no byte n-gram model \(.*\); train one$"):
+            load(tmp_path / "model")

@@ -1,5 +1,7 @@
 """The three phases together: lossless on any bytes for every construction, fitting segmentation and scheme."""
 
+import hashlib
+import json
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +21,7 @@ from tokbench.registry import TokbenchError
 from tokbench.segmentation import segmentations
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.tokens import BYTES, Vocabulary, write_tokens
 from tokbench.vocabulary import constructions
 from tokbench.vocabulary.documents import Documents
 from tokbench.vocabulary.scores import ScoredDocuments
@@ -173,6 +175,104 @@ def test_name_origin_and_options_are_kept(scores: Path, tmp_path: Path) -> None:
     assert "mine" in repr(loaded)
 
 
+def test_an_older_vocabulary_leaves_nothing_behind(scores: Path, tmp_path: Path) -> None:
+    tokenizer("bpe", "merge", "gpt2", scores).save(tmp_path)
+    Tokenizer(Vocabulary(BYTES), "gpt2", "greedy").save(tmp_path)
+    assert Tokenizer.load(tmp_path).vocabulary.merges is None
+
+
+def test_every_setting_is_under_the_checksum(scores: Path, tmp_path: Path) -> None:
+    tokenizer("bpe", "merge", "gpt2", scores).save(tmp_path)
+    file = tmp_path / "tokbench.json"
+    whole = json.loads(file.read_text())
+    for key, other in {
+        "pretokenization": "space",
+        "segmentation": {"method": "greedy"},
+        "name": "another",
+        "origin": {"seed": 7},
+        "size": 300,
+        "sha256": "0" * 64,
+    }.items():
+        assert whole[key] != other
+        file.write_text(json.dumps(whole | {key: other}))
+        with pytest.raises(TokbenchError, match="not the one that was saved, or the settings are not"):
+            Tokenizer.load(tmp_path)
+
+
+def test_settings_of_the_first_format(scores: Path, tmp_path: Path) -> None:
+    """Its checksum is that of the vocabulary's files alone."""
+    saved = tokenizer("bpe", "merge", "gpt2", scores)
+    saved.save(tmp_path)
+    file = tmp_path / "tokbench.json"
+    files = [tmp_path / name for name in ("tokens.vocab", "merges.tsv")]
+    digest = hashlib.sha256(b"".join(part.name.encode() + part.read_bytes() for part in files)).hexdigest()
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 1, "sha256": digest}))
+    assert Tokenizer.load(tmp_path).vocabulary.tokens == saved.vocabulary.tokens
+    files[0].write_text(files[0].read_text() + "616263616263\n")
+    with pytest.raises(TokbenchError, match="not the one that was saved"):
+        Tokenizer.load(tmp_path)
+
+
+WRONG_SETTINGS = {
+    "name": ["a"],
+    "pretokenization": {"gpt2": 1},
+    "segmentation": "merge",
+    "size": "900",
+    "sha256": None,
+    "origin": [],
+    "further": 1,
+}
+
+
+@pytest.mark.parametrize("key", [*WRONG_SETTINGS, "segmentation.method"])
+def test_settings_of_the_wrong_type(key: str, scores: Path, tmp_path: Path) -> None:
+    tokenizer("bpe", "merge", "gpt2", scores).save(tmp_path)
+    file = tmp_path / "tokbench.json"
+    whole = json.loads(file.read_text())
+    changed = {"segmentation": {"method": 3}} if "." in key else {key: WRONG_SETTINGS[key]}
+    file.write_text(json.dumps(whole | changed))
+    with pytest.raises(TokbenchError, match=rf"^{file}: damaged \({key}: .*; build the tokenizer again$"):
+        Tokenizer.load(tmp_path)
+
+
+def test_settings_that_are_not_there(scores: Path, tmp_path: Path) -> None:
+    tokenizer("bpe", "merge", "gpt2", scores).save(tmp_path)
+    file = tmp_path / "tokbench.json"
+    whole = json.loads(file.read_text())
+    for key in whole:
+        file.write_text(json.dumps({other: value for other, value in whole.items() if other != key}))
+        with pytest.raises(TokbenchError, match=f"^{tmp_path}.*; build the tokenizer again$"):
+            Tokenizer.load(tmp_path)
+
+
+def test_settings_nested_deeply(scores: Path, tmp_path: Path) -> None:
+    tokenizer("bpe", "merge", "gpt2", scores).save(tmp_path)
+    file = tmp_path / "tokbench.json"
+    for depth in (101, 2000, 200_000):
+        file.write_text('{"origin": ' + "[" * depth + "]" * depth + "}")
+        with pytest.raises(TokbenchError, match=f"^{file}: lists and objects nested more than 100 deep; build"):
+            Tokenizer.load(tmp_path)
+
+
+def test_bytes_that_do_not_come_first(tmp_path: Path) -> None:
+    """Others may number their tokens in another way; a folder's first ids are the bytes."""
+    shifted = Tokenizer(Vocabulary((b"ab", *BYTES)), "none", "greedy")
+    expected = r"the token 6162 where the byte 00 belongs \(id 0\); begin with the 256 bytes in order"
+    with pytest.raises(TokbenchError, match=expected):
+        shifted.save(tmp_path)
+    write_tokens(shifted.vocabulary.tokens, tmp_path / "tokens.vocab")
+    with pytest.raises(TokbenchError, match=rf"^{tmp_path}/tokens\.vocab: .*{expected}"):
+        Vocabulary.read(tmp_path)
+
+
+def test_continuation_of_the_wrong_number() -> None:
+    with pytest.raises(TokbenchError, match=r"continuation flags of shape \[2\] for 256 tokens"):
+        Vocabulary(BYTES, continuation=np.zeros(2, np.bool_))
+    flags = np.array([False] * 256 + [True, True])
+    with pytest.raises(TokbenchError, match="holds the token 6162 twice"):
+        Vocabulary((*BYTES, b"ab", b"ab"), continuation=flags)
+
+
 def test_ids_follow_the_lines(scores: Path, tmp_path: Path) -> None:
     tokenizer("unigram", "likelihood", "space", scores).save(tmp_path)
     lines = (tmp_path / "tokens.vocab").read_text().splitlines()
@@ -185,6 +285,17 @@ def test_ids_outside_the_vocabulary(scores: Path) -> None:
     for wrong in (-1, len(chosen), 2**40):
         with pytest.raises(TokbenchError, match=rf"id {wrong} is not in the vocabulary \(0 to {len(chosen) - 1}\)"):
             chosen.decode([3, wrong])
+
+
+def test_ids_that_are_no_numbers() -> None:
+    plain = Tokenizer(Vocabulary(BYTES), "none", "greedy")
+    for wrong in ([1.5], [2**70], ["5"], [True], [None]):
+        with pytest.raises(TokbenchError, match="give whole numbers"):
+            plain.decode(wrong)
+    with pytest.raises(TokbenchError, match="one sequence at a time"):
+        plain.decode([[1], [2, 3]])
+    with pytest.raises(TokbenchError, match=f"id {2**63} is not"):
+        plain.decode(np.array([2**63], np.uint64))
 
 
 def test_names_that_do_not_exist() -> None:

@@ -12,6 +12,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizer
 from tokbench.auto_tokenizer import END_OF_TEXT, PADDING
 from tokbench.byte_level import unspell
 from tokbench.export import spellings
+from tokbench.registry import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
 
 
@@ -28,6 +29,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         "merges_file": "merges.tsv",
         "scores_file": "scores.txt",
         "continuation_file": "continuation.txt",
+        "events_file": "events.tsv",
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
@@ -38,6 +40,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         merges_file: str | None = None,
         scores_file: str | None = None,
         continuation_file: str | None = None,
+        events_file: str | None = None,
         **settings: Any,
     ) -> None:
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
@@ -67,11 +70,25 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self._ids.get(token)
 
     def _convert_id_to_token(self, index: int) -> str:
+        if not 0 <= index < len(self._spellings):
+            raise TokbenchError(f"id {index} is not in the vocabulary (0 to {len(self) - 1})")
         return self._spellings[index]
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        parts = (token.encode() if token in self.added_tokens_encoder else unspell(token) for token in tokens)
-        return b"".join(parts).decode("utf-8", "replace")
+        """The text that tokens spell.
+
+        Raises:
+            TokbenchError: a string spells no bytes.
+        """
+        return b"".join(map(self._bytes_of, tokens)).decode("utf-8", "replace")
+
+    def _bytes_of(self, token: str) -> bytes:
+        if token in self.added_tokens_encoder:
+            return token.encode()
+        try:
+            return unspell(token)
+        except KeyError:
+            raise TokbenchError(f"{token[:60]!a} spells no token; give tokens of this tokenizer") from None
 
     def _decode(  # type: ignore[override]
         self, token_ids: int | list[int], skip_special_tokens: bool = False, **_: Any

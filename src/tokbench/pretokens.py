@@ -109,6 +109,9 @@ class PretokenCounts:
         """
         import pyarrow as pa
 
+        from tokbench.inputs.parquet import require
+
+        require(table.schema, pretoken="text", count="whole numbers")
         pretokens, numbers = (
             table[name].cast(kind).combine_chunks()
             for name, kind in (("pretoken", pa.large_binary()), ("count", pa.int64()))
@@ -143,7 +146,7 @@ def write_table(table: "pa.Table", path: Path | str) -> None:
     from pyarrow import parquet
 
     with atomic_file(path) as partial:
-        parquet.write_table(table, partial, compression="zstd", use_dictionary=["language"])
+        parquet.write_table(table, partial, compression="zstd", use_dictionary=["language"], write_page_checksum=True)
 
 
 def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
@@ -152,14 +155,10 @@ def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
     Raises:
         TokbenchError: the file is no such table; the message names it.
     """
-    from pyarrow import parquet
+    from tokbench.inputs.parquet import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            return convert(file.read())
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: not a readable file of pre-token counts ({reason}); make it again") from error
+    with parquet(path, "a readable file of pre-token counts", "make it again") as file:
+        return convert(file.read())
 
 
 def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:
@@ -174,7 +173,7 @@ def _read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
             try:
                 token, count = line.rstrip("\r\n").split("\t")
                 pair = bytes.fromhex(token), int(count)
-                if pair[1] < 0:
+                if not 0 <= pair[1] < 1 << 63:
                     raise ValueError
             except ValueError:
                 raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None

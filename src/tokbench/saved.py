@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from tokbench.auto_tokenizer import CONFIGURATION, finds_another_class
 from tokbench.registry import TokbenchError
@@ -33,12 +32,22 @@ def files_that_go(before: Path, configuration: bool) -> list[str]:
     return [*VOCABULARY_FILES, *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
 
 
-def outdated(before: Path, settings: dict[str, Any]) -> list[str]:
-    """``tokenizer.json``, where it was exported of a tokenizer that gives other ids than that of the settings."""
+def outdated(before: Path, after: Path) -> list[str]:
+    """``tokenizer.json``, where it was exported of a tokenizer that gives other ids.
+
+    Args:
+        before: the file of the settings in the folder that is saved into, if there is one.
+        after: the folder in which the tokenizer's files are written.
+    """
     try:
-        older = json.loads(before.read_text(encoding="utf-8"))
+        older, newer = (json.loads(file.read_text(encoding="utf-8")) for file in (before, after / before.name))
         ours = str(older["origin"]["hugging_face"]).startswith(EXPORTED)
-        same = all(older[key] == settings[key] for key in ("pretokenization", "segmentation", "sha256"))
+        same = all(older[key] == newer[key] for key in ("pretokenization", "segmentation"))
     except (OSError, ValueError, TypeError, KeyError):
         return []
+    same = same and all(_content(before.parent / name) == _content(after / name) for name in VOCABULARY_FILES)
     return [EXPORTED] if ours and not same else []
+
+
+def _content(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None

@@ -4,8 +4,6 @@ A pre-tokenization cuts a text into pre-tokens, a segmentation cuts each pre-tok
 bytes can be encoded, and decoding gives back exactly the bytes that were encoded.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,13 +25,12 @@ from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.registry import Options, TokbenchError
 from tokbench.saved import files_that_go, outdated
 from tokbench.segmentation import Segmenter, segmentations
-from tokbench.tokens import VOCABULARY_FILES, Vocabulary
+from tokbench.tokenizer_folder import SETTINGS, read_settings, sealed
+from tokbench.tokens import Vocabulary
 
 if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts
 
-SETTINGS = "tokbench.json"
-FORMAT = 1
 PARTS = 64
 """Parts into which unique pre-tokens are cut for threads; fixed, though the result does not depend on it."""
 PART_BYTES = 1 << 20
@@ -165,13 +162,18 @@ class Tokenizer:
         """The bytes of a sequence of ids.
 
         Raises:
-            TokbenchError: an id is not in the vocabulary.
+            TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        values = np.asarray(ids, dtype=np.int64).ravel()
+        try:
+            values = np.asarray(ids).ravel()
+        except ValueError:
+            raise TokbenchError("ids of several lengths; decode one sequence at a time") from None
+        if values.size and values.dtype.kind not in "iu":
+            raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < len(self):
             wrong = next(value for value in values.tolist() if not 0 <= value < len(self))
             raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {len(self) - 1})")
-        return bytes(joined(values, *self._flat))
+        return bytes(joined(values.astype(np.int64), *self._flat))
 
     @cached_property
     def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -214,7 +216,6 @@ class Tokenizer:
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
             self.vocabulary.write(partial)
             settings = {
-                "format": FORMAT,
                 "name": self.name,
                 "pretokenization": self.pretokenization,
                 "segmentation": {
@@ -222,47 +223,37 @@ class Tokenizer:
                     **self.options.model_dump(mode="json", exclude={"method"}),
                 },
                 "size": len(self),
-                "sha256": _digest(partial),
                 "origin": self.origin,
             }
-            (partial / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+            (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
             if configuration:
                 write_configuration(partial)
-            stale += outdated(folder / SETTINGS, settings)
+            stale += outdated(folder / SETTINGS, partial)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tokenizer":
         """Read a tokenizer's folder.
 
         Raises:
-            TokbenchError: the folder is none of ours, or its vocabulary is not the one that was saved.
+            TokbenchError: the folder is none of ours, or its vocabulary or its settings are not those that were saved.
         """
         folder = Path(folder)
+        settings = read_settings(folder)
         try:
-            settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-            segmentation = dict(settings["segmentation"])
-            method = segmentations[segmentation.pop("method")]
-            options = method.options(**segmentation)
-        except FileNotFoundError:
-            raise TokbenchError(f"{folder}: no tokenizer here ({SETTINGS} is missing); build one") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise TokbenchError(
-                f"{folder / SETTINGS}: damaged ({' '.join(repr(error).split())}); build the tokenizer again"
-            ) from None
-        if settings.get("format") != FORMAT:
-            raise TokbenchError(
-                f"{folder / SETTINGS}: format {settings.get('format')!r} is not {FORMAT}; build it again"
-            )
+            method = segmentations[settings.segmentation.method]
+            scheme = schemes[settings.pretokenization].name
+        except TokbenchError as error:
+            raise TokbenchError(f"{folder / SETTINGS}: {error}") from None
+        options = settings.options(method, folder)
         vocabulary = Vocabulary.read(folder)
-        if _digest(folder) != settings["sha256"]:
-            raise TokbenchError(f"{folder}: the vocabulary is not the one that was saved; build the tokenizer again")
+        settings.check(folder, len(vocabulary))
         return cls(
             vocabulary,
-            settings["pretokenization"],
+            scheme,
             method.name,
             options,
-            name=settings["name"],
-            origin=settings["origin"],
+            name=settings.name,
+            origin=settings.origin,
         )
 
 
@@ -290,9 +281,3 @@ def _groups(texts: Iterable[bytes | str]) -> Iterator[list[bytes | str]]:
             yield group
             group, size = [], 0
     yield group
-
-
-def _digest(folder: Path) -> str:
-    """Checksum of every file of the vocabulary."""
-    files = [folder / name for name in VOCABULARY_FILES if (folder / name).is_file()]
-    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()

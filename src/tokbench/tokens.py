@@ -39,7 +39,10 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """Tokens in id order; ids 0 to 255 are the 256 bytes.
+    """Tokens in id order, each of the 256 bytes among them.
+
+    In what a construction makes and a folder holds, the bytes come first, so that id ``b`` is byte ``b``; the
+    vocabularies of others may have them anywhere.
 
     Attributes:
         tokens: the bytes of each token. Bytes may stand twice only where ``continuation`` tells the two apart.
@@ -67,10 +70,31 @@ class Vocabulary:
             )
         if b"" in present:
             raise TokbenchError(f"vocabulary holds an empty token (id {self.tokens.index(b'')}); remove it")
-        if self.continuation is None and len(present) < len(self.tokens):
-            seen: set[bytes] = set()
-            twice = next(token for token in self.tokens if token in seen or seen.add(token))  # type: ignore[func-returns-value]
-            raise TokbenchError(f"vocabulary holds the token {twice.hex()} twice; remove one")
+        if self.continuation is not None and self.continuation.shape != (len(self.tokens),):
+            raise TokbenchError(
+                f"vocabulary has continuation flags of shape {list(self.continuation.shape)} for {len(self.tokens)} "
+                "tokens; give one for each token"
+            )
+        if len(present) < len(self.tokens):
+            flags = [False] * len(self.tokens) if self.continuation is None else self.continuation.tolist()
+            seen: set[tuple[bytes, bool]] = set()
+            for form in zip(self.tokens, flags, strict=True):
+                if form in seen:
+                    raise TokbenchError(f"vocabulary holds the token {form[0].hex()} twice; remove one")
+                seen.add(form)
+
+    def check_order(self) -> None:
+        """Refuse a vocabulary that does not begin with the 256 bytes.
+
+        Raises:
+            TokbenchError: another token is where a byte belongs; the message names both.
+        """
+        if self.tokens[: len(BYTES)] != BYTES:
+            place = next(index for index, byte in enumerate(BYTES) if self.tokens[index] != byte)
+            raise TokbenchError(
+                f"vocabulary has the token {self.tokens[place].hex()} where the byte {place:02x} belongs (id {place}); "
+                "begin with the 256 bytes in order, so that id b is byte b"
+            )
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -88,7 +112,13 @@ class Vocabulary:
         ``scores.txt`` and ``continuation.txt`` have one line a token in id order. ``merges.tsv`` has one line a merge,
         in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line an event, in order: ``M`` and
         the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal.
+
+        Raises:
+            TokbenchError: the vocabulary does not begin with the 256 bytes.
         """
+        self.check_order()
+        for name in VOCABULARY_FILES:
+            (folder / name).unlink(missing_ok=True)  # Those of an older vocabulary would be read with this one.
         write_tokens(self.tokens, folder / "tokens.vocab")
         if self.merges is not None:
             pairs = (
@@ -112,22 +142,32 @@ class Vocabulary:
         tokens = read_tokens(folder / "tokens.vocab")
         ids = {token: index for index, token in enumerate(tokens)}
         merges = _read_lines(folder / "merges.tsv", lambda line: _read_merge(line, ids))
-        scores = _read_lines(folder / "scores.txt", float)
-        continuation = _read_lines(folder / "continuation.txt", lambda line: bool(int(line)))
+        scores = _read_lines(folder / "scores.txt", _read_score)
+        continuation = _read_lines(folder / "continuation.txt", ("0", "1").index)
         events = _read_lines(folder / "events.tsv", _read_event)
         for name, values in (("scores.txt", scores), ("continuation.txt", continuation)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
         try:
-            return cls(
+            vocabulary = cls(
                 tokens,
                 None if merges is None else np.array(merges, np.int32).reshape(-1, 3),
                 None if scores is None else np.array(scores, np.float64),
                 None if continuation is None else np.array(continuation, np.bool_),
                 None if events is None else tuple(events),
             )
+            vocabulary.check_order()
         except TokbenchError as error:
             raise TokbenchError(f"{folder / 'tokens.vocab'}: {error}") from None
+        return vocabulary
+
+
+def _read_score(line: str) -> float:
+    """A logarithm of a probability; minus infinity bars a token."""
+    score = float(line)
+    if not score < float("inf"):
+        raise ValueError(line)
+    return score
 
 
 def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:
@@ -150,10 +190,11 @@ def _read_event(line: str) -> Event:
 
 
 def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:
+    """What each line holds; None where there is no such file."""
     if not path.exists():
         return None
     values = []
-    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
+    for number, line in enumerate(_lines(path), 1):
         try:
             values.append(parse(line))
         except (ValueError, KeyError):
@@ -170,17 +211,24 @@ def read_tokens(path: Path | str) -> tuple[bytes, ...]:
         TokbenchError: the file is missing or a line is not hexadecimal.
     """
     path = Path(path)
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TokbenchError(f"{path}: not a readable vocabulary ({error})") from None
     tokens = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines(path), 1):
         try:
             tokens.append(bytes.fromhex(line))
         except ValueError:
             raise TokbenchError(f"{path}:{number}: {line[:60]!r} is not a token in hexadecimal") from None
     return tuple(tokens)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").splitlines()
+    except OSError as error:
+        raise TokbenchError(f"{path}: not a readable vocabulary ({error.strerror}); name or build another") from None
+    except UnicodeDecodeError as error:
+        raise TokbenchError(
+            f"{path}: not a readable vocabulary (byte {error.start} is not ASCII); name or build another"
+        ) from None
 
 
 def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:

@@ -16,6 +16,9 @@ import numpy as np
 from tokbench.atomic import atomic_folder
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import Documents, write_scores
+from tokbench.inputs.arrays import read_array
+from tokbench.inputs.files import first_line
+from tokbench.inputs.json import read_json
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.manifest import write_manifest
 from tokbench.registry import TokbenchError
@@ -55,12 +58,16 @@ def load(folder: Path) -> ByteNgramModel:
     Raises:
         TokbenchError: the folder holds no byte n-gram model.
     """
+    remedy = "train one"
     try:
-        options = ByteNgramOptions.model_validate_json((folder / "model.json").read_text(encoding="utf-8"))
-        return ByteNgramModel(np.load(folder / "windows.npy"), np.load(folder / "counts.npy"), options.order)
+        options = ByteNgramOptions.model_validate(read_json(folder / "model.json", remedy))
+        windows = read_array(folder / "windows.npy", np.uint64)
+        counts = read_array(folder / "counts.npy", np.int64)
+        if len(windows) != len(counts) or (windows[1:] <= windows[:-1]).any() or (counts < 1).any():
+            raise ValueError("windows or counts out of order")
+        return ByteNgramModel(windows, counts, options.order)
     except (OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{folder}: holds no byte n-gram model ({reason}); train one") from None
+        raise TokbenchError(f"{folder}: holds no byte n-gram model ({first_line(error)}); {remedy}") from None
 
 
 def score(documents: Documents, model_folder: Path, output: Path) -> None:

@@ -46,7 +46,10 @@ def write_scores(
     """
     rows: list[Row] = []
     held = done = 0
-    with atomic_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+    with (
+        atomic_file(output) as partial,
+        pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+    ):
         for document, *languages, text in documents:
             rows.append((document, "".join(languages), text, *score_text(text)))
             held += len(text)

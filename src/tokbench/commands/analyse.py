@@ -7,6 +7,7 @@ import polars as pl
 
 from tokbench.commands.arguments import mapping_of
 from tokbench.commands.outputs import OutputFolder
+from tokbench.inputs.frames import read_frame
 from tokbench.published.beside import beside
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
@@ -34,12 +35,12 @@ def command(tables: str, recipes: str, output: str) -> None:
     corrections, what they could have seen, comparisons question by question, critical differences, variance between
     seeds, correlations, R^2 between sizes, and published numbers beside ours."""
     experiment = mapping_of(recipes, "--recipes")
-    every = pl.read_parquet(Path(tables) / "accuracy.parquet")
-    measured = pl.read_parquet(Path(tables) / "intrinsic.parquet")
+    every = read_frame(Path(tables) / "accuracy.parquet", "tabulate again")
+    measured = read_frame(Path(tables) / "intrinsic.parquet", "tabulate again")
     intrinsic = measured.filter(~pl.col("metric").is_in(IN_PARTS))
     seeds = same_but_for_seed(experiment.get("models", {}))
     seeded = with_seeds(every, seeds)
-    answered = pl.read_parquet(Path(tables) / "outcomes.parquet")
+    answered = read_frame(Path(tables) / "outcomes.parquet", "tabulate again")
     outcomes = with_seeds(answered, seeds)
     accuracy = over_seeds(seeded)
     pairs = compare_pairs(accuracy)

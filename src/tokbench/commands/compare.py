@@ -1,6 +1,5 @@
 """``tokbench compare``: tell which of two tokenizers is better at what."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -14,6 +13,8 @@ from tokbench.commands.documents import documents_of, names_fields
 from tokbench.commands.numbers import Whole
 from tokbench.commands.sides import Side, distinct, matched, side
 from tokbench.corpus.documents import Document, read_documents
+from tokbench.inputs.frames import read_frame
+from tokbench.inputs.json import read_json
 from tokbench.registry import TokbenchError
 from tokbench.report.exhibits import counted, words
 from tokbench.report.numbers import probability
@@ -107,7 +108,7 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
     path = experiment / "tables" / "intrinsic.parquet"
     if not path.is_file():
         return []
-    rows = pl.read_parquet(path).filter(pl.col("language") == "", pl.col("variant").is_in([a, b]))
+    rows = read_frame(path, "tabulate again").filter(pl.col("language") == "", pl.col("variant").is_in([a, b]))
     rows = rows.drop_nulls("value").sort("corpus", "metric", "definition")
     parts = []
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
@@ -147,7 +148,7 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
     cells: dict[Cell, float] = {}
     bits = []
     for place, (size, *paths) in enumerate(files):
-        results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
         for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()):
             both = [result["tasks"][task] for result in results]
             for answers, one in zip(questions.setdefault(task, ({}, {})), both, strict=True):

@@ -1,12 +1,12 @@
 """What ``draw``, ``typeset`` and ``report`` read: the same three options, and the content that they tell."""
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import click
 
+from tokbench.inputs.json import parse_json
 from tokbench.registry import TokbenchError
 from tokbench.report.load import load
 
@@ -20,12 +20,10 @@ def reads_content(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--experiment", required=True, help="The configuration as JSON.")
     @wraps(command)
     def with_content(tables: str, statistics: str, experiment: str, **others: Any) -> None:
-        try:
-            configured = json.loads(experiment)
-        except ValueError as error:
-            raise TokbenchError(
-                f"--experiment: not JSON ({error}); give the configuration as one JSON object"
-            ) from None
+        remedy = "give the configuration as one JSON object"
+        configured = parse_json(experiment, "--experiment", remedy=remedy)
+        if not isinstance(configured, dict):
+            raise TokbenchError(f"--experiment: a {type(configured).__name__}; {remedy}")
         command(load(tables, statistics, configured), **others)
 
     return with_content

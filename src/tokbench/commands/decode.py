@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.inputs.arrays import MAGIC, read_header
 from tokbench.kernels.ids import from_decimals
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
@@ -38,33 +39,33 @@ def command(folder: str, ids: BinaryIO, output: str | None) -> None:
         target.writelines(texts)
 
 
-def _pieces(file: BinaryIO) -> Iterator[NDArray[np.int64]]:
+def _pieces(file: BinaryIO) -> Iterator[NDArray[np.integer]]:
     """The ids of a file, a piece at a time.
 
     Raises:
         TokbenchError: the file is neither decimal numbers nor an array of whole numbers.
     """
-    head = file.read(len(np.lib.format.MAGIC_PREFIX))
     try:
-        yield from _array(file) if head == np.lib.format.MAGIC_PREFIX else _decimals(head, file)
-    except (ValueError, KeyError):
+        head = file.read(len(MAGIC))
+        yield from _array(file) if head == MAGIC else _decimals(head, file)
+    except (ValueError, KeyError, OSError):
         raise TokbenchError(f"{file.name}: not a list of ids; make one with 'tokbench encode'") from None
 
 
-def _array(file: BinaryIO) -> Iterator[NDArray[np.int64]]:
-    """Pieces of a NumPy array, from its version on."""
-    readers = {b"\1\0": np.lib.format.read_array_header_1_0, b"\2\0": np.lib.format.read_array_header_2_0}
-    shape, _, kind = readers[file.read(2)](file)
-    if len(shape) != 1 or not np.can_cast(kind, np.int64, "same_kind"):
-        raise ValueError(f"{shape} of {kind}")
-    for start in range(0, shape[0], PIECE):
-        piece = np.frombuffer(file.read(min(PIECE, shape[0] - start) * kind.itemsize), kind)
-        if len(piece) < min(PIECE, shape[0] - start):
+def _array(file: BinaryIO) -> Iterator[NDArray[np.integer]]:
+    """Pieces of a NumPy array, from its version on; nothing is ever unpickled, and no more is held than a piece."""
+    length, kind = read_header(file)
+    for start in range(0, length, PIECE):
+        size = min(PIECE, length - start)
+        piece = np.frombuffer(file.read(size * kind.itemsize), kind)
+        if len(piece) < size:
             raise ValueError("truncated")
-        yield piece.astype(np.int64)
+        if start + size == length and file.read(1):
+            raise ValueError("longer than it says")
+        yield piece
 
 
-def _decimals(rest: bytes, file: BinaryIO) -> Iterator[NDArray[np.int64]]:
+def _decimals(rest: bytes, file: BinaryIO) -> Iterator[NDArray[np.integer]]:
     """Pieces of a list of numbers that starts with ``rest``; they end where a number does."""
     while block := file.read(PIECE):
         text = rest + block

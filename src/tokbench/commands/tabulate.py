@@ -9,6 +9,7 @@ import polars as pl
 
 from tokbench.commands.outputs import OutputFolder
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
+from tokbench.inputs.frames import read_frame
 from tokbench.inputs.numbers import WHOLE
 from tokbench.intrinsic.comparison import (
     ALL_RESOURCES,
@@ -96,7 +97,9 @@ def _tables_of_tokens(folders: tuple[str, ...]) -> dict[str, dict[Key, pl.DataFr
         if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
             raise TokbenchError(f"--embeddings {folder}: expected a folder MODEL/VARIANT/SIZE")
         model, variant, size = folder.parts[-3:]
-        tables.setdefault(model, {})[variant, int(size)] = pl.read_parquet(folder / "tokens.parquet")
+        tables.setdefault(model, {})[variant, int(size)] = read_frame(
+            folder / "tokens.parquet", "measure the embeddings again"
+        )
     return tables
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokbench.atomic import atomic_file
-from tokbench.registry import TokbenchError
+from tokbench.inputs.parquet import parquet, raw, require, strings
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
 BATCH_BYTES = 8_000_000
@@ -44,7 +44,7 @@ def shard_writers(paths: Sequence[Path | str]) -> Iterator[Callable[[Document], 
 
 class _Shard:
     def __init__(self, path: Path) -> None:
-        self.writer = pq.ParquetWriter(path, SCHEMA, compression="zstd")
+        self.writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True)
         self.rows: list[Document] = []
         self.size = 0
 
@@ -68,16 +68,13 @@ def read_shard(path: Path | str) -> Iterator[Document]:
     Raises:
         TokbenchError: the shard is missing or not readable; the message names it.
     """
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=256, columns=SCHEMA.names):
-                columns = [batch.column(name).to_pylist() for name in SCHEMA.names]
-                yield from map(Document, *columns)
-    except (OSError, pa.ArrowException, KeyError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(
-            f"{path}: not a readable corpus shard ({reason}); delete its corpus and prepare it again"
-        ) from None
+    with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again") as file:
+        require(file.schema_arrow, document="whole numbers", language="text", text="text")
+        for batch in file.iter_batches(batch_size=256, columns=SCHEMA.names):
+            numbers, tags, texts = (batch.column(name) for name in SCHEMA.names)
+            if numbers.null_count or texts.null_count:
+                raise ValueError("a document has no number or no text")
+            yield from map(Document, numbers.to_pylist(), (tag or "" for tag in strings(tags)), raw(texts))  # type: ignore[arg-type]
 
 
 def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:

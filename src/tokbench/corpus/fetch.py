@@ -48,24 +48,32 @@ def fetch(source: HubSource, output: Path) -> int:
 
 def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tuple[bytes, str]]:
     """Texts with their languages, as many as the source's limits let through."""
-    return ((text, language) for language, text in within_limits(source, (_document(row, source) for row in rows)))
+    read = (_document(number, row, source) for number, row in enumerate(rows, 1))
+    return ((text, language) for language, text in within_limits(source, read))
 
 
-def _document(row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
-    """Language and text of a row; a dot in the name of a column leads into a structure."""
+def _document(number: int, row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
+    """Language and text of a row, numbered from 1; a dot in the name of a column leads into a structure."""
     text: Any = row
     for step in source.text_field.split(".") if source.text_field not in row else [source.text_field]:
         if not isinstance(text, dict) or step not in text:
             raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {', '.join(row)})")
         text = text[step]
     language = row.get(source.language_field) if source.language_field else None
-    encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text or b"")
+    if not isinstance(text, str | bytes):
+        raise TokbenchError(
+            f"{source.dataset}: row {number} has no text in column '{source.text_field}'; name another column"
+        )
+    encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return str(language or source.language), encoded
 
 
 def _write(documents: Iterator[tuple[bytes, str]], output: Path) -> int:
     written = 0
-    with atomic_file(output) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+    with (
+        atomic_file(output) as partial,
+        pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+    ):
         batch: list[tuple[bytes, str]] = []
         for document in documents:
             batch.append(document)

@@ -1,16 +1,10 @@
 """Reading the documents of a source, again and again, in its own order."""
 
-import gzip
 import io
-import json
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any
 
 from tokbench.corpus.documents import Document
 from tokbench.corpus.embedded import embedded_texts
@@ -25,10 +19,12 @@ from tokbench.corpus.sources import (
     Unit,
     tagged_files,
 )
+from tokbench.inputs.files import read_lines, read_whole
+from tokbench.inputs.json import HALF_PAIR, parse_json
+from tokbench.inputs.parquet import is_text, parquet, raw, strings
 from tokbench.registry import TokbenchError
 
-TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
-"""Parquet's types of text."""
+REMEDY = "fetch or make the file again"
 
 
 def read_source(source: Source, cache: Path | None = None) -> Iterator[Document]:
@@ -91,35 +87,11 @@ def _texts(source: Source, cache: Path | None) -> Iterable[tuple[str, bytes]]:
             raise TokbenchError(f"a corpus of type '{source.type}' must be fetched before it is read")  # type: ignore[attr-defined]
 
 
-def open_bytes(path: Path) -> io.BufferedIOBase:
-    """Open a file for reading bytes, through gzip or zstd where its name ends so; a truncated file is an error."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix in (".zst", ".zstd"):
-        return io.BufferedReader(pa.input_stream(path, compression="zstd"))
-    return path.open("rb")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedIOBase]:
-    try:
-        with open_bytes(path) as file:
-            yield file
-    except (OSError, EOFError, zlib.error) as error:
-        raise TokbenchError(f"{path}: cannot be read ({error}); fetch or make the file again") from None
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    with _opened(path) as file:
-        yield from file
-
-
 def _text_documents(path: Path, documents: str) -> Iterator[bytes]:
     if documents == "file":
-        with _opened(path) as file:
-            yield file.read()
+        yield read_whole(path, REMEDY)
     else:
-        yield from _units(_lines(path), documents)
+        yield from _units(read_lines(path, REMEDY), documents)
 
 
 def _cut(rows: Iterable[tuple[str, bytes]], documents: Unit) -> Iterator[tuple[str, bytes]]:
@@ -146,38 +118,42 @@ def _units(lines: Iterable[bytes], documents: str) -> Iterator[bytes]:
 
 
 def _json_lines(path: Path, source: JsonLinesSource) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(read_lines(path, REMEDY), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-            text = row[source.text_field]
-            language = row.get(source.language_field) or ""
-            yield str(language), text.encode("utf-8", "surrogatepass")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            key = source.text_field
+        row = parse_json(line, str(path), line=number, remedy="mend the line", lenient=True)
+        text = row.get(source.text_field) if isinstance(row, dict) else None
+        if not isinstance(text, str):
             raise TokbenchError(
-                f"{path}:{number}: not a JSON object with a string under '{key}'; mend the line"
-            ) from None
+                f"{path}:{number}: not a JSON object with a string under '{source.text_field}'; mend the line"
+            )
+        yield _language(row, source, f"{path}:{number}"), text.encode("utf-8", "surrogatepass")
+
+
+def _language(row: dict[str, Any], source: JsonLinesSource, place: str) -> str:
+    """The language tag of a line, empty where it has none."""
+    tag = (row.get(source.language_field) if source.language_field else None) or ""
+    if not isinstance(tag, str | int) or HALF_PAIR.search(str(tag)):
+        raise TokbenchError(f"{place}: the language under '{source.language_field}' is no text; mend the line")
+    return str(tag)
 
 
 def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterator[tuple[str, bytes]]:
     columns = [text_field] + ([language_field] if language_field else [])
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = [column for column in columns if column not in file.schema_arrow.names]
-            if missing:
-                raise TokbenchError(
-                    f"{path}: no column '{missing[0]}' (there are {', '.join(file.schema_arrow.names)})"
-                )
-            kind = file.schema_arrow.field(text_field).type
-            if kind not in TEXT_TYPES:
-                raise TokbenchError(f"{path}: column '{text_field}' holds {kind}, not text; name another")
-            for batch in file.iter_batches(batch_size=256, columns=columns):
-                texts = batch.column(text_field).to_pylist()
-                languages = batch.column(language_field).to_pylist() if language_field else [""] * len(texts)
-                for text, language in zip(texts, languages, strict=True):
-                    yield language or "", text.encode() if isinstance(text, str) else text or b""
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: not readable as Parquet ({reason}); fetch or make the file again") from None
+    with parquet(path, "readable as Parquet", REMEDY) as file:
+        names = file.schema_arrow.names
+        for column in columns:
+            if column not in names:
+                raise TokbenchError(f"{path}: no column '{column}' (there are {', '.join(names)})")
+            kind = file.schema_arrow.field(column).type
+            if not is_text(kind):
+                raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
+        number = 0
+        for batch in file.iter_batches(batch_size=256, columns=columns):
+            texts = raw(batch.column(text_field))
+            languages = strings(batch.column(language_field)) if language_field else [""] * len(texts)
+            for text, language in zip(texts, languages, strict=True):
+                number += 1
+                if text is None:
+                    raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill or drop it")
+                yield language or "", text

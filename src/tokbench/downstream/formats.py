@@ -8,12 +8,12 @@ space, so that no file's habits decide where a word begins.
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tokbench.inputs.json import parse_json
 from tokbench.registry import TokbenchError
 
 Shape = Literal["choices", "schemas", "completions"]
@@ -42,10 +42,7 @@ class Form:
 def _json_lines(text: str) -> Iterator[tuple[int, Row]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise TokbenchError(f"record {number}: not JSON ({error}); mend the line") from None
+            row = parse_json(line, f"record {number}", remedy="mend the line")
             if not isinstance(row, dict):
                 raise TokbenchError(f"record {number}: an object is expected; mend the line")
             yield number, row
@@ -108,7 +105,7 @@ def read_mmlu(text: str) -> Iterator[tuple[int, Row]]:
 
     The prompt lists the answers, and the choices are their letters, as in lm-eval.
     """
-    for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
+    for number, row in _csv(text):
         if not row or (number == 1 and row[0] == "question"):
             continue
         key = row[5].strip() if len(row) == 6 else ""
@@ -121,6 +118,15 @@ def read_mmlu(text: str) -> Iterator[tuple[int, Row]]:
         lines = [row[0].strip(), *(f"{letter}. {answer}" for letter, answer in zip(LETTERS, row[1:5], strict=True))]
         context = "\n".join([*lines, "Answer:"])
         yield number, {"context": context, "choices": list(LETTERS), "gold": gold, "group": ""}
+
+
+def _csv(text: str) -> Iterator[tuple[int, list[str]]]:
+    number = 0
+    try:
+        for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
+            yield number, row
+    except csv.Error as error:
+        raise TokbenchError(f"record {number + 1}: not CSV ({error}); mend the record") from None
 
 
 def read_winograd(text: str) -> Iterator[tuple[int, Row]]:

@@ -1,6 +1,5 @@
 """A local suite's files as lm-eval tasks: ``{task}.yaml`` with its questions beside it as JSON lines."""
 
-import gzip
 import json
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -10,11 +9,12 @@ from typing import Any
 import yaml
 
 from tokbench.atomic import atomic_folder
-from tokbench.corpus.read import open_bytes
 from tokbench.downstream.formats import FORMS, Row, Shape
 from tokbench.downstream.suites import LocalTask, SuiteOptions
+from tokbench.inputs.files import read_whole
 from tokbench.registry import TokbenchError
 
+REMEDY = "name a file of UTF-8 text"
 METRICS = {"choices": ("acc", "acc_norm"), "schemas": ("acc",), "completions": ("acc",)}
 TEMPLATES: dict[Shape, dict[str, Any]] = {
     "choices": {
@@ -124,16 +124,16 @@ def _read(files: Sequence[Path], task: LocalTask) -> list[Row]:
     rows = []
     for file in files:
         try:
-            with open_bytes(file) as opened:
-                text = opened.read().decode("utf-8-sig")
+            text = read_whole(file, REMEDY).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise TokbenchError(f"{file}: cannot be read ({error}); {REMEDY}") from None
+        try:
             for number, row in FORMS[task.format].read(text):
                 if "context" in row:
                     row["context"] += task.ending
                 rows.append({"file": file.name, "record": number, **row})
         except TokbenchError as error:
             raise TokbenchError(f"{file}, {error}") from None
-        except (OSError, EOFError, gzip.BadGzipFile, UnicodeDecodeError, ValueError) as error:
-            raise TokbenchError(f"{file}: cannot be read ({error}); name a file of UTF-8 text") from None
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row["group"], []).append(row)

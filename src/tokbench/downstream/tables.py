@@ -1,15 +1,27 @@
 """Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts."""
 
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from tokbench.inputs.files import first_line
+from tokbench.inputs.json import read_json
 from tokbench.registry import TokbenchError
 
-Result = tuple[dict[str, Any], dict[str, Any]]
+Row = tuple[Any, ...]
+
+
+class Result(NamedTuple):
+    """A file of results: the columns of :data:`HEAD`, the whole, and where it is from."""
+
+    head: dict[str, Any]
+    whole: dict[str, Any]
+    path: Path
+
+
+AGAIN = "make it again"
 HEAD = {"model": pl.String, "variant": pl.String, "size": pl.Int64, "suite": pl.String}
 BOUNDARIES = {
     "variant": pl.String,
@@ -44,16 +56,30 @@ def read_results(paths: Iterable[Path | str]) -> list[Result]:
         TokbenchError: a file is not one; the message names it.
     """
     results = []
-    for path in paths:
-        try:
-            result = json.loads(Path(path).read_text(encoding="utf-8"))
-            head = {key: result[key] for key in HEAD}
-            if not {"tasks", "texts"} <= result.keys():
-                raise KeyError("texts")
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TokbenchError(f"{path}: not a readable result ({error}); make it again") from None
-        results.append((head, result))
+    for path in map(Path, paths):
+        whole = read_json(path, AGAIN, lenient=True)
+        missing = [key for key in (*HEAD, "tasks", "texts") if key not in whole]
+        if missing:
+            raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")
+        results.append(Result({key: whole[key] for key in HEAD}, whole, path))
     return results
+
+
+def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]) -> pl.DataFrame:
+    """The rows of every result in one frame.
+
+    Raises:
+        TokbenchError: a result lacks a key or has a value of another type; the message names its file.
+    """
+    frames = [pl.DataFrame(schema=schema)]
+    for result in results:
+        try:
+            frames.append(pl.DataFrame(rows(result), schema=schema, orient="row"))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {AGAIN}") from None
+        except pl.exceptions.PolarsError as error:
+            raise TokbenchError(f"{result.path}: not a readable result ({first_line(error)}); {AGAIN}") from None
+    return pl.concat(frames)
 
 
 def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -67,20 +93,13 @@ def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
         and ``straddling_questions``, which have such choices, of the ``questions``. Examples in the prompt belong to
         the context.
     """
-    rows = [
-        (
-            *(head[key] for key in ("variant", "size", "suite")),
-            name,
-            task["num_fewshot"],
-            task["choices"],
-            task["straddling"],
-            task["n"],
-            task["straddling_documents"],
-        )
-        for head, result in results
-        for name, task in result["tasks"].items()
-    ]
-    return pl.DataFrame(rows, schema=BOUNDARIES, orient="row").unique().sort("suite", "task", "size", "variant")
+
+    def rows(result: Result) -> list[Row]:
+        key = [result.head[key] for key in ("variant", "size", "suite")]
+        counts = ("num_fewshot", "choices", "straddling", "n", "straddling_documents")
+        return [(*key, name, *(task[count] for count in counts)) for name, task in result.whole["tasks"].items()]
+
+    return _table(results, rows, BOUNDARIES).unique().sort("suite", "task", "size", "variant")
 
 
 def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -95,12 +114,15 @@ def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
         only one, and ``log_likelihood_of_others`` the greatest of the others; ``straddling`` counts choices. Where
         several choices are right, ``gold`` is empty and so are both.
     """
-    rows: list[tuple[Any, ...]] = []
-    for head, result in results:
-        for name, task in result["tasks"].items():
-            rows += [(*head.values(), name, *_outcome(document)) for document in task["documents"]]
-    frame = pl.DataFrame(rows, schema=OUTCOMES, orient="row")
-    return frame.sort("model", "suite", "size", "variant", "task", "document")
+
+    def rows(result: Result) -> list[Row]:
+        return [
+            (*result.head.values(), name, *_outcome(document))
+            for name, task in result.whole["tasks"].items()
+            for document in task["documents"]
+        ]
+
+    return _table(results, rows, OUTCOMES).sort("model", "suite", "size", "variant", "task", "document")
 
 
 def text_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -112,12 +134,13 @@ def text_table(results: Iterable[Result]) -> pl.DataFrame:
     Returns:
         The columns of :data:`TEXTS`, ordered by model, suite, text, size and variant; ``value`` is bits per byte.
     """
-    rows = [
-        (*head.values(), name, text["bits_per_byte"], text["bits"], text["bytes"], text["tokens"])
-        for head, result in results
-        for name, text in result["texts"].items()
-    ]
-    return pl.DataFrame(rows, schema=TEXTS, orient="row").sort("model", "suite", "text", "size", "variant")
+
+    def rows(result: Result) -> list[Row]:
+        keys = ("bits_per_byte", "bits", "bytes", "tokens")
+        texts = result.whole["texts"].items()
+        return [(*result.head.values(), name, *(text[key] for key in keys)) for name, text in texts]
+
+    return _table(results, rows, TEXTS).sort("model", "suite", "text", "size", "variant")
 
 
 def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ hardly met keep embeddings of small L2 norm. The embeddings are those of the fil
 occurrences those in its packed sequences.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.inputs.json import read_json
 from tokbench.registry import TokbenchError
 from tokbench.tokens import Vocabulary
 
 WEIGHTS = "model.safetensors"
+AGAIN, MAKE = "pretrain the model again", "make them with 'tokbench pack'"
 TENSOR = "transformer.wte.weight"
 """Name of the input embeddings in transformers' MPT, tied to the output."""
 
@@ -74,6 +75,8 @@ def embeddings_of(vocabulary: Vocabulary, model: Path, packed: Path) -> Embeddin
     norms = np.linalg.norm(matrix[: len(vocabulary)].astype(np.float64), axis=1)
     occurrences = np.zeros(len(vocabulary) + 1, np.int64)
     for ids in packed_ids(packed):
+        if len(ids) and ids.min() < 0:
+            raise TokbenchError(f"{packed}: id {ids.min()} is no token of this tokenizer; name the model's own")
         found = np.bincount(ids, minlength=len(occurrences))
         if len(found) > len(occurrences):
             raise TokbenchError(f"{packed}: id {len(found) - 1} is no token of this tokenizer; name the model's own")
@@ -85,12 +88,19 @@ def _input_embeddings(model: Path) -> NDArray[np.floating]:
     from safetensors import SafetensorError, safe_open
 
     index = model / f"{WEIGHTS}.index.json"
-    name = json.loads(index.read_text(encoding="utf-8"))["weight_map"][TENSOR] if index.is_file() else WEIGHTS
+    name = WEIGHTS
+    if index.is_file():
+        listed = read_json(index, AGAIN).get("weight_map")
+        name = str(listed.get(TENSOR)) if isinstance(listed, dict) else ""
+        if Path(name).name != name or not (model / name).is_file():
+            raise TokbenchError(f"{index}: names no file of this folder for '{TENSOR}'; {AGAIN}")
     try:
         with safe_open(model / name, framework="np") as weights:
             matrix: NDArray[np.floating] = weights.get_tensor(TENSOR)
-    except (OSError, SafetensorError) as error:
-        raise TokbenchError(f"{model / name}: no input embeddings here ({error}); pretrain the model again") from None
+    except (OSError, TypeError, ValueError, SafetensorError) as error:
+        raise TokbenchError(f"{model / name}: no input embeddings here ({error}); {AGAIN}") from None
+    if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
+        raise TokbenchError(f"{model / name}: '{TENSOR}' is no matrix of numbers; {AGAIN}")
     return matrix
 
 
@@ -104,13 +114,17 @@ def packed_ids(folder: Path) -> Iterator[NDArray[np.int32]]:
         TokbenchError: the folder holds no such sequences.
     """
     try:
-        shards = json.loads((folder / "index.json").read_text(encoding="utf-8"))["shards"]
-        for shard in shards:
+        for shard in read_json(folder / "index.json", MAKE)["shards"]:
+            name = shard["raw_data"]["basename"]
             if shard["compression"] or not shard["column_encodings"][0].startswith("ndarray:int32"):
                 raise ValueError("another form of sequences")
-            data = (folder / shard["raw_data"]["basename"]).read_bytes()
+            if Path(name).name != name:
+                raise ValueError(f"{name!a} is no file of this folder")
+            data = (folder / name).read_bytes()
             samples = int(np.frombuffer(data, "<u4", 1)[0])
             offsets = np.frombuffer(data, "<u4", samples + 1, 4)
+            if not offsets[0] <= offsets[-1] <= len(data):
+                raise ValueError(f"{name}: truncated")
             yield np.frombuffer(data, "<i4", (int(offsets[-1]) - int(offsets[0])) // 4, int(offsets[0]))
-    except (OSError, ValueError, KeyError, IndexError) as error:
-        raise TokbenchError(f"{folder}: not packed sequences ({error}); make them with 'tokbench pack'") from None
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise TokbenchError(f"{folder}: not packed sequences ({error}); {MAKE}") from None

@@ -35,8 +35,11 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
 
 
 def tells_languages(path: Path | str) -> bool:
-    """Whether a file of counts keeps languages apart."""
-    return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
+    """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
+    try:
+        return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
@@ -51,8 +54,11 @@ def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
 
 
 def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
-    languages = sorted(pc.unique(table["language"]).to_pylist())
+    tags = pc.unique(table["language"].cast(pa.string()))
+    if tags.null_count:
+        raise ValueError("a language is missing")
+    languages = sorted(tags.to_pylist())
     return {
-        language: PretokenCounts.from_arrow(table.filter(pc.equal(table["language"], language)))
+        language: PretokenCounts.from_arrow(table.filter(pc.equal(table["language"].cast(pa.string()), language)))
         for language in languages
     }

@@ -4,12 +4,15 @@ This is the form of the data of Lim, Choo and Lauw, "A partition cover approach 
 were cut there, a space spelt U+0120, which stays the two bytes C4 A0 that it is in their experiments.
 """
 
-import gzip
-import zlib
 from pathlib import Path
 
+from tokbench.inputs.files import opened, read_whole
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
+
+GZIP_MAGIC = b"\x1f\x8b"
+DIGITS = 19
+"""Of the largest count, 2^63 - 1."""
 
 
 def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
@@ -23,8 +26,8 @@ def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
         TokbenchError: a file cannot be read, a line is not a count, a word is empty or stands twice, or there are
             more of one than of the other; the message names the file and the record.
     """
-    spelt = _read(words).split(b" ")
-    numbers = _read(counts).splitlines()
+    spelt = _read(Path(words)).split(b" ")
+    numbers = _read(Path(counts)).splitlines()
     if len(spelt) != len(numbers):
         raise TokbenchError(
             f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; give one count for each word"
@@ -34,15 +37,15 @@ def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
         if not word or word in pairs:
             fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} stands there before"
             raise TokbenchError(f"{words}: word {record} {fault}; give each word once, with one space between words")
-        if not line.strip().isdigit():
+        if not line.strip().isdigit() or len(line.strip()) > DIGITS or int(line) >= 1 << 63:
             raise TokbenchError(f"{counts}:{record}: {line[:60].decode(errors='replace')!r} is not a count; correct it")
         pairs[word] = int(line)
     return PretokenCounts.from_pairs(pairs.items())
 
 
-def _read(path: Path | str) -> bytes:
-    try:
-        data = Path(path).read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError, zlib.error) as error:
-        raise TokbenchError(f"{path}: not a readable file of words or counts ({error}); correct the path") from None
+def _read(path: Path) -> bytes:
+    """The bytes of a file, decompressed where it begins as gzip does, whatever its name."""
+    remedy = "correct the path"
+    with opened(path, remedy, "") as file:
+        suffix = ".gz" if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC else ""
+    return read_whole(path, remedy, suffix)

@@ -1,6 +1,5 @@
 """A trained model as others load it: transformers' own MPT, the tokenizer's files beside it."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
 from tokbench.atomic import NOT_CONTENT, atomic_folder
+from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
 from tokbench.registry import TokbenchError
 
@@ -56,7 +56,7 @@ def publish(
             if file.name in NOT_CONTENT:
                 continue
             if file.name == "manifest.json":
-                described["tokenizer"] = json.loads(file.read_text(encoding="utf-8"))
+                described["tokenizer"] = read_json(file, "build the tokenizer again", lenient=True)
             elif (partial / file.name).exists():
                 raise TokbenchError(f"{file}: the model has a file of that name too; rename the tokenizer's")
             elif file.is_file():

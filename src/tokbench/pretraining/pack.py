@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_folder
+from tokbench.inputs.json import read_json
 from tokbench.pretraining.mds import write_mds
 from tokbench.registry import TokbenchError
 
@@ -62,10 +63,14 @@ class Packing:
         Raises:
             TokbenchError: there is none.
         """
-        try:
-            return cls(**json.loads((folder / PACKING).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise TokbenchError(f"{folder}: not packed sequences ({error}); make them with 'tokbench pack'") from None
+        remedy = "make it with 'tokbench pack'"
+        values = read_json(folder / PACKING, remedy)
+        for field in fields(cls):
+            if type(values.get(field.name)) is not field.type:
+                raise TokbenchError(f"{folder / PACKING}: no key '{field.name}' of its type; {remedy}")
+        if len(values) > len(fields(cls)):
+            raise TokbenchError(f"{folder / PACKING}: not packed sequences of this version; {remedy}")
+        return cls(**values)
 
 
 def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequence_length: int) -> Packing:

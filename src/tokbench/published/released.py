@@ -1,7 +1,5 @@
 """Figure 5 and rows of table 11 of "Tokenization Is More Than Compression", from the files its authors released."""
 
-import gzip
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.byte_level import unspell
+from tokbench.inputs.files import read_whole
+from tokbench.inputs.json import parse_json
 from tokbench.intrinsic.overlap import venn_by_size
 from tokbench.intrinsic.renyi import renyi_efficiency
 from tokbench.published import facts
@@ -95,8 +95,9 @@ def _vocabulary(folder: Path, stem: str) -> Vocabulary:
     try:
         if path.name.startswith(f"{stem}.vocab"):
             return Vocabulary(tuple(map(bytes.fromhex, text.split())))
-        return Vocabulary(tuple(map(unspell, json.loads(text)["model"]["vocab"])))
-    except (KeyError, TypeError, ValueError, TokbenchError) as error:
+        described = parse_json(text, str(path), remedy="fetch the file again")
+        return Vocabulary(tuple(map(unspell, described["model"]["vocab"])))
+    except (KeyError, TypeError, ValueError, AttributeError, TokbenchError) as error:
         raise TokbenchError(f"{path}: not a released vocabulary ({error}); fetch the file again") from None
 
 
@@ -105,7 +106,7 @@ def _frequencies(folder: Path, stem: str) -> NDArray[np.int64]:
     rows = [line.rpartition("\t") for line in _text(path).split("\n") if line]
     try:
         return np.array([int(count) for token, _, count in rows if token != END_OF_TEXT], np.int64)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise TokbenchError(f"{path}: not counts of tokens ({error}); fetch the file again") from None
 
 
@@ -121,7 +122,6 @@ def _find(folder: Path, *names: str) -> Path:
 
 def _text(path: Path) -> str:
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        return read_whole(path, "fetch the file again").decode()
+    except UnicodeDecodeError as error:
         raise TokbenchError(f"{path}: cannot be read ({error}); fetch the file again") from None

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.inputs.frames import read_frame
 from tokbench.registry import TokbenchError
 
 COLUMNS = {
@@ -236,4 +237,4 @@ def _check(part: str, frame: pl.DataFrame) -> None:
 def read_frames(folder: Path | str) -> dict[str, pl.DataFrame]:
     """The parts found in a folder as ``{part}.parquet``, ready to pass on to `ReportContent` as keywords."""
     paths = {part: Path(folder) / f"{part}.parquet" for part in COLUMNS}
-    return {part: pl.read_parquet(path) for part, path in paths.items() if path.is_file()}
+    return {part: read_frame(path, "make the table again") for part, path in paths.items() if path.is_file()}

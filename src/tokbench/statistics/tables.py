@@ -1,6 +1,5 @@
 """The tidy tables, assembled from the files that the stages leave, and the wide table of a paper."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,13 @@ from typing import Any
 import polars as pl
 
 from tokbench.atomic import Kind, atomic_folder
+from tokbench.inputs.files import first_line
+from tokbench.inputs.json import read_json
 from tokbench.registry import TokbenchError, unknown
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, require
 from tokbench.statistics.ranks import averages, averages_by_size
 
+AGAIN = "make the result again"
 HEAD = ("variant", "size", "model", "suite")
 """Keys by which a downstream result says what it is of."""
 
@@ -54,10 +56,10 @@ def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [_frame([], RESULTS, "")]
     for path in results:
-        result = _read(path)
+        result = read_json(path, AGAIN, lenient=True)
         head = [_take(result, key, path) for key in HEAD]
         rows = []
-        for name, task in _take(result, "tasks", path).items():
+        for name, task in _take(result, "tasks", path, kind=dict).items():
             keys = ("accuracy", "random_baseline", "n", "accuracy_stderr", "num_fewshot", "straddling")
             rows.append((*head, name, *(_take(task, key, path, f"tasks.{name}.") for key in keys)))
         frames.append(_frame(rows, RESULTS, path))
@@ -76,7 +78,7 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [_frame([], BITS_PER_BYTE, "")]
     for path in results:
-        result = _read(path)
+        result = read_json(path, AGAIN, lenient=True)
         value = result.get("bits_per_byte")
         reason = "the suite did not measure bits per byte" if value is None else None
         row = (*(_take(result, key, path) for key in HEAD), value, reason)
@@ -101,11 +103,11 @@ def curve_table(models: Iterable[Path | str]) -> pl.DataFrame:
         model, variant, size = folder.parts[-3:]
         try:
             curve = pl.read_csv(folder / "curve.csv", columns=["batch", "tokens", "loss"])
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = str(error).partition("\n")[0]
+            names = {"model": pl.lit(model), "variant": pl.lit(variant), "size": pl.lit(int(size), pl.Int64)}
+            frames.append(curve.with_columns(**names).select(list(CURVES)).cast(CURVES))  # type: ignore[arg-type]
+        except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = first_line(error)
             raise TokbenchError(f"{folder / 'curve.csv'}: not a training curve ({reason}); pretrain again") from None
-        names = {"model": pl.lit(model), "variant": pl.lit(variant), "size": pl.lit(int(size), pl.Int64)}
-        frames.append(curve.with_columns(**names).select(list(CURVES)).cast(CURVES))  # type: ignore[arg-type]
     return pl.concat(frames)
 
 
@@ -133,10 +135,10 @@ def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [_frame([], INTRINSIC, "")]
     for path in measurements:
-        content = _read(path)
+        content = read_json(path, AGAIN, lenient=True)
         head = [_take(content, key, path) for key in ("variant", "size", "corpus")]
         rows = []
-        for index, row in enumerate(_take(content, "measurements", path)):
+        for index, row in enumerate(_take(content, "measurements", path, kind=list)):
             keys = ("language", "metric", "definition", "value", "n", "reason")
             rows.append((*head, *(_take(row, key, path, f"measurements[{index}].") for key in keys)))
         frames.append(_frame(rows, INTRINSIC, path))
@@ -182,26 +184,17 @@ def wide_table(accuracy: pl.DataFrame, model: str, suite: str) -> pl.DataFrame:
     )
 
 
-def _read(path: Path | str) -> dict[str, Any]:
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TokbenchError(f"{path}: not a readable result ({error}); make it again") from None
-    if not isinstance(content, dict):
-        raise TokbenchError(f"{path}: a JSON object is expected, found {type(content).__name__}; make it again")
-    return content
-
-
-def _take(content: Any, key: str, path: Path | str, within: str = "") -> Any:
+def _take(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:
     if not isinstance(content, dict) or key not in content:
-        raise TokbenchError(f"{path}: no key {within}{key}; make the result again")
+        raise TokbenchError(f"{path}: no key {within}{key}; {AGAIN}")
+    if not isinstance(content[key], kind):
+        raise TokbenchError(f"{path}: {within}{key} holds {type(content[key]).__name__}, not {kind.__name__}; {AGAIN}")
     return content[key]
 
 
 def _frame(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str) -> pl.DataFrame:
     try:
         frame = pl.DataFrame(rows, schema=schema, orient="row")
-    except (TypeError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: a value of the wrong type ({reason}); make the result again") from None
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise TokbenchError(f"{path}: a value of the wrong type ({first_line(error)}); {AGAIN}") from None
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from tokbench.inputs.parquet import parquet, raw, require
 from tokbench.registry import TokbenchError
 
 ROWS_AT_ONCE = 64
@@ -57,18 +55,12 @@ def read_documents(paths: Iterable[Path | str], scheme: str) -> Documents:
 
 def _rows(path: Path) -> Iterator[tuple[int, bytes]]:
     previous = None
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = [column for column in ("document", "text") if column not in file.schema_arrow.names]
-            if missing:
-                raise TokbenchError(f"{path}: no column '{missing[0]}' in this file of documents; prepare it again")
-            for batch in file.iter_batches(ROWS_AT_ONCE, columns=["document", "text"]):
-                texts = batch.column("text").cast(pa.large_binary()).to_pylist()
-                for document, text in zip(batch.column("document").to_pylist(), texts, strict=True):
-                    if document is None or text is None or (previous is not None and document <= previous):
-                        raise TokbenchError(f"{path}: document {document} is out of order or empty; prepare it again")
-                    previous = document
-                    yield document, text
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: not a readable file of documents ({reason}); prepare it again") from error
+    with parquet(path, "a readable file of documents", "prepare it again") as file:
+        require(file.schema_arrow, document="whole numbers", text="text")
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=["document", "text"]):
+            texts = raw(batch.column("text"))
+            for document, text in zip(batch.column("document").to_pylist(), texts, strict=True):
+                if document is None or text is None or (previous is not None and document <= previous):
+                    raise TokbenchError(f"{path}: document {document} is out of order or empty; prepare it again")
+                previous = document
+                yield document, text

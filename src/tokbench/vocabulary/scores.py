@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tokbench.inputs.parquet import parquet, raw, require, strings
 from tokbench.registry import TokbenchError
 
 SignalName = Literal["surprisal", "entropy"]
@@ -67,8 +68,9 @@ class ScoredDocuments:
     def signals(self, signal: SignalName) -> Iterator[NDArray[np.float32]]:
         """All values of a signal, some documents at a time, in no stated order."""
         for path in self.paths:
-            for batch in _batches(path, [signal]):
-                yield _flat(path, signal, batch.column(signal))[0]
+            with _opened(path, signal) as file:
+                for batch in file.iter_batches(ROWS_AT_ONCE, columns=[signal]):
+                    yield _flat(path, signal, batch.column(signal))[0]
 
 
 def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
@@ -88,42 +90,41 @@ def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
 
 def _documents(path: Path, signal: SignalName) -> Iterator[ScoredDocument]:
     previous = None
-    for batch in _batches(path, ["document", "text", signal], ["language"]):
-        values, offsets = _flat(path, signal, batch.column(signal))
-        known = "language" in batch.schema.names
-        languages = batch.column("language").to_pylist() if known else [""] * batch.num_rows
-        documents, texts = batch.column("document").to_pylist(), batch.column("text").to_pylist()
-        for row, (document, language, text) in enumerate(zip(documents, languages, texts, strict=True)):
-            if document is None or text is None or (previous is not None and document <= previous):
-                raise TokbenchError(f"{path}: document {document} is out of order or empty; score this shard again")
-            previous = document
-            own = values[offsets[row] : offsets[row + 1]]
-            if len(own) != len(text):
-                raise TokbenchError(
-                    f"{path}: document {document} has {len(text)} bytes but {len(own)} values of {signal}; "
-                    "score this shard again"
-                )
-            yield ScoredDocument(document, language or "", text, own)
+    with _opened(path, "document", "text", signal) as file:
+        require(file.schema_arrow, document="whole numbers", text="text")
+        known = ["language"] if "language" in file.schema_arrow.names else []
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=["document", "text", signal, *known]):
+            values, offsets = _flat(path, signal, batch.column(signal))
+            languages = strings(batch.column("language")) if known else [""] * batch.num_rows
+            documents, texts = batch.column("document").to_pylist(), raw(batch.column("text"))
+            for row, (document, language, text) in enumerate(zip(documents, languages, texts, strict=True)):
+                if document is None or text is None or (previous is not None and document <= previous):
+                    raise TokbenchError(f"{path}: document {document} is out of order or empty; score this shard again")
+                previous = document
+                own = values[offsets[row] : offsets[row + 1]]
+                if len(own) != len(text):
+                    raise TokbenchError(
+                        f"{path}: document {document} has {len(text)} bytes but {len(own)} values of {signal}; "
+                        "score this shard again"
+                    )
+                yield ScoredDocument(document, language or "", text, own)
 
 
-def _batches(path: Path, columns: list[str], optional: list[str] | None = None) -> Iterator[Any]:
-    """Rows of a file, some at a time: these columns, and the optional ones where the file has them."""
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = [column for column in columns if column not in file.schema_arrow.names]
-            if missing:
-                raise TokbenchError(f"{path}: no column '{missing[0]}' in this file of byte scores; score it again")
-            present = [column for column in optional or [] if column in file.schema_arrow.names]
-            yield from file.iter_batches(ROWS_AT_ONCE, columns=columns + present)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TokbenchError(f"{path}: not a readable file of byte scores ({reason}); score it again") from error
+@contextmanager
+def _opened(path: Path, *columns: str) -> Iterator[Any]:
+    """A file of byte scores that has these columns."""
+    with parquet(path, "a readable file of byte scores", "score it again") as file:
+        missing = [column for column in columns if column not in file.schema_arrow.names]
+        if missing:
+            raise TokbenchError(f"{path}: no column '{missing[0]}' in this file of byte scores; score it again")
+        yield file
 
 
 def _flat(path: Path, signal: str, lists: Any) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """The values of a column of lists end to end, and where each list starts."""
-    if not pa.types.is_float32(getattr(lists.type, "value_type", None)):
-        raise TokbenchError(f"{path}: column '{signal}' holds {lists.type}, not lists of float32; score it again")
+    kind = lists.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_float32(kind.value_type):
+        raise TokbenchError(f"{path}: column '{signal}' holds {kind}, not lists of float32; score it again")
     values = lists.flatten().to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), out=offsets[1:])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.resources import ResourceOptions, resource
 from tokbench.intrinsic.resources.gold import Segmentation
 from tokbench.intrinsic.resources.rows import lines, records
@@ -27,16 +28,13 @@ def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterat
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
     """Parts with hyphens between them, and language."""
     if path.suffix == ".parquet":
-        try:
-            frame = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = str(error).partition("\n")[0]
-            raise TokbenchError(f"{path}: not readable as Parquet ({reason}); name the resource's own file") from None
-        absent = [column for column in ("word", "lang") if column not in frame.columns]
-        if absent:
-            raise TokbenchError(f"{path}: no column '{absent[0]}' (there are {', '.join(frame.columns)})")
+        frame = read_frame(path, "name the resource's own file", text=("word", "lang"))
         parts = "segmentation" if "segmentation" in frame.columns else "word"
-        yield from frame.select(pl.col(parts).fill_null(pl.col("word")), "lang").iter_rows()
+        cells = frame.select(pl.col(parts).cast(pl.String).fill_null(pl.col("word")), "lang")
+        for row, (found, tag) in enumerate(cells.iter_rows(), 1):
+            if found is None or tag is None:
+                raise TokbenchError(f"{path}: row {row} has no word or no language; fill or drop it")
+            yield found, tag
         return
     delimiter = "\t" if ".tsv" in path.suffixes else ","
     _, head = next(lines(path), (0, ""))

@@ -8,9 +8,11 @@ is not marked, so that many words are not spelt by their parts.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import polars as pl
 
+from tokbench.inputs.files import MOST, first_line
 from tokbench.intrinsic.resources import ResourceOptions, resource
 from tokbench.intrinsic.resources.gold import Segmentation
 from tokbench.intrinsic.resources.rows import records
@@ -37,9 +39,14 @@ def _rows(path: Path) -> Iterator[tuple[str, ...]]:
     from fastexcel import FastExcelError  # spared to all other resources
 
     try:
+        with ZipFile(path) as parts:
+            if sum(part.file_size for part in parts.infolist()) > MOST:
+                raise BadZipFile(f"more than {MOST:,} bytes once decompressed")
         book = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
-    except FastExcelError as error:
-        raise TokbenchError(f"{path}: not a readable .xlsx workbook ({error}); name the resource's own file") from None
+    except (OSError, ValueError, BadZipFile, FastExcelError, pl.exceptions.PanicException) as error:
+        raise TokbenchError(
+            f"{path}: not a readable .xlsx workbook ({first_line(error)}); name the resource's own file"
+        ) from None
     described = [sheet for sheet in book.values() if {*COLUMNS} <= {*sheet.columns}]
     if not described:
         raise TokbenchError(f"{path}: no sheet has the columns {' and '.join(COLUMNS)}; name MorphoLEX_en.xlsx")

@@ -1,14 +1,14 @@
 """Lines and fields of the files in which gold data come: plain, gzip or zstd, in UTF-8."""
 
 import csv
-import zlib
 from collections.abc import Iterator, Sequence
-from io import TextIOWrapper
+from io import StringIO
 from pathlib import Path
-from typing import BinaryIO, cast
 
-from tokbench.corpus.read import open_bytes
+from tokbench.inputs.files import read_lines
 from tokbench.registry import TokbenchError
+
+REMEDY = "name the resource's own file"
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -17,13 +17,15 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         TokbenchError: the file cannot be read or is not UTF-8.
     """
-    try:
-        with TextIOWrapper(cast(BinaryIO, open_bytes(path)), encoding="utf-8-sig", newline="") as text:
-            for number, line in enumerate(text, 1):
-                if line.strip():
-                    yield number, line.rstrip("\r\n")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise TokbenchError(f"{path}: cannot be read ({error}); name the resource's own file") from None
+    number = 0
+    for data in read_lines(path, REMEDY):
+        try:
+            text = data.decode("utf-8" if number else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise TokbenchError(f"{path}:{number + 1}: cannot be read ({error}); {REMEDY}") from None
+        for number, line in enumerate(StringIO(text, newline=""), number + 1):  # noqa: B020 (lines may end in CR alone)
+            if line.strip():
+                yield number, line.rstrip("\r\n")
 
 
 def fields(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]:

@@ -1,0 +1,34 @@
+"""Tables that earlier stages or others wrote, as frames."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from tokbench.inputs.files import first_line
+from tokbench.registry import TokbenchError
+
+
+def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl.DataFrame:
+    """The table of a Parquet file.
+
+    Args:
+        path: the file.
+        remedy: what to do where it is none.
+        text: columns that it must have, of text.
+
+    Raises:
+        TokbenchError: the file is missing or damaged, or lacks a column; the message names it.
+    """
+    if not Path(path).is_file():
+        raise TokbenchError(f"{path}: no such file; {remedy}")
+    try:
+        frame = pl.read_parquet(path, glob=False)
+    except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise TokbenchError(f"{path}: not readable as Parquet ({first_line(error)}); {remedy}") from None
+    for column in text:
+        if column not in frame.columns:
+            raise TokbenchError(f"{path}: no column '{column}' (there are {', '.join(frame.columns)})")
+        if frame[column].dtype != pl.String:
+            raise TokbenchError(f"{path}: column '{column}' holds {frame[column].dtype}, not text; {remedy}")
+    return frame

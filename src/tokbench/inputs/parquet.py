@@ -1,0 +1,73 @@
+"""Parquet from outside: whatever Arrow finds wrong with a file is told in one line, and checksums are verified."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.inputs.files import first_line
+from tokbench.registry import TokbenchError
+
+TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+"""Parquet's types of text."""
+
+
+@contextmanager
+def parquet(path: Path | str, what: str, remedy: str) -> Iterator[pq.ParquetFile]:
+    """An open Parquet file, read within the block; pages that have a checksum are held against it.
+
+    Args:
+        path: the file.
+        what: what it should be, for messages: ``readable as Parquet``.
+        remedy: what to do where it is not.
+
+    Raises:
+        TokbenchError: the file is missing or damaged, or a value in it is none of its type.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
+
+
+def require(schema: pa.Schema, **columns: str) -> None:
+    """Refuse a table whose columns are of other types.
+
+    Args:
+        schema: of the table.
+        columns: the kind of each column, ``text`` or ``whole numbers``.
+
+    Raises:
+        ValueError: a column is missing or of another type; within :func:`parquet` that becomes a refusal of the file.
+    """
+    for name, kind in columns.items():
+        if schema.names.count(name) != 1:
+            raise ValueError(f"no column '{name}', or several")
+        found = schema.field(name).type
+        if not (is_text(found) if kind == "text" else pa.types.is_integer(found)):
+            raise ValueError(f"column '{name}' holds {found}, not {kind}")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type of Arrow's is one of text, spelt out or by a dictionary."""
+    return (kind.value_type if pa.types.is_dictionary(kind) else kind) in TEXT_TYPES
+
+
+def raw(column: Any) -> list[bytes | None]:
+    """The cells of a column of text as their bytes, None where a cell is empty."""
+    spelt = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    cells: list[bytes | None] = spelt.cast(pa.large_binary()).to_pylist()
+    return cells
+
+
+def strings(column: Any) -> list[str | None]:
+    """The cells of a column of text as strings, None where a cell is empty.
+
+    Raises:
+        ValueError: a cell is not UTF-8.
+    """
+    return [None if cell is None else cell.decode() for cell in raw(column)]

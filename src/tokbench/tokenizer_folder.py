@@ -1,0 +1,120 @@
+"""A tokenizer's folder: its settings, and the one checksum that they and its vocabulary stand under."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tokbench.inputs.json import read_json
+from tokbench.registry import Method, Options, TokbenchError
+from tokbench.tokens import VOCABULARY_FILES
+
+SETTINGS = "tokbench.json"
+AGAIN = "build the tokenizer again"
+Name = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A method's name, such as fits a message of one line."""
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Segmentation(BaseModel):
+    """A segmentation's name, and its options as further keys."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+    method: Name
+
+
+class Settings(BaseModel):
+    """What ``tokbench.json`` holds.
+
+    Attributes:
+        format: 2 is written. Format 1, whose checksum is that of the vocabulary alone, is read as well.
+        name: what tables call the tokenizer.
+        pretokenization: name of the scheme.
+        segmentation: the method with its options.
+        size: tokens of the vocabulary.
+        sha256: checksum of every file of the vocabulary and of all other settings.
+        origin: what made the tokenizer.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    format: Literal[1, 2] = 2
+    name: str
+    pretokenization: Name
+    segmentation: Segmentation
+    size: int
+    sha256: str = ""
+    origin: dict[str, Any]
+
+    def options(self, method: Method, folder: Path) -> Options:
+        """The segmentation's options.
+
+        Raises:
+            TokbenchError: the method has no such option, or a value of another type.
+        """
+        return _validated(method.options, self.segmentation.model_extra, folder / SETTINGS, "segmentation.")
+
+    def check(self, folder: Path, size: int) -> None:
+        """Refuse a folder that is not what was saved.
+
+        Args:
+            folder: the tokenizer's.
+            size: tokens of its vocabulary as read.
+
+        Raises:
+            TokbenchError: its checksum or its size is another.
+        """
+        if self.sha256 != self._digest(folder) or self.size != size:
+            raise TokbenchError(
+                f"{folder}: the vocabulary is not the one that was saved, or the settings are not; {AGAIN}"
+            )
+
+    def _digest(self, folder: Path) -> str:
+        digest = hashlib.sha256()
+        for file in (folder / name for name in VOCABULARY_FILES):
+            if file.is_file():
+                digest.update(file.name.encode())
+                digest.update(file.read_bytes())
+        if self.format > 1:
+            settings = self.model_dump(exclude={"sha256"})
+            digest.update(json.dumps(settings, sort_keys=True).encode())
+        return digest.hexdigest()
+
+
+def sealed(values: dict[str, Any], folder: Path) -> str:
+    """The text of ``tokbench.json``, of the settings ``values``, for a folder whose vocabulary is written.
+
+    Raises:
+        TokbenchError: a value is none that the file can hold.
+    """
+    settings = _validated(Settings, json.loads(json.dumps(values)), folder / SETTINGS)
+    signed = settings.model_copy(update={"sha256": settings._digest(folder)})
+    return json.dumps(signed.model_dump(), indent=2) + "\n"
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings of a tokenizer's folder, each of its type.
+
+    Raises:
+        TokbenchError: the folder is none of ours, or its settings are damaged.
+    """
+    file = folder / SETTINGS
+    if not file.exists():
+        raise TokbenchError(f"{folder}: no tokenizer here ({SETTINGS} is missing); build one")
+    values = read_json(file, AGAIN)
+    if values.get("format") not in (1, 2):
+        raise TokbenchError(f"{file}: format {values.get('format')!a:.60} is neither 1 nor 2; {AGAIN}")
+    return _validated(Settings, values, file)
+
+
+def _validated(model: type[Model], values: Any, file: Path, within: str = "") -> Model:
+    """Values as a model; of what is wrong the first mistake is told."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ascii(within + ".".join(map(str, first["loc"])))[1:-1]
+        raise TokbenchError(f"{file}: damaged ({key:.80}: {first['msg']}); {AGAIN}") from None
