@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.downstream.boundary import Encode, Ids
+from tokbench.exact import total
+from tokbench.kernels.elementary import exponentials_of, logs_of
 
 LogProbabilities = NDArray[np.float64]
 """[positions, vocabulary]: row i of the token after the first i, in nats."""
@@ -96,10 +98,16 @@ def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbab
         given: the next token's log-probabilities after each of the first tokens of a sequence, the last included.
     """
     terms = [
-        log_probability(before, given(before)) + np.logaddexp.reduce(given(before)[len(before), last])
+        log_probability(before, given(before)) + log_sum(given(before)[len(before), last])
         for before, last in found.items()
     ]
-    return float(np.logaddexp.reduce(terms)) if terms else 0.0
+    return log_sum(np.array(terms)) if terms else 0.0
+
+
+def log_sum(logs: NDArray[np.float64]) -> float:
+    """Natural logarithm of the sum of numbers, one or more, that are given by their logarithms."""
+    largest = float(logs.max())
+    return largest + float(logs_of(total(exponentials_of(logs - largest)))) if np.isfinite(largest) else largest
 
 
 def log_probability(ids: Ids, given: LogProbabilities) -> float:

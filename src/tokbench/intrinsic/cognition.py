@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.exact import correlation
 from tokbench.intrinsic import metric
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.words import Words
@@ -49,4 +50,4 @@ def cognition(words: Words, options: Options) -> list[Measurement]:
 def _correlation(name: str, definition: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> Measurement:
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Measurement(name, definition, None, len(x), "fewer than three items, or one of the two does not vary")
-    return Measurement(name, definition, float(np.corrcoef(x, y)[0, 1]), len(x))
+    return Measurement(name, definition, correlation(x, y)[0], len(x))

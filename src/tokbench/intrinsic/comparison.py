@@ -5,9 +5,11 @@ and the reason.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from math import fsum
 
 import polars as pl
 
+from tokbench.exact import mean
 from tokbench.intrinsic.length import character_length
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.overlap import Form, forms
@@ -159,7 +161,7 @@ def exchanged_embeddings(
 def _marked(tokens: pl.DataFrame, which: str) -> list[Measurement]:
     """Mean embedding norm and mean probability of some tokens."""
     n, none = len(tokens), "there are no such tokens"
-    norm, probability = float(tokens["norm"].sum()), float(tokens["probability"].sum())
+    norm, probability = fsum(tokens["norm"]), fsum(tokens["probability"])
     return [
         ratio("mean_embedding_norm", f"mean L2 norm of the input embeddings of {which}", norm, n, none),
         ratio("mean_token_probability", f"mean probability of {which}", probability, n, none),
@@ -189,9 +191,9 @@ def mean_over_resources(measured: pl.DataFrame) -> Compared:
     for (metric, definition, variant, size), part in chosen.group_by(keys, maintain_order=True):
         resources = ", ".join(part["corpus"])
         lacking = part.filter(pl.col("value").is_null())["corpus"].to_list()
-        value = None if lacking else part["value"].mean()
+        value = None if lacking else mean(part["value"])
         reason = f"no value for {', '.join(lacking)}" if lacking else None
         meaning = f"{definition}; mean over the resources {resources}"
-        mean = Measurement(str(metric), meaning, None if value is None else float(value), len(part), reason)  # type: ignore[arg-type]
-        rows.append(((str(variant), int(str(size))), mean))
+        over_all = Measurement(str(metric), meaning, value, len(part), reason)
+        rows.append(((str(variant), int(str(size))), over_all))
     return rows

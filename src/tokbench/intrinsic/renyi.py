@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tokbench.exact import total
 from tokbench.intrinsic import metric
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import Usage
+from tokbench.kernels.elementary import logs_of, powers_of
 from tokbench.registry import Options
 
 
@@ -34,8 +36,8 @@ def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
     seen = frequencies[frequencies > 0]
     shares = seen / seen.sum()
     if order == 1.0:
-        return float(-(shares * np.log(shares)).sum())
-    return float(np.log((shares**order).sum()) / (1.0 - order))
+        return -total(shares * logs_of(shares))
+    return float(logs_of(total(powers_of(shares, order)))) / (1.0 - order)
 
 
 def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -> float | None:
@@ -51,7 +53,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     """
     if types < 2 or not frequencies.any():
         return None
-    return renyi_entropy(frequencies, order) / float(np.log(types))
+    return renyi_entropy(frequencies, order) / float(logs_of(types))
 
 
 @metric("renyi", options=RenyiOptions, per_language=True)

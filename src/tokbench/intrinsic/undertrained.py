@@ -7,9 +7,11 @@ figures show as a cloud is told here in numbers; the cloud itself is in the tabl
 import numpy as np
 from pydantic import Field
 
+from tokbench.exact import correlation, mean, total
 from tokbench.intrinsic import metric
 from tokbench.intrinsic.embeddings import Embeddings
 from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.kernels.elementary import decimal_logs_of
 from tokbench.registry import Options
 
 
@@ -29,20 +31,20 @@ def undertrained(embeddings: Embeddings, options: UndertrainedOptions) -> list[M
     small[np.argsort(norms, kind="stable")[:few]] = True
     rare[np.argsort(occurrences, kind="stable")[:few]] = True
     share = f"the {100 * options.corner:g} %"
-    mean, none = "mean_embedding_norm", "the model has met every token"
+    name, none = "mean_embedding_norm", "the model has met every token"
     return [
-        Measurement(mean, "mean L2 norm of the input embeddings", float(norms.mean()), n),
+        Measurement(name, "mean L2 norm of the input embeddings", mean(norms.tolist()), n),
         ratio(
-            mean,
+            name,
             "mean L2 norm of the input embeddings of tokens that the pretraining text never holds",
-            float(norms[unseen].sum()),
+            total(norms[unseen]),
             int(unseen.sum()),
             none,
         ),
         Measurement(
             "unseen_tokens", "tokens that the pretraining text never holds", float(np.count_nonzero(unseen)), n
         ),
-        _correlation(norms[~unseen], np.log10(embeddings.probabilities[~unseen])),
+        _correlation(norms[~unseen], decimal_logs_of(embeddings.probabilities[~unseen])),
         Measurement(
             "undertrained_tokens",
             f"tokens both among {share} of smallest embedding and among {share} rarest in the pretraining text",
@@ -57,5 +59,5 @@ def _correlation(norms: np.ndarray, logarithms: np.ndarray) -> Measurement:
     if len(norms) < 3 or not np.ptp(norms) or not np.ptp(logarithms):
         reason = "fewer than three tokens, or one of the two does not vary"
         return Measurement("embedding_norm_correlation", definition, None, len(norms), reason)
-    r = float(np.corrcoef(norms, logarithms)[0, 1])
+    r, _ = correlation(norms, logarithms)
     return Measurement("embedding_norm_correlation", definition, r, len(norms))

@@ -11,9 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.exact import total
 from tokbench.intrinsic import metric
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import Usage, token_frequencies
+from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
@@ -55,12 +57,12 @@ def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
         return [Measurement(NAME, definition, None, usage.total, reason) for definition, _ in cuts]
     occurrences = substring_occurrences(usage.vocabulary, usage.counts)
     logarithms = np.full(len(occurrences), -np.inf)
-    logarithms[occurrences > 0] = np.log(occurrences[occurrences > 0] / occurrences.sum())
+    logarithms[occurrences > 0] = logs_of(occurrences[occurrences > 0] / occurrences.sum())
     rows = []
     for definition, method in cuts:
         frequencies = usage.frequencies if method is None else _frequencies(usage, method, logarithms)
         used = frequencies > 0
-        value = float((frequencies[used] * logarithms[used]).sum())
+        value = total(frequencies[used] * logarithms[used])
         rows.append(Measurement(NAME, definition, value, int(frequencies.sum())))
     return rows
 

@@ -14,12 +14,13 @@ each byte of a text (fewer at its start), so that only their counts are kept.
 A window is one number: its bytes, the last lowest, and 2**(8 width) to tell the widths apart.
 """
 
-from libc.math cimport log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 import numpy as np
+
+from tokbench.kernels.elementary cimport log
 
 MAX_ORDER = 6
 

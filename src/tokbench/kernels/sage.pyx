@@ -8,12 +8,13 @@ sums of fixed-point numbers: they do not depend on the order of addition, contex
 the token cancel to nothing, and ties are ties.
 """
 
-from libc.math cimport exp, log1p
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 import numpy as np
 
+from tokbench.kernels.elementary cimport softplus
+from tokbench.kernels.elementary import softplus_of
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 UNITS = 2 ** 24
@@ -46,7 +47,7 @@ cdef inline int64_t surprise(float product, const double* table) noexcept nogil:
     cdef double place = (<double>product + SPAN) * STEPS, value
     cdef int64_t entry
     if place < 0 or place >= 2 * SPAN * STEPS:
-        value = log1p(exp(-<double>product)) if product > 0 else -<double>product + log1p(exp(<double>product))
+        value = softplus(-<double>product)
     else:
         entry = <int64_t>place
         value = table[entry] + (table[entry + 1] - table[entry]) * (place - entry)
@@ -119,7 +120,7 @@ def ablation_losses(
     every_loss = np.zeros(lengths.shape[0], np.int64)
     every_occurrence = np.zeros(lengths.shape[0], np.int64)
     products = np.linspace(-SPAN, SPAN, 2 * SPAN * STEPS + 1)
-    cdef const double[::1] table = np.logaddexp(0, -products)
+    cdef const double[::1] table = softplus_of(-products)
     cdef int64_t[::1] losses = every_loss
     cdef int64_t[::1] occurrences = every_occurrence
     cdef const TrieView* view = &trie.view

@@ -15,6 +15,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from tokbench.kernels.elementary import exponentials_of, powers_of
 from tokbench.kernels.splitmix cimport advanced, mixed
 
 BLOCK = 64
@@ -256,11 +257,13 @@ def train(
     if sample > 0:
         excess = counts[seen] / (sample * total)
         keep[seen] = np.minimum((np.sqrt(excess) + 1) / excess, 1) * (2 ** 32 - 1)
-    thresholds, aliases = alias_table(counts[seen] ** 0.75)
+    thresholds, aliases = alias_table(powers_of(counts[seen], 0.75))
     cdef const uint32_t[::1] kept_share = keep
     cdef const uint32_t[:, ::1] table = np.column_stack([thresholds, seen, seen[aliases]]).astype(np.uint32)
     cdef uint64_t choices = len(seen)
-    cdef float[::1] sigmoid = (1 / (1 + np.exp(6 - (np.arange(STEPS) + 0.5) * (12.0 / STEPS)))).astype(np.float32)
+    cdef float[::1] sigmoid = (
+        1 / (1 + exponentials_of(6 - (np.arange(STEPS) + 0.5) * (12.0 / STEPS)))
+    ).astype(np.float32)
     cdef int64_t[2] reach
     cdef int[2] n
     cdef int32_t[::1] kept = np.empty(max(int(np.diff(bounds).max()), 1), np.int32)

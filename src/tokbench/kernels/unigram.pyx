@@ -10,10 +10,11 @@ Tokens are numbered as in the trie; tokens of probability zero are not in the la
 with a probability of their own, so that every position can be reached.
 """
 
-from libc.math cimport ldexp, log
+from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
+from tokbench.kernels.elementary cimport log
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 cdef enum:

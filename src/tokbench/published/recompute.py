@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.exact import total
 from tokbench.published import facts, tables
 from tokbench.published.agreement import Statistic, judged
 from tokbench.statistics.rounding import Span, printed_span, signed_rank_span, statistic_span
@@ -103,7 +105,7 @@ def _pearson(row: Row) -> Recomputed:
 def _r(values: NDArray[np.float64]) -> float:
     """Pearson's r of the first half of the values with the second."""
     first, second = (side - side.mean() for side in np.split(values, 2))
-    return float(first @ second / np.sqrt((first @ first) * (second @ second)))
+    return total(first * second) / sqrt(total(first * first) * total(second * second))
 
 
 def _printed(row: Row, metric: str, corpus: str, variant: str) -> Span:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.exact import weighted_sums
+
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 
@@ -77,7 +79,7 @@ def stratified_sums(
     sums = np.zeros(resamples)
     for values in strata:
         distinct, counts = np.unique(values, return_counts=True)
-        sums += rng.multinomial(len(values), counts / len(values), resamples) @ distinct
+        sums += weighted_sums(rng.multinomial(len(values), counts / len(values), resamples), distinct)
     return sums
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.exact import total, weighted_sums
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES, paired_bootstrap
 
 Question = tuple[int, int]
@@ -85,7 +86,7 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
     left, right, whole = (np.asarray(values, np.float64) for values in (a, b, sizes))
     if not whole.sum():
         return None
-    of_a, of_b = float(left.sum() / whole.sum()), float(right.sum() / whole.sum())
+    of_a, of_b = total(left) / total(whole), total(right) / total(whole)
     return Contrast(of_a, of_b, of_a - of_b, *_interval_of_ratio(left - right, whole), len(whole))
 
 
@@ -97,7 +98,7 @@ def _interval_of_ratio(
     if count < 2:
         return None, None
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), resamples)
-    parts, wholes = drawn @ part, drawn @ whole
+    parts, wholes = weighted_sums(drawn, part), weighted_sums(drawn, whole)
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(parts[wholes > 0] / wholes[wholes > 0], [tail, 1 - tail])
     return float(low), float(high)

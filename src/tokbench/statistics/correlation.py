@@ -10,11 +10,12 @@ from math import isnan
 from typing import TypeVar
 
 import polars as pl
-from scipy.stats import pearsonr
 
+from tokbench.exact import correlation
 from tokbench.registry import TokbenchError
 from tokbench.statistics.cells import INTRINSIC, require
 from tokbench.statistics.ranks import averages_by_size
+from tokbench.statistics.tails import correlation_tail
 
 Point = tuple[str, int]
 """A tokenizer: variant and vocabulary size."""
@@ -62,8 +63,8 @@ def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
         reason = "one of the two does not vary"
     if reason is not None:
         return Correlation(None, None, len(common), missing, reason)
-    result = pearsonr(first, second)
-    return Correlation(float(result.statistic), float(result.pvalue), len(common), missing, None)
+    r, square = correlation(first, second)
+    return Correlation(r, correlation_tail(square, len(common)), len(common), missing, None)
 
 
 def between_sizes(accuracy: pl.DataFrame) -> pl.DataFrame:
@@ -87,7 +88,7 @@ def between_sizes(accuracy: pl.DataFrame) -> pl.DataFrame:
         for size_a, size_b in combinations(at, 2):
             rows.append((model, suite, size_a, size_b, *astuple(pearson(at[size_a], at[size_b]))))
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return frame.with_columns((pl.col("r") ** 2).alias("r_squared"))
+    return frame.with_columns((pl.col("r") * pl.col("r")).alias("r_squared"))
 
 
 def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:

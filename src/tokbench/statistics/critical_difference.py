@@ -6,10 +6,11 @@ from math import fsum, sqrt
 
 import numpy as np
 import polars as pl
-from scipy.stats import chi2, rankdata, studentized_range
+from scipy.stats import rankdata, studentized_range
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.tails import chi_squared_tail
 from tokbench.statistics.wilcoxon import DECIMALS
 
 CRITICAL_DIFFERENCES = {
@@ -78,4 +79,4 @@ def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], fl
     if not spread:
         return averages, None, None
     statistic = count * fsum(((ranks - expected) ** 2).tolist()) / spread
-    return averages, statistic, float(chi2.sf(statistic, width - 1))
+    return averages, statistic, chi_squared_tail(statistic, width - 1)

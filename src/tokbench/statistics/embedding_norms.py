@@ -4,8 +4,12 @@ Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every tok
 """
 
 from collections.abc import Mapping
+from math import isinf
 
+import numpy as np
 import polars as pl
+
+from tokbench.kernels.elementary import decimal_logs_of, powers_of
 
 NORMS = {
     "model": pl.String,
@@ -38,18 +42,24 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
             frame.select(pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), "probability", "norm")
             for (variant, size), frame in tokenizers.items()
         )
-        place = (PER_DECADE * pl.col("probability").log10()).floor()
+        place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
         step = pl.when(pl.col("norm").max() > 0).then(pl.col("norm").max() / STEPS).otherwise(1.0)
         row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
         cells = tokens.select(
             pl.lit(model).alias("model"),
             "variant",
             "size",
-            (10 ** (place / PER_DECADE)).alias("probability_low"),
-            pl.when(probability=0.0).then(0.0).otherwise(10 ** ((place + 1) / PER_DECADE)).alias("probability_high"),
+            _power_of_ten(place).alias("probability_low"),
+            pl.when(probability=0.0).then(0.0).otherwise(_power_of_ten(place + 1)).alias("probability_high"),
             (row * step).alias("norm_low"),
             ((row + 1) * step).alias("norm_high"),
         )
         keys = cells.columns
         frames.append(cells.group_by(keys).len("tokens").sort(keys).cast(NORMS))  # type: ignore[arg-type]
     return pl.concat(frames)
+
+
+def _power_of_ten(places: pl.Series) -> pl.Series:
+    """The end of a class of probability; zero of the class at minus infinity."""
+    ends = {place: 0.0 if isinf(place) else float(powers_of(10.0, place / PER_DECADE)) for place in places.unique()}
+    return places.replace_strict(ends, return_dtype=pl.Float64)

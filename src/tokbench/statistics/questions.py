@@ -13,11 +13,11 @@ from math import fsum
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from tokbench.statistics.bootstrap import stratified_sums, summarized
 from tokbench.statistics.cells import name_cells, require
 from tokbench.statistics.pairs import adjusted
+from tokbench.statistics.tails import binomial_tail
 from tokbench.statistics.wilcoxon import DECIMALS
 
 OUTCOME = {
@@ -229,7 +229,7 @@ def _compared(differences: pl.DataFrame) -> tuple[Answers, Answers]:
 
     def answers(sign: int, better: int, worse: int) -> Answers:
         low, high, bootstrap_p = astuple(summarized(sign * drawn)) if len(sums) > 1 else (None, None, None)
-        p_value = float(binom.sf(better - 1, better + worse, 0.5))
+        p_value = binomial_tail(better, better + worse)
         return Answers(sign * _total(values), low, high, bootstrap_p, better, worse, p_value, len(sums))
 
     return answers(1, better, worse), answers(-1, worse, better)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
@@ -71,7 +72,7 @@ def sampling_keys(tokens: tuple[bytes, ...], weights: NDArray[np.float64], seed:
     hashes = b"".join(hashlib.blake2b(token, digest_size=8, key=key).digest() for token in tokens)
     uniform = (np.frombuffer(hashes, "<u8").astype(np.float64) + 0.5) / 2.0**64
     with np.errstate(divide="ignore"):
-        return np.where(weights > 0, np.log(np.minimum(uniform, 1 - 2.0**-53)) / weights, -np.inf)
+        return np.where(weights > 0, logs_of(np.minimum(uniform, 1 - 2.0**-53)) / weights, -np.inf)
 
 
 def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: int) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.suffix import repeats
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options
@@ -138,5 +139,4 @@ def seeds(counts: PretokenCounts, options: SeedOptions) -> Pieces:
         np.concatenate([edges[1:], ends[chosen] + len(spelt)]),
     )
     values = np.concatenate([first, values[chosen]])
-    with np.errstate(divide="ignore"):
-        return Pieces(data, offsets, np.log(values / max(values.sum(), 1.0)), len(first))
+    return Pieces(data, offsets, logs_of(values / max(values.sum(), 1.0)), len(first))

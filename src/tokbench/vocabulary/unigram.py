@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tokbench.exact import total
+from tokbench.kernels.elementary import digamma_of, exponentials_of
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
@@ -92,7 +94,7 @@ def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.
 def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> tuple[NDArray[np.float64], float]:
     """Expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
     scores = with_every_byte(pieces.scores, pieces.kept)
-    probabilities = np.exp(scores)
+    probabilities = exponentials_of(scores)
 
     def work(first: int, last: int) -> tuple[NDArray[np.float64], float]:
         expected = np.zeros(len(scores))
@@ -106,12 +108,10 @@ def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> 
 
 def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
     """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
-    from scipy.special import digamma  # a quarter of a second, spared to all who only read the options
-
     kept = np.isfinite(scores) & (expected >= MIN_EXPECTED)
     result = np.full(len(scores), -np.inf)
     if kept.any():
-        result[kept] = digamma(expected[kept]) - digamma(expected[kept].sum(keepdims=True))
+        result[kept] = digamma_of(expected[kept]) - digamma_of(total(expected[kept]))
     return result
 
 

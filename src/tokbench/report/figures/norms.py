@@ -1,7 +1,7 @@
 """Embedding norms against probabilities (figures 3 to 5 of "BPE Gets Picky"), one panel a tokenizer."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, log10
+from math import ceil
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from tokbench.kernels.elementary import decimal_logs_of
 from tokbench.report.figures.style import FULL, RULE, new_figure, settle, sober
 from tokbench.report.numbers import power_of_ten
 
@@ -28,7 +29,8 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
     drawn = [variant for variant in order if variant in cells]
     every = pl.concat([cells[variant] for variant in drawn])
     met = every.filter(pl.col("probability_low") > 0).select("probability_low", "probability_high")
-    left, right = (log10(met.min().item(0, 0)), log10(met.max().item(0, 1))) if met.height else (-1.0, 0.0)
+    ends = [met.min().item(0, 0), met.max().item(0, 1)] if met.height else [0.1, 1.0]
+    left, right = decimal_logs_of(ends).tolist()
     shades = LogNorm(1, every.select(pl.max_horizontal(pl.col("tokens").max(), 2)).item())
     beside = min(len(drawn), max(int(width // 1.25), 1))
     rows = -(-len(drawn) // beside)
@@ -68,6 +70,6 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
 def _corners(part: pl.DataFrame, unseen: float) -> np.ndarray:
     """The corners of each cell, float64 [cells, 4, 2]; those of probability zero lie about ``unseen``."""
     sides = zip(("probability_low", "probability_high"), (-0.5, 0.5), strict=True)
-    low, high = (np.log10(part[side].replace(0.0, 10 ** (unseen + by * _BREADTH))) for side, by in sides)
+    low, high = (decimal_logs_of(part[side].replace(0.0, 10 ** (unseen + by * _BREADTH))) for side, by in sides)
     bottom, top = part["norm_low"].to_numpy(), part["norm_high"].to_numpy()
     return np.stack([np.stack(corner, 1) for corner in ((low, bottom), (high, bottom), (high, top), (low, top))], 1)
