@@ -35,7 +35,9 @@ class NoSpaceError(TokbenchError):
 
 @contextmanager
 def failures_told(path: Path | str, folder: Path) -> Iterator[None]:
-    """Raise every failure for lack of space as one that names the output, and name it in errors that name no file.
+    """Raise every failure for lack of space as one that names the output.
+
+    Other errors of the system's name it too, where they name no file or the partial one.
 
     Args:
         path: the output, as the user named it.
@@ -50,8 +52,9 @@ def failures_told(path: Path | str, folder: Path) -> Iterator[None]:
         reason = _lacks_space(error)
         if reason is not None:
             raise NoSpaceError(path, folder, reason) from error
-        if isinstance(error, OSError) and error.errno and not error.filename and not isinstance(error, NOT_OF_FILES):
-            error.filename = str(path)
+        if isinstance(error, OSError) and error.errno and not isinstance(error, NOT_OF_FILES):
+            if not error.filename or str(error.filename).endswith(".partial"):
+                error.filename = str(path)
         raise
 
 
