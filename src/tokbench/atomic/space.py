@@ -52,10 +52,15 @@ def failures_told(path: Path | str, folder: Path) -> Iterator[None]:
         reason = _lacks_space(error)
         if reason is not None:
             raise NoSpaceError(path, folder, reason) from error
-        if isinstance(error, OSError) and error.errno and not isinstance(error, NOT_OF_FILES):
-            if not error.filename or str(error.filename).endswith(".partial"):
-                error.filename = str(path)
+        if isinstance(error, OSError) and _names_none(error):
+            error.filename = str(path)
         raise
+
+
+def _names_none(error: OSError) -> bool:
+    """Whether an error of the system's is one of files and names none that the user knows."""
+    named = error.filename and not str(error.filename).endswith(".partial")
+    return bool(error.errno) and not named and not isinstance(error, NOT_OF_FILES)
 
 
 def _lacks_space(error: BaseException | None) -> str | None:
