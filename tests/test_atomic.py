@@ -506,6 +506,9 @@ def test_errors_that_name_no_file_get_the_output(tmp_path: Path) -> None:
         with pytest.raises(OSError) as raised, atomic_file(tmp_path / "x"):  # noqa: PT011
             raise error
         assert raised.value.filename == name
+    with pytest.raises(OSError, match="/proc/absent") as raised, atomic_file("/proc/absent"):
+        raise AssertionError("nothing can be made there")
+    assert raised.value.filename == "/proc/absent"
     with pytest.raises(TokbenchError, match=r"^not of space$"), atomic_file(tmp_path / "x"):
         raise TokbenchError("not of space")
     assert names(tmp_path) == []

@@ -35,7 +35,9 @@ class NoSpaceError(TokbenchError):
 
 @contextmanager
 def failures_told(path: Path | str, folder: Path) -> Iterator[None]:
-    """Raise every failure for lack of space as one that names the output, and name it in errors that name no file.
+    """Raise every failure for lack of space as one that names the output.
+
+    Other errors of the system's name it too, where they name no file or the partial one.
 
     Args:
         path: the output, as the user named it.
@@ -50,9 +52,15 @@ def failures_told(path: Path | str, folder: Path) -> Iterator[None]:
         reason = _lacks_space(error)
         if reason is not None:
             raise NoSpaceError(path, folder, reason) from error
-        if isinstance(error, OSError) and error.errno and not error.filename and not isinstance(error, NOT_OF_FILES):
+        if isinstance(error, OSError) and _names_none(error):
             error.filename = str(path)
         raise
+
+
+def _names_none(error: OSError) -> bool:
+    """Whether an error of the system's is one of files and names none that the user knows."""
+    named = error.filename and not str(error.filename).endswith(".partial")
+    return bool(error.errno) and not named and not isinstance(error, NOT_OF_FILES)
 
 
 def _lacks_space(error: BaseException | None) -> str | None:
