@@ -63,9 +63,7 @@ def environments() -> dict[Path, str]:
             wanted += project["optional-dependencies"][extra]
         chosen = {*map(_named, wanted), *environment.packages} - set(BUILD)
         pins = [f"{package}=={locked[package.partition('[')[0]]}" for package in (*BUILD, *sorted(chosen))]
-        head = HEAD.format(
-            purpose=environment.purpose, python=project["requires-python"].partition(",")[0].lstrip(">=")
-        )
+        head = HEAD.format(purpose=environment.purpose, python=python)
         made[ROOT / "envs" / f"{name}.yaml"] = head + "".join(f"      - {pin}\n" for pin in pins)
     return made
 
