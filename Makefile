@@ -58,6 +58,7 @@ format: install  ## format the code
 
 lock: install  ## choose the newest versions that fit together, and write them down
 	uv pip compile --quiet --all-extras --no-header --no-annotate --no-emit-index-url -o requirements.lock pyproject.toml
+	python tools/make_environments.py
 
 clean:  ## remove everything that was built, results included but those that are published
 	rm -rf $(VENV) build .snakemake results/demo src/*.egg-info

@@ -22,6 +22,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     checkout = Checkout(tmp_path_factory.mktemp("paths"))
     (checkout.folder / "books" / WORST).mkdir(parents=True)
     (checkout.folder / "books" / WORST / f"{WORST}.txt").write_text("It was a dark and stormy night.\n\n" * 200)
+    long = checkout.folder / "books" / ("東" * 80) / ("京" * 80)
+    long.mkdir(parents=True)
+    for number in range(300):
+        (long / f"{number}.txt").write_text("Few characters of the command line, many bytes.")
     (checkout.folder / "worst.yaml").write_text(
         yaml.safe_dump(
             {
@@ -29,7 +33,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
                 "results": WORST,
                 "corpora": {
                     "books": {
-                        "source": {"type": "text", "path": f"books/{WORST}", "documents": "paragraph"},
+                        "source": {"type": "text", "path": "books", "documents": "paragraph"},
                         "splits": {"tokenizer": 0.5, "evaluation": 0.5},
                     }
                 },

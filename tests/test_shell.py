@@ -1,15 +1,23 @@
 """What a rule's shell calls ``tokbench``: the package of the running interpreter, however long the arguments."""
 
 import os
+import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from snakemake.utils import format as filled
 
 from tests.conftest import Tokbench
+from tests.test_workflow import RULES
 from tests.workflow.checkout import STAND_IN
 from tokbench.config.commands import shell_prefix
+from tokbench.config.load import validate
+from tokbench.config.targets import Targets, flags
 
 ODD = ["", "a b", "$(touch pwned)", "'", '"', "\\", "-x", "@y", "*", "a\nb", "東京"]
 
@@ -78,3 +86,30 @@ def test_command_line_in_no_file(tokbench: Tokbench, tmp_path: Path) -> None:
 
 def test_only_the_whole_command_line_is_read_from_a_file(tokbench: Tokbench) -> None:
     assert "@words.txt" in tokbench("count", "--scheme", "gpt2", "-o", "none", "@words.txt").message
+
+
+@pytest.mark.parametrize(("rule", "least"), [("tabulate", 60_000), ("analyse", 6)])
+def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str, least: int) -> None:
+    """What a rule passes grows with the experiment, past what a process takes; all of it arrives."""
+    sizes = [300 + number for number in range(10)]
+    variants = {f"variant_{number:04}": experiment["variants"]["bpe"] for number in range(1000)}
+    targets = Targets(validate({**experiment, "variants": variants, "sizes": sizes, "runs": []}, "mine"))
+    tokenizers = targets.tokenizers("<results>/tokenizers/{variant}/{size}")
+    named = {"intrinsic": targets.measurements(), "tokenizer": tokenizers, "downstream": ["a b"] * 10_000}
+    params = {
+        "inputs": flags(None, named),
+        "baseline": targets.baseline_flags(),
+        "venn": targets.venn_flags(),
+        "recipes": targets.analysed_recipe(),
+    }
+    written = "".join(re.findall(r'"(.*)"', RULES[rule][1]["shell"]))
+    line = filled(written, input="tables", output="out.json", log="log", params=SimpleNamespace(**params))
+    arguments = received(folder, line)
+    assert len(arguments) >= least
+    assert arguments[0] == rule
+    if rule == "tabulate":
+        assert [path for flag, path in pairwise(arguments) if flag == "--tokenizer"] == tokenizers
+        assert [path for flag, path in pairwise(arguments) if flag == "--downstream"] == named["downstream"]
+    else:
+        assert len(params["recipes"]) > 131_071
+        assert params["recipes"] in arguments

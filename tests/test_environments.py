@@ -1,0 +1,95 @@
+"""The rules' conda environments: written from the lock, and holding whatever a rule's command may import."""
+
+import ast
+import importlib.util
+import re
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.test_workflow import RULES, VERB
+from tests.workflow.checkout import ROOT
+from tokbench.config import fingerprint as module
+from tokbench.intrinsic import metrics
+from tokbench.intrinsic.resources import resource_types
+from tokbench.pretokenization import schemes
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
+
+REGISTRIES = (constructions, segmentations, schemes, metrics, resource_types)
+PINNED = re.compile(r"^      - ([a-z0-9-]+)(\[[a-z,]+\])?==", re.MULTILINE)
+
+
+def test_environments_are_written_from_the_lock() -> None:
+    spec = importlib.util.spec_from_file_location("make_environments", ROOT / "tools" / "make_environments.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    written = tool.environments()
+    assert written.keys() == set((ROOT / "envs").glob("*.yaml"))
+    for path, text in written.items():
+        assert path.read_text() == text, "run python tools/make_environments.py"
+
+
+@cache
+def installed(environment: str) -> set[str]:
+    """The distributions of an environment and all that they require."""
+    text = (ROOT / "envs" / f"{environment}.yaml").read_text()
+    pending = [(name, frozenset(extras.strip("[]").split(","))) for name, extras in PINNED.findall(text)]
+    seen: set[str] = set()
+    while pending:
+        name, extras = pending.pop()
+        seen.add(name)
+        try:
+            wanted = map(Requirement, requires(name) or ())
+        except PackageNotFoundError:
+            pytest.skip(f"{name} is not installed here")
+        for requirement in wanted:
+            applies = requirement.marker is None or any(requirement.marker.evaluate({"extra": one}) for one in extras)
+            key = canonicalize_name(requirement.name)
+            if applies and key not in seen:
+                pending.append((key, frozenset(requirement.extras or {""})))
+    return seen
+
+
+def modules_of(verb: str) -> set[str]:
+    """Our modules that a command may import, those of every method that it may call included."""
+    command = f"tokbench.commands.{verb}"
+    found = set(module.code_behind(command, *module.CHOSEN.get(command, ())))
+    while True:
+        reached = [registry for registry in REGISTRIES if registry.package in found]
+        methods = {method.module for registry in reached for method in registry.methods()}
+        more = set(module.code_behind(*methods)) - found
+        if not more:
+            return found
+        found |= more
+
+
+def imported(name: str) -> set[str]:
+    """The packages of others that a module imports, at once or later."""
+    path = module._locate(name)
+    if path is None or path.suffix != ".py":
+        return {"numpy"}
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - {"tokbench"} - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_environment_holds_what_the_command_imports(rule: str) -> None:
+    [environment] = re.findall(r"envs/(\w+)\.yaml", RULES[rule][1]["conda"])
+    held = installed(environment)
+    distributions = packages_distributions()
+    for name in sorted(modules_of(VERB.get(rule, rule))):
+        for package in imported(name):
+            candidates = {canonicalize_name(found) for found in distributions.get(package, [package])}
+            assert candidates & held, f"{name} imports {package}, which envs/{environment}.yaml does not install"
