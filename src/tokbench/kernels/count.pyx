@@ -14,6 +14,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport NONE, Scheme, next_boundaries
 
@@ -70,6 +71,8 @@ MOST_COUNTED = 2 ** 62
 """What the counts may add up to, each times the bytes of its pre-token and one: any sum over a text stays in 63 bits."""
 
 cdef int64_t LIMIT = MOST_COUNTED
+
+ready_to_throw()
 
 
 @final
