@@ -161,26 +161,36 @@ cdef class Counter:
         self.broken = True
         return 0
 
+    cdef inline int weigh(self, int64_t count, int64_t size) except -1 nogil:
+        if not add_within(&self.weight, count, size, LIMIT):
+            raise OverflowError(
+                f"the counts, each times the bytes of its pre-token and one, add up past 2^62 ({LIMIT})"
+            )
+        return 0
+
     cdef int count_block(
         self, const uint8_t* data, const int64_t* bounds, const int64_t* weights, int64_t n, const uint8_t* limit
     ) except -1 nogil:
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
-        cdef int64_t i, count
+        cdef int64_t i
         if 4 * (self.used + BLOCK) > 3 * <int64_t>self.slots.size():
             self.grow()
+        if weights:
+            for i in range(n):
+                if bounds[i + 1] > bounds[i]:
+                    self.weigh(weights[i], bounds[i + 1] - bounds[i] + 1)
+        else:
+            self.weigh(1, bounds[n] - bounds[0] + n)
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             hashes[i] = hash_of(keys[i])
             __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
         for i in range(n):
             if bounds[i + 1] > bounds[i]:
-                count = weights[i] if weights else 1
-                if not add_within(&self.weight, count, bounds[i + 1] - bounds[i] + 1, LIMIT):
-                    raise OverflowError(
-                        f"the counts, each times the bytes of its pre-token and one, add up past 2^62 ({LIMIT})"
-                    )
-                self.increase(&keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], count)
+                self.increase(
+                    &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1
+                )
         return 0
 
     cdef inline int increase(
