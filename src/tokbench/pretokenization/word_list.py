@@ -7,7 +7,7 @@ were cut there, a space spelt U+0120, which stays the two bytes C4 A0 that it is
 from pathlib import Path
 
 from tokbench.inputs.files import opened, read_whole
-from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.registry import TokbenchError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -40,7 +40,10 @@ def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
         if not line.strip().isdigit() or len(line.strip()) > DIGITS or int(line) >= 1 << 63:
             raise TokbenchError(f"{counts}:{record}: {line[:60].decode(errors='replace')!r} is not a count; correct it")
         pairs[word] = int(line)
-    return PretokenCounts.from_pairs(pairs.items())
+    try:
+        return PretokenCounts.from_pairs(pairs.items())
+    except OverflowError as error:
+        raise TokbenchError(f"{counts}: {error}; {TOO_MUCH}") from None
 
 
 def _read(path: Path) -> bytes:
