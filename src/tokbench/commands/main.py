@@ -67,7 +67,11 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench")
 def cli() -> None:
-    """Tokbench: from a corpus and a configuration to published tables."""
+    """Tokbench: from a corpus and a configuration to published tables.
+
+    Whatever goes wrong is told in one line. The exit status is then 2 for a mistake in what was given, and 3 where
+    there was not enough memory.
+    """
 
 
 def main(arguments: list[str] | None = None) -> Any:
