@@ -11,7 +11,12 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
 STRINGS ?= 1000000
 
-.PHONY: help demo test nightly benchmarks install lint format lock clean
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-wrapv -fno-omit-frame-pointer -g \
+  -D_GLIBCXX_ASSERTIONS
+OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events greedtok longest_suffix ngram ngram_lm pathpiece \
+  picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
+
+.PHONY: help demo test nightly sanitize benchmarks install lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +30,14 @@ test: install  ## run the tests
 
 nightly: install  ## send a million random and adversarial strings through every tokenizer
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) python -m pytest tests/test_fuzz.py
+
+sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
+	@CFLAGS="$(SANITIZERS)" CXXFLAGS="$(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \
+	  python setup.py --quiet build --build-lib build/sanitize/lib --build-temp build/sanitize/temp
+	@PYTHONPATH=build/sanitize/lib ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	  UBSAN_OPTIONS=print_stacktrace=1 \
+	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
+	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py)
 
 benchmarks: install  ## time everything beside its peers: TEXT=FILE, WORDS="FILE FILE", PEERS=PYTHON, SAGE=PYTHON
 	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }

@@ -1,181 +1,136 @@
-"""Out of memory: a command is right or ends with one line, and never by a signal, in a hang, or leaving a file."""
+"""Running out of memory is told in one line, however it comes about."""
 
-import hashlib
-import json
-import os
-import random
+import resource
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
-from tokbench.commands.main import main
-from tokbench.memory import RESERVE, STATUS
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
+from tests.zygote import PATIENCE
+from tokbench import memory
+from tokbench.memory import STATUS, shortage_in
+from tokbench.registry import TokbenchError
 
-RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
-"""Memory allowed beside the reserve, as parts of what the command takes where it may."""
-QUICK = {
-    "pathpiece": ["--set=initial_size=2000"],
-    "randtrain": ["--set=initial_size=2000"],
-    "sage": ["--set=initial_size=2000", "--set=dimensions=8", "--set=epochs=1"],
-}
-MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
-"""Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
-UNTOLD = {"manifest.json"}
+# What libraries do that are not Python
 
-
-@dataclass(frozen=True)
-class End:
-    """How a process ended, and what it left."""
-
-    status: int
-    peak: int
-    stdout: bytes
-    stderr: str
-    left: dict[str, str]
+LAST = """
+import ctypes, os, sys, threading
+from pathlib import Path
+from tokbench import memory
+with memory.told():
+    memory.purpose("try")
+    with memory.removed_at_end(Path(sys.argv[1])):
+        Path(sys.argv[1], "inside").mkdir(parents=True)
+        {}
+"""
 
 
-def contents(folder: Path) -> dict[str, str]:
-    """Digests of all files, those that tell the time left out."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        for path in sorted(folder.rglob("*"))
-        if path.name not in UNTOLD
-    }
+def ended_by(code: str, folder: Path, limited: bool) -> "subprocess.CompletedProcess[str]":
+    """A process that ends as the code does, with an output that is half made."""
+    limits = 300 << 20, 300 << 20
+    return subprocess.run(
+        [sys.executable, "-c", LAST.format(code), folder / "partial"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits) if limited else None,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
 
 
-class Zygote:
-    """The process of :mod:`tests.zygote`."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.runs = 0
-        environment = os.environ | {
-            "OPENBLAS_NUM_THREADS": "1",
-            "MALLOC_ARENA_MAX": "1",
-            "POLARS_MAX_THREADS": "1",
-            "ARROW_DEFAULT_MEMORY_POOL": "system",
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.zygote"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=Path(__file__).parents[1],
-        )
-
-    def run(self, *arguments: Any, allowed: int | None = None) -> End:
-        """Run the command line; OUT in the arguments is a folder of its own."""
-        self.runs += 1
-        place = self.folder / str(self.runs)
-        (place / "out").mkdir(parents=True)
-        streams = [str(place / "stdout"), str(place / "stderr")]
-        texts = [str(argument).replace("OUT", str(place / "out")) for argument in arguments]
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        print(json.dumps({"arguments": texts, "allowed": allowed, "streams": streams}), file=self.process.stdin)
-        self.process.stdin.flush()
-        found = json.loads(self.process.stdout.readline())
-        stdout, stderr = (Path(stream).read_bytes() for stream in streams)
-        return End(**found, stdout=stdout, stderr=stderr.decode(), left=contents(place / "out"))
+def test_an_abort_ends_with_the_line(tmp_path: Path) -> None:
+    ended = ended_by("os.abort()", tmp_path, False)
+    assert ended.returncode == STATUS
+    assert ended.stderr == (
+        "tokbench: a library gave up, most often for lack of memory, when asked to try; allow it more\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    made = Zygote(tmp_path_factory.mktemp("runs"))
-    yield made
-    assert made.process.stdin is not None
-    made.process.stdin.close()
-    assert made.process.wait() == 0
+def test_threads_that_abort_together_end_with_one_line(tmp_path: Path) -> None:
+    ended = ended_by("[threading.Thread(target=os.abort).start() for _ in range(8)]", tmp_path, False)
+    assert ended.returncode == STATUS
+    assert ended.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a text of about 300 kB with its counts, documents and byte scores."""
-    folder = tmp_path_factory.mktemp("made")
-    draw = random.Random(0)
-    words = ["".join(draw.choices("etaoinshrdlucmfw", k=draw.randrange(2, 9))) for _ in range(8000)]
-    texts = [" ".join(draw.choices(words, k=500)).encode() + b"\n" for _ in range(100)]
-    (folder / "text.txt").write_bytes(b"".join(texts))
-    count_pretokens(texts, "gpt2").write(folder / "counts.parquet")
-    lists = pl.List(pl.Float32)
-    values = [np.frombuffer(text, np.uint8).astype(np.float32).tolist() for text in texts]
-    pl.DataFrame(
-        {"document": range(len(texts)), "language": "", "text": texts, "surprisal": values, "entropy": values},
-        schema={"document": pl.Int64, "language": pl.String, "text": pl.Binary, "surprisal": lists, "entropy": lists},
-    ).write_parquet(folder / "scores.parquet")
-    for cut in segmentations:
-        call = ["build", MAKERS.get(cut, "bpe"), "--counts", f"{folder}/counts.parquet", "--size", "600"]
-        main([*call, "--segmentation", cut, "-o", f"{folder}/{cut}"])
-    main(["encode", f"{folder}/merge", f"{folder}/text.txt", "-o", f"{folder}/ids.npy"])
-    return folder
+def test_a_crash_is_one_of_memory_only_where_memory_is_short(tmp_path: Path) -> None:
+    assert ended_by("ctypes.string_at(0)", tmp_path, False).returncode == -signal.SIGSEGV
+    ended = ended_by("ctypes.string_at(0)", tmp_path, True)
+    assert ended.returncode == STATUS
+    assert ended.stderr.startswith("tokbench: a library gave up")
 
 
-def climb(zygote: Zygote, *arguments: Any) -> None:
-    """Run a command in less and less memory, and see that it is right or says why not."""
-    whole = zygote.run(*arguments)
-    assert whole.status == 0, whole.stderr
-    statuses = []
-    for rung in RUNGS:
-        end = zygote.run(*arguments, allowed=int(RESERVE + rung * (whole.peak - RESERVE)))
-        case = f"{rung} of {whole.peak:,} bytes: {end}"
-        assert end.status in (0, STATUS), case
-        statuses.append(end.status)
-        if end.status == 0:
-            assert (end.stdout, end.left) == (whole.stdout, whole.left), case
-        else:
-            line = end.stderr.splitlines()[-1]
-            assert line.startswith("tokbench: "), case
-            assert "memory" in line, case
-            assert "; allow it more" in line, case
-            assert "Traceback" not in end.stderr, case
-            assert end.left == {}, case
-    assert STATUS in statuses, whole
+def test_a_child_is_left_alone(tmp_path: Path) -> None:
+    code = "child = os.fork() or os.abort(); sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) + 100)"
+    ended = ended_by(code, tmp_path, False)
+    assert ended.returncode == 100 - signal.SIGABRT, ended
+    assert (tmp_path / "partial" / "inside").is_dir()
 
 
-def source(method: str, made: Path) -> list[str]:
-    match constructions[method].traits["source"]:
-        case "scores":
-            return [f"--scores={made}/scores.parquet", "--scheme=gpt2"]
-        case "documents":
-            return [f"--counts={made}/counts.parquet", f"--documents={made}/scores.parquet"]
-    return [f"--counts={made}/counts.parquet"]
+# What is a shortage
 
 
-@pytest.mark.parametrize("method", constructions)
-def test_constructions(method: str, zygote: Zygote, made: Path) -> None:
-    climb(zygote, "build", method, *source(method, made), *QUICK.get(method, []), "--size=1000", "-o", "OUT/made")
-
-
-@pytest.mark.parametrize("cut", segmentations)
-def test_segmentations(cut: str, zygote: Zygote, made: Path) -> None:
-    climb(zygote, "encode", made / cut, made / "text.txt", "-o", "OUT/ids.npy")
-    climb(zygote, "measure", made / cut, "--counts", made / "counts.parquet", "-o", "OUT/measured.json")
+def raised(code: str) -> BaseException:
+    try:
+        exec(code, {"TokbenchError": TokbenchError})
+    except BaseException as error:
+        return error
+    raise AssertionError(code)
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "code",
     [
-        "count --scheme gpt2 {0}/text.txt -o OUT/counts.parquet",
-        "count --scheme none {0}/text.txt -o OUT/counts.parquet",
-        "merge_counts {0}/counts.parquet {0}/counts.parquet -o OUT/counts.parquet",
-        "encode {0}/merge {0}/text.txt",
-        "encode {0}/merge {0}/text.txt --count --threads 2",
-        "decode {0}/merge {0}/ids.npy -o OUT/text.txt",
-        "compare {0}/merge {0}/likelihood {0}/text.txt",
-        "build unigram --counts {0}/counts.parquet --size 1000 --threads 2 -o OUT/made",
-        "pack {0}/merge {0}/scores.parquet --sequence-length 64 -o OUT/packed",
+        "raise MemoryError",
+        "import numpy; numpy.empty(1 << 60)",
+        "import pyarrow; pyarrow.allocate_buffer(1 << 60)",
+        "raise OSError(12, 'Cannot allocate memory')",
+        'raise RuntimeError("can\'t start new thread")',
+        "raise ImportError('x.so: failed to map segment from shared object')",
+        "try: raise MemoryError\nexcept MemoryError: raise TokbenchError('damaged; make it again') from None",
+        "try: raise MemoryError\nexcept MemoryError as error: raise TokbenchError('damaged') from error",
+        "try: raise OSError(12, '')\nexcept OSError: raise ImportError('ask for advice')",
     ],
 )
-def test_other_commands(arguments: str, zygote: Zygote, made: Path) -> None:
-    climb(zygote, *arguments.format(made).split())
+def test_a_shortage(code: str) -> None:
+    assert shortage_in(raised(code)) is not None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise TokbenchError('out of memory.txt: no such file')",
+        "raise OSError(28, 'No space left on device')",
+        "raise OSError(2, 'cannot allocate memory', 'cannot allocate memory')",
+        "raise KeyError('not enough memory')",
+        "raise ImportError('no module of that name')",
+        "raise RuntimeError('damaged')",
+    ],
+)
+def test_no_shortage(code: str) -> None:
+    assert shortage_in(raised(code)) is None
+
+
+def test_the_line_says_what_was_wanted(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[int] = []
+    monkeypatch.setattr(memory, "_end", lambda: ends.append(STATUS))
+    monkeypatch.setattr(memory, "watch", lambda status: None)
+    with memory.told():
+        memory.purpose("try", "use fewer --threads")
+        np.empty(1 << 40, np.float64)
+    assert ends == [STATUS]
+    assert capfd.readouterr().err == (
+        "tokbench: not enough memory to try (Unable to allocate 8.00 TiB for an array with shape (1099511627776,) and "
+        "data type float64); allow it more, or use fewer --threads\n"
+    )
+
+
+def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "watch", lambda status: None)
+    with pytest.raises(TokbenchError), memory.told(TokbenchError):
+        raise TokbenchError("damaged")
+    with pytest.raises(ZeroDivisionError), memory.told(TokbenchError):
+        print(1 / 0)

@@ -86,6 +86,9 @@ def cli() -> None:
     """Tokbench: from a corpus and a configuration to published tables.
 
     A command line of any length may stand in a file, one argument a line: 'tokbench @FILE'.
+
+    Whatever goes wrong is told in one line. The exit status is then 2 for a mistake in what was given, 3 where there
+    was not enough memory, and 70 for a fault of Tokbench's own.
     """
 
 

@@ -1,0 +1,102 @@
+"""Calls that together walk every kernel that allocates, each with a small input of its own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tests.conftest import ODD, TOPICS
+from tokbench.kernels.ids import decimals, from_decimals
+from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.pretokenization.count import count_pretokens, merge_counts
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import constructions
+from tokbench.vocabulary.scores import ScoredDocument
+
+TEXT = TOPICS[0][:2500] + ODD
+COUNTS = count_pretokens([TEXT], "gpt2")
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "bytespan": [
+        {"learning": learning, **more}
+        for learning, more in (("frequency", {}), ("seeding", {}), ("incremental", {"constraint": "global"}))
+    ],
+    "pathpiece": [{"initial_size": 600}, {"initial_size": 600, "initial": "bpe"}],
+    "randtrain": [{"initial_size": 600}, {"initial_size": 600, "initial": "bpe"}],
+    "sage": [{"initial_size": 500, "dimensions": 4, "epochs": 1}],
+    "unigram": [{}, {"pruning_loss": "tokenizers"}],
+    "shortest_path": [{}, {"ties": "random"}],
+    "bpe_dropout": [{}, {"draws": "pretoken"}],
+}
+"""Options with which a method walks paths of its own; its defaults where it is not named."""
+MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
+"""Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What constructions read, without files."""
+
+    scheme: str = "gpt2"
+
+    def texts(self) -> Iterator[bytes]:
+        yield from TEXT.splitlines(keepends=True)
+
+    def documents(self, signal: str) -> Iterator[ScoredDocument]:
+        for number, text in enumerate(self.texts()):
+            yield ScoredDocument(number, "en", text, np.frombuffer(text, np.uint8).astype(np.float32))
+
+    def signals(self, signal: str) -> Iterator[Any]:
+        yield from (document.signal for document in self.documents(signal))
+
+
+def calls() -> dict[str, Callable[[], Any]]:
+    """The cases by name."""
+    found: dict[str, Callable[[], Any]] = {}
+    for method in constructions.methods():
+        for number, settings in enumerate(SETTINGS.get(method.name, [{}])):
+            found[f"build {method.name} {number}"] = partial(built, method.name, settings)
+    for method in segmentations.methods():
+        vocabulary = built(MAKERS.get(method.name, "bpe"), {})
+        for number, settings in enumerate(SETTINGS.get(method.name, [{}])):
+            made = partial(Tokenizer, vocabulary, "gpt2", method.name, method.options(**settings))
+            found[f"make {method.name} {number}"] = partial(used, made, lambda tokenizer: None)
+            found[f"segment {method.name} {number}"] = partial(used, made, lambda tokenizer: tokenizer.segment(COUNTS))
+            found[f"encode {method.name} {number}"] = partial(used, made, lambda tokenizer: tokenizer.encode(TEXT))
+    for scheme in KERNEL_SCHEMES:
+        found[f"count {scheme}"] = partial(count_pretokens, [TEXT, ODD], scheme)
+    found["merge counts"] = partial(merge_counts, [COUNTS, COUNTS])
+    tokenizer = Tokenizer(built("bpe", {}), "gpt2", "merge")
+    ids = tokenizer.encode(TEXT)
+    found["count tokens"] = partial(
+        used, partial(Tokenizer, tokenizer.vocabulary, "gpt2", "merge"), lambda made: made.count(TEXT)
+    )
+    found["decode"] = partial(tokenizer.decode, ids)
+    found["decimals"] = partial(decimals, ids)
+    found["from decimals"] = partial(from_decimals, decimals(ids))
+    found["byte n-grams"] = ngrams
+    return found
+
+
+def built(name: str, settings: dict[str, Any]) -> Any:
+    method = constructions[name]
+    options = method.options(**settings)
+    source = COUNTS if method.traits["source"] == "counts" else Texts()
+    extra: dict[str, Any] = {}
+    if method.traits["initial"]:
+        start = constructions[options.initial]
+        extra["initial"] = start.function(COUNTS, options.initial_size, start.options(), seed=0, threads=1)
+    return method.function(source, 400, options, seed=0, threads=1, **extra)
+
+
+def used(make: Callable[[], Tokenizer], use: Callable[[Tokenizer], Any]) -> Any:
+    return use(make())
+
+
+def ngrams() -> Any:
+    counter = WindowCounter(3)
+    counter.add(TEXT)
+    return ByteNgramModel(*counter.counts(), 3).score(TEXT)

@@ -1,0 +1,67 @@
+"""Each allocation of the kernels fails in its turn: the call raises, or its result is the same, whatever the path."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tokbench.kernels
+
+KERNELS = Path(tokbench.kernels.__file__).parent
+ALLOCATORS = (b"\0malloc\0", b"\0calloc\0", b"\0realloc\0", b"\0_Znwm\0", b"\0_Znam\0")
+"""Symbols that a library asks for where it allocates by itself."""
+ALLOCATES_NOTHING_MUCH = {"last_line"}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, object]]]:
+    """What each case said."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None or sys.platform != "linux":
+        pytest.skip("needs a compiler of C++ and the loader of Linux")
+    library = tmp_path_factory.mktemp("allocations") / "allocations.so"
+    source = Path(__file__).with_name("allocations.cpp")
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.failing", library],
+        env=os.environ | {"LD_PRELOAD": str(library), "OPENBLAS_NUM_THREADS": "1"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ended.returncode == 0, ended.stderr
+    cases: dict[str, list[dict[str, object]]] = {}
+    for line in ended.stdout.splitlines():
+        said = json.loads(line)
+        if "case" in said:
+            cases[said["case"]] = []
+        else:
+            cases[list(cases)[-1]].append(said)
+    return cases
+
+
+def test_no_failed_allocation_is_swallowed(told: dict[str, list[dict[str, object]]]) -> None:
+    wrong = {}
+    for case, said in told.items():
+        places = [entry["failing"] for entry in said if "failing" in entry]
+        found = [entry["wrong"] for entry in said if "wrong" in entry]
+        if found:
+            wrong[case] = (f"{len(found)} of {len(places)}", found[0], places[-1])
+    assert wrong == {}
+    assert all(any(entry.get("refused") for entry in said) for said in told.values())
+
+
+def test_every_kernel_that_allocates_is_walked(told: dict[str, list[dict[str, object]]]) -> None:
+    allocate = {
+        path.name.partition(".")[0]
+        for path in KERNELS.glob("*.so")
+        if any(symbol in path.read_bytes() for symbol in ALLOCATORS)
+    }
+    walked = {kernel for said in told.values() for entry in said for kernel in entry.get("kernels", [])}  # type: ignore[attr-defined]
+    assert allocate - walked - ALLOCATES_NOTHING_MUCH == set()
+    assert "raw" in walked

@@ -1,0 +1,220 @@
+"""Out of memory: a command is right or ends with one line, and never by a signal, in a hang, or leaving a file."""
+
+import hashlib
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.zygote import PATIENCE
+from tokbench.commands.main import main
+from tokbench.memory import RESERVE, STATUS
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import constructions
+
+RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
+"""Memory allowed beside the reserve, as parts of what the command takes where it may."""
+QUICK = {
+    "pathpiece": ["--set=initial_size=2000"],
+    "randtrain": ["--set=initial_size=2000"],
+    "sage": ["--set=initial_size=2000", "--set=dimensions=8", "--set=epochs=1"],
+}
+MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
+"""Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
+COUNT = [sys.executable, "-m", "tokbench.commands.main", "count", "--scheme=gpt2"]
+UNTOLD = {"manifest.json"}
+FRUGAL = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",
+    "POLARS_MAX_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""Keeps libraries from taking much address space at once, so that limits bite where the work is."""
+
+
+@dataclass(frozen=True)
+class End:
+    """How a process ended, and what it left."""
+
+    status: int
+    peak: int
+    stdout: bytes
+    stderr: str
+    left: dict[str, str]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Digests of all files, those that tell the time left out."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in sorted(folder.rglob("*"))
+        if path.name not in UNTOLD
+    }
+
+
+class Zygote:
+    """The process of :mod:`tests.zygote`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = 0
+        environment = os.environ | {
+            "OPENBLAS_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "1",
+            "POLARS_MAX_THREADS": "1",
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.zygote"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).parents[1],
+        )
+
+    def run(self, *arguments: Any, allowed: int | None = None) -> End:
+        """Run the command line; OUT in the arguments is a folder of its own."""
+        self.runs += 1
+        place = self.folder / str(self.runs)
+        (place / "out").mkdir(parents=True)
+        streams = [str(place / "stdout"), str(place / "stderr")]
+        texts = [str(argument).replace("OUT", str(place / "out")) for argument in arguments]
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps({"arguments": texts, "allowed": allowed, "streams": streams}), file=self.process.stdin)
+        self.process.stdin.flush()
+        found = json.loads(self.process.stdout.readline())
+        stdout, stderr = (Path(stream).read_bytes() for stream in streams)
+        return End(**found, stdout=stdout, stderr=stderr.decode(), left=contents(place / "out"))
+
+
+@pytest.fixture(scope="module")
+def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    made = Zygote(tmp_path_factory.mktemp("runs"))
+    yield made
+    assert made.process.stdin is not None
+    made.process.stdin.close()
+    assert made.process.wait() == 0
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a text of about 300 kB with its counts, documents and byte scores."""
+    folder = tmp_path_factory.mktemp("made")
+    draw = random.Random(0)
+    words = ["".join(draw.choices("etaoinshrdlucmfw", k=draw.randrange(2, 9))) for _ in range(8000)]
+    texts = [" ".join(draw.choices(words, k=500)).encode() + b"\n" for _ in range(100)]
+    (folder / "text.txt").write_bytes(b"".join(texts))
+    count_pretokens(texts, "gpt2").write(folder / "counts.parquet")
+    lists = pl.List(pl.Float32)
+    values = [np.frombuffer(text, np.uint8).astype(np.float32).tolist() for text in texts]
+    pl.DataFrame(
+        {"document": range(len(texts)), "language": "", "text": texts, "surprisal": values, "entropy": values},
+        schema={"document": pl.Int64, "language": pl.String, "text": pl.Binary, "surprisal": lists, "entropy": lists},
+    ).write_parquet(folder / "scores.parquet")
+    for cut in segmentations:
+        call = ["build", MAKERS.get(cut, "bpe"), "--counts", f"{folder}/counts.parquet", "--size", "600"]
+        main([*call, "--segmentation", cut, "-o", f"{folder}/{cut}"])
+    main(["encode", f"{folder}/merge", f"{folder}/text.txt", "-o", f"{folder}/ids.npy"])
+    return folder
+
+
+def climb(zygote: Zygote, *arguments: Any) -> None:
+    """Run a command in less and less memory, and see that it is right or says why not."""
+    whole = zygote.run(*arguments)
+    assert whole.status == 0, whole.stderr
+    statuses = []
+    for rung in RUNGS:
+        end = zygote.run(*arguments, allowed=int(RESERVE + rung * (whole.peak - RESERVE)))
+        case = f"{rung} of {whole.peak:,} bytes: {end}"
+        assert end.status in (0, STATUS), case
+        statuses.append(end.status)
+        if end.status == 0:
+            assert (end.stdout, end.left) == (whole.stdout, whole.left), case
+        else:
+            line = end.stderr.splitlines()[-1]
+            assert line.startswith("tokbench: "), case
+            assert "memory" in line, case
+            assert "; allow it more" in line, case
+            assert "Traceback" not in end.stderr, case
+            assert end.left == {}, case
+    assert STATUS in statuses, whole
+
+
+def source(method: str, made: Path) -> list[str]:
+    match constructions[method].traits["source"]:
+        case "scores":
+            return [f"--scores={made}/scores.parquet", "--scheme=gpt2"]
+        case "documents":
+            return [f"--counts={made}/counts.parquet", f"--documents={made}/scores.parquet"]
+    return [f"--counts={made}/counts.parquet"]
+
+
+@pytest.mark.parametrize("method", constructions)
+def test_constructions(method: str, zygote: Zygote, made: Path) -> None:
+    climb(zygote, "build", method, *source(method, made), *QUICK.get(method, []), "--size=1000", "-o", "OUT/made")
+
+
+@pytest.mark.parametrize("cut", segmentations)
+def test_segmentations(cut: str, zygote: Zygote, made: Path) -> None:
+    climb(zygote, "encode", made / cut, made / "text.txt", "-o", "OUT/ids.npy")
+    climb(zygote, "measure", made / cut, "--counts", made / "counts.parquet", "-o", "OUT/measured.json")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "count --scheme gpt2 {0}/text.txt -o OUT/counts.parquet",
+        "count --scheme none {0}/text.txt -o OUT/counts.parquet",
+        "merge_counts {0}/counts.parquet {0}/counts.parquet -o OUT/counts.parquet",
+        "encode {0}/merge {0}/text.txt",
+        "encode {0}/merge {0}/text.txt --count --threads 2",
+        "decode {0}/merge {0}/ids.npy -o OUT/text.txt",
+        "compare {0}/merge {0}/likelihood {0}/text.txt",
+        "build unigram --counts {0}/counts.parquet --size 1000 --threads 2 -o OUT/made",
+        "pack {0}/merge {0}/scores.parquet --sequence-length 64 -o OUT/packed",
+    ],
+)
+def test_other_commands(arguments: str, zygote: Zygote, made: Path) -> None:
+    climb(zygote, *arguments.format(made).split())
+
+
+# Processes under a limit from their first instruction, so that imports run into it
+
+
+@pytest.mark.parametrize("megabytes", [60, 150, 250, 400])
+def test_limited_from_the_start(megabytes: int, made: Path, tmp_path: Path) -> None:
+    limits = (megabytes << 20, megabytes << 20)
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tokbench.commands.main",
+            "count",
+            "--scheme=gpt2",
+            made / "text.txt",
+            "-o",
+            tmp_path / "c",
+        ],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ended.returncode in (0, STATUS), ended
+    assert (tmp_path / "c").exists() == (ended.returncode == 0)
+    if ended.returncode == STATUS:
+        [line] = ended.stderr.splitlines()
+        assert line.startswith("tokbench: not enough memory to count the pre-tokens of "), ended
