@@ -31,7 +31,10 @@ from tokbench.vocabulary.bpe import BpeOptions, build
             ["bpe", "--segmentation", "{method: shortest_path, tie: x}"],
             "--segmentation (shortest_path): tie: unknown key.",
         ),
-        (["bpe", "--segmentation", "[merge]"], "--segmentation [merge]: expected a method's name, or {method: name, option: value}"),
+        (
+            ["bpe", "--segmentation", "[merge]"],
+            "--segmentation [merge]: expected a method's name, or {method: name, option: value}",
+        ),
         (["bpe", "--segmentation", "likelihood"], "segmentation 'likelihood' needs scores, which this vocabulary"),
         (["bpe", "--size", "255"], "--size 255: smaller than the alphabet of 'bpe', 256; ask for more"),
         (["bytespan", "--size", "767"], "--size 767: smaller than the alphabet of 'bytespan', 768; ask for more"),

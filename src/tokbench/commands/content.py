@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from tokbench.commands.arguments import validated
+from tokbench.config.experiment import Experiment
 from tokbench.registry import TokbenchError
 from tokbench.report.load import load
 
@@ -22,10 +24,11 @@ def reads_content(command: Callable[..., None]) -> Callable[..., None]:
     def with_content(tables: str, statistics: str, experiment: str, **others: Any) -> None:
         try:
             configured = json.loads(experiment)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TokbenchError(
                 f"--experiment: not JSON ({error}); give the configuration as one JSON object"
             ) from None
+        validated(configured, Experiment, "--experiment")
         command(load(tables, statistics, configured), **others)
 
     return with_content

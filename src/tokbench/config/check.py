@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
-from tokbench.corpus.sources import FileSource, files_of
+from tokbench.corpus.first import mistakes_of_fields
+from tokbench.corpus.sources import FileSource
 from tokbench.downstream.local import task_files
 from tokbench.intrinsic.resources import resource_files
 from tokbench.registry import TokbenchError, unknown
@@ -48,7 +49,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
                 continue
             try:
-                files_of(corpus.source)
+                yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
 
