@@ -44,6 +44,8 @@ def told(error: BaseException) -> tuple[str, int]:
             return "", GONE
         case ImportError() if (error.name or "").partition(".")[0] != "tokbench":
             return f"tokbench: {_missing(error)}", REFUSED
+        case FileNotFoundError() | PermissionError() if not error.errno:
+            return f"tokbench: {_reason(error)}", REFUSED  # polars' own, which name the file in their text
         case OSError() if error.filename or error.errno:
             named = error.filename or _file(error)
             return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REFUSED

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from tokbench.commands.arguments import validated
+from tokbench.config.experiment import Experiment
 from tokbench.inputs.json import parse_json
-from tokbench.registry import TokbenchError
 from tokbench.report.load import load
 
 
@@ -22,8 +23,7 @@ def reads_content(command: Callable[..., None]) -> Callable[..., None]:
     def with_content(tables: str, statistics: str, experiment: str, **others: Any) -> None:
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
-        if not isinstance(configured, dict):
-            raise TokbenchError(f"--experiment: a {type(configured).__name__}; {remedy}")
+        validated(configured, Experiment, "--experiment")
         command(load(tables, statistics, configured), **others)
 
     return with_content

@@ -2,6 +2,7 @@
 
 import click
 
+from tokbench.pretokenization import schemes
 from tokbench.pretokenization.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
@@ -18,6 +19,7 @@ def command(scheme: str, output: str, files: tuple[str, ...]) -> None:
     """
     if len(files) > 2:
         raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
+    scheme = schemes[scheme].name
     found = PretokenCounts.read(files[0]) if len(files) == 1 else read_word_list(*files)
     if found.scheme not in (None, scheme):
         raise TokbenchError(f"--scheme {scheme}: {files[0]} was counted with '{found.scheme}'; name that scheme")

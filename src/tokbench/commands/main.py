@@ -5,6 +5,8 @@ import importlib
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,6 +56,14 @@ class _Ended(Exception):  # noqa: N818
         self.error = error
 
 
+@contextmanager
+def _past_click() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, KeyboardInterrupt, BrokenPipeError) as error:
+        raise _Ended(error) from error
+
+
 class Verbs(click.Group):
     """Finds each verb in ``tokbench.commands.{verb}`` so that no verb pays for another's imports."""
 
@@ -69,11 +79,13 @@ class Verbs(click.Group):
         gc.freeze()  # Modules stay: the collector need not walk through them again and again.
         return command
 
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        with _past_click():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, context: click.Context) -> Any:
-        try:
+        with _past_click():
             return super().invoke(context)
-        except (EOFError, KeyboardInterrupt, BrokenPipeError) as error:
-            raise _Ended(error) from error
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):

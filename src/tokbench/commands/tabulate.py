@@ -53,6 +53,8 @@ def command(
     output: str,
 ) -> None:
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
+    _expect_runs("--embeddings", embeddings)
+    _expect_runs("--model", models)
     loaded = {
         (tokenizer.name, int(tokenizer.origin["requested_size"])): tokenizer
         for tokenizer in map(Tokenizer.load, tokenizers)
@@ -79,6 +81,12 @@ def command(
         click.echo(f"{name}: {len(table):,} rows", err=True)
 
 
+def _expect_runs(flag: str, folders: tuple[str, ...]) -> None:
+    for folder in map(Path, folders):
+        if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
+            raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
+
+
 def _by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
     for baseline in baselines:
         if "=" not in baseline:
@@ -94,8 +102,6 @@ def _tables_of_tokens(folders: tuple[str, ...]) -> dict[str, dict[Key, pl.DataFr
     """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
     tables: dict[str, dict[Key, pl.DataFrame]] = {}
     for folder in map(Path, folders):
-        if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
-            raise TokbenchError(f"--embeddings {folder}: expected a folder MODEL/VARIANT/SIZE")
         model, variant, size = folder.parts[-3:]
         tables.setdefault(model, {})[variant, int(size)] = read_frame(
             folder / "tokens.parquet", "measure the embeddings again"

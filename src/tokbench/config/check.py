@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
+from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
 from tokbench.inputs.paths import path_mistakes
@@ -52,6 +53,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 continue
             try:
                 yield from path_mistakes(f"{key}.source.path", files_of(corpus.source), patterns=True)
+                yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
 
