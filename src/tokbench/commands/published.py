@@ -8,6 +8,7 @@ import polars as pl
 
 from tokbench.atomic import atomic_file
 from tokbench.published.write import write_published
+from tokbench.spreadsheets import write_csv
 
 
 @click.command("published")
@@ -23,6 +24,6 @@ def command(released: str | None, numbers: str | None, output: str) -> None:
     statistics = write_published(output, released)
     if numbers is not None:
         with atomic_file(numbers) as partial:
-            pl.DataFrame([asdict(statistic) for statistic in statistics], infer_schema_length=None).write_csv(partial)
+            write_csv(pl.DataFrame([asdict(one) for one in statistics], infer_schema_length=None), partial)
     for verdict, count in Counter(statistic.verdict for statistic in statistics).items():
         click.echo(f"{verdict}: {count:,}", err=True)
