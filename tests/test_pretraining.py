@@ -6,20 +6,21 @@ import os
 import signal
 import subprocess
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from tokbench.pretraining.checkpoints import recover, seal
 from tokbench.pretraining.mds import write_mds
 from tokbench.pretraining.options import PRESETS, ModelOptions
 from tokbench.pretraining.pack import Packing, pack
-from tokbench.pretraining.train import _prepare, _recover, pretrain
+from tokbench.pretraining.train import _prepare, pretrain
 from tokbench.registry import TokbenchError
 
 SMALL = PRESETS["tiny"].model_copy(
@@ -178,18 +179,69 @@ def test_parameters_without_allocating(name: str, about: float) -> None:
     assert sum(parameter.numel() for parameter in model.parameters()) == expected == pytest.approx(about, rel=0.01)
 
 
+def names(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
 def test_newest_complete_checkpoint_is_kept(tmp_path: Path) -> None:
-    for name in ("ba9.pt", "ba10.pt"):
-        with zipfile.ZipFile(tmp_path / name, "w") as archive:
-            archive.writestr("data", name)
-    half = (tmp_path / "ba10.pt").read_bytes()[:20]
-    (tmp_path / "ba11.pt").write_bytes(half)
-    _recover(tmp_path, "latest.pt")
-    assert {file.name for file in tmp_path.iterdir()} == {"ba10.pt", "latest.pt"}
-    assert (tmp_path / "latest.pt").resolve() == (tmp_path / "ba10.pt").resolve()
-    (tmp_path / "ba10.pt").write_bytes(half)
-    _recover(tmp_path, "latest.pt")
-    assert list(tmp_path.iterdir()) == []
+    for batch in (9, 10):
+        (tmp_path / f"ba{batch}.partial").write_text(f"checkpoint {batch}")
+        seal(tmp_path)
+        assert names(tmp_path) == {f"ba{batch}.pt", f"ba{batch}.pt.sha256"}
+    whole = names(tmp_path) | {"latest.pt"}
+    (tmp_path / "ba11.partial").write_text("check")
+    recover(tmp_path)
+    assert names(tmp_path) == whole
+    assert (tmp_path / "latest.pt").read_text() == "checkpoint 10"
+    (tmp_path / "ba10.pt").unlink()
+    recover(tmp_path)
+    assert not (tmp_path / "latest.pt").exists()
+
+
+@pytest.mark.parametrize("moment", ["noted", "renamed", "deleted"])
+def test_kills_while_a_checkpoint_is_sealed(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the checksum is noted, after the new checkpoint has its name, after the old one is deleted."""
+    (tmp_path / "ba3.partial").write_text("old")
+    seal(tmp_path)
+    (tmp_path / "ba6.partial").write_text("new")
+    step, calls = {"noted": ("rename", 1), "renamed": ("unlink", 2), "deleted": ("unlink", 3)}[moment], [0]
+    real = getattr(Path, step[0])
+
+    def until_killed(path: Path, *arguments: Any, **others: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == step[1]:
+            raise KeyboardInterrupt
+        return real(path, *arguments, **others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, step[0], until_killed)
+        with pytest.raises(KeyboardInterrupt):
+            seal(tmp_path)
+    recover(tmp_path)
+    kept = "old" if moment == "noted" else "new"
+    assert (tmp_path / "latest.pt").read_text() == kept
+    batch = {"old": 3, "new": 6}[kept]
+    assert names(tmp_path) == {f"ba{batch}.pt", f"ba{batch}.pt.sha256", "latest.pt"}
+    recover(tmp_path)
+    assert (tmp_path / "latest.pt").read_text() == kept
+
+
+def test_checkpoints_that_training_did_not_write_are_refused(tmp_path: Path) -> None:
+    """Even where an older one is sound: nothing of ours leaves such files."""
+    states = tmp_path / "states"
+    states.mkdir()
+    (states / "ba3.partial").write_text("ours")
+    seal(states)
+    for foreign, told in (
+        ("ba4.pt", "a checkpoint without a checksum"),
+        ("ba3.pt", "not the checkpoint that was written"),
+    ):
+        (states / foreign).write_bytes(b"a pickle")
+        with pytest.raises(TokbenchError) as caught:
+            recover(states)
+        assert str(caught.value) == f"{states / foreign}: {told}; delete {tmp_path} to start over"
+        assert not (states / "latest.pt").exists()
+        (states / "ba4.pt").unlink(missing_ok=True)
 
 
 def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
@@ -323,7 +375,7 @@ def test_killed_runs_end_with_the_same_weights(
     _, told = process.communicate(timeout=120)
     assert process.returncode == -signal.SIGKILL, told
     assert len(curve(checkpoints)) == 5
-    assert (checkpoints / "states/ba3.pt").is_file()
+    assert {"ba3.pt", "ba3.pt.sha256"} <= names(checkpoints / "states")
 
     def unpublished(exported: Path, *_: object, **__: object) -> None:
         for file in exported.iterdir():

@@ -1,5 +1,8 @@
 """Tables of a report as printed: digits, bold, signs, reasons, and their three forms."""
 
+import csv
+import html
+import io
 import re
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from tokbench.report.numbers import fitting_decimals, printed, probability
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.tables import Column, Source, Table, layout
 from tokbench.report.typeset import to_csv, to_latex, to_markdown, write_table
+from tokbench.spreadsheets import write_csv
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages
 
@@ -102,6 +106,60 @@ def test_markdown_and_csv_tell_why_a_cell_is_empty() -> None:
     lines = to_csv(small()).splitlines()
     assert lines[0] == "name,score,p,missing"
     assert lines[3] == "c,0.514,,p: no cell in common"
+
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "</td><script>alert(1)</script>",
+    "![x](http://example.org/x.png)",
+    "[x](javascript:alert)",
+    "&lt;img&gt;",
+    "a | b\r| c |",
+    "\u2028# heading",
+    "\\input{secret}",
+    "$\\write18{x}$ %",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_of_data_stays_text(text: str) -> None:
+    """In Markdown, LaTeX and a page: no tag, link, entity, command or further line."""
+    table = Table("t", "c", pl.DataFrame({"token": [text], "n": [1]}), reasons={}, notes=[text])
+    lines = re.split(r"[\n\r\u2028]", to_markdown(table))
+    assert len(lines) == 8
+    row = re.split(r"(?<!\\)\|", lines[4])
+    assert len(row) == 4
+    assert not re.search(r"<[A-Za-z/!?]|(?<!\\)\][(\[:]", row[1])
+    assert html.unescape(re.sub(r"\\([\\`*_|<\]])", r"\1", row[1].strip())) == re.sub(r"[\r\u2028]", " ", text).strip()
+    assert not re.search(r"\\(input|write)", to_latex(table))
+
+
+FORMULAS = {
+    "=1+1": "'=1+1",
+    "-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0",
+    "+a": "'+a",
+    "@sum": "'@sum",
+    "\t=1": "'\t=1",
+    "'=1": "''=1",
+    "=\n1": "'=\n1",
+    "-": "-",
+    "=": "=",
+    "-3.5e-4": "-3.5e-4",
+    "+12": "+12",
+    "'a": "'a",
+    "a=1": "a=1",
+}
+
+
+def test_no_text_becomes_a_formula(tmp_path: Path) -> None:
+    """In the CSV of tables and in that of frames; numbers stay, and one apostrophe less is the text again."""
+    frame = pl.DataFrame({"token": list(FORMULAS), "n": range(-3, len(FORMULAS) - 3)})
+    write_csv(frame, tmp_path / "frame.csv")
+    for text in (to_csv(Table("t", "c", frame)), (tmp_path / "frame.csv").read_text()):
+        rows = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        assert [row[0] for row in rows] == list(FORMULAS.values())
+        assert [int(row[1]) for row in rows] == frame["n"].to_list()
+    assert pl.read_csv(tmp_path / "frame.csv", infer_schema=False)["token"].to_list() == list(FORMULAS.values())
 
 
 def test_columns_follow_from_types_and_mistakes_are_named(tmp_path: Path) -> None:

@@ -54,11 +54,24 @@ def _version(package: str) -> str | None:
 
 
 def _revision() -> str | None:
-    """Commit of the source tree, with ``+`` where it has been changed since; None outside a checkout."""
-    git = ["git", "-C", str(Path(__file__).parent)]
+    """Commit of the source tree, with ``+`` where it has been changed since; None outside a checkout of our own.
+
+    The package may be installed within somebody else's repository, whose commit says nothing of it: the tree must be
+    ours from its top, and hold this very file under version control.
+    """
+    here = Path(__file__).resolve()
+    top = here.parents[2]
     try:
-        commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True)
+        if Path(_git(top, "rev-parse", "--show-toplevel")).resolve() != top or not (top / "pyproject.toml").is_file():
+            return None
+        _git(top, "ls-files", "--error-unmatch", str(here.relative_to(top)))
+        return _git(top, "rev-parse", "HEAD") + ("+" if _git(top, "status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return commit + ("+" if changed.stdout.strip() else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says of a folder, whatever repository the environment names."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    asked = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(asked, capture_output=True, text=True, check=True, env=environment).stdout.strip()

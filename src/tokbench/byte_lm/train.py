@@ -14,7 +14,10 @@ from tokbench.atomic import atomic_folder, remove_written
 from tokbench.byte_lm.model import arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
+from tokbench.inputs.files import first_line
+from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
+from tokbench.registry import TokbenchError
 
 log = logging.getLogger(__name__)
 
@@ -139,18 +142,23 @@ def _resume(
     checkpoints: Path, recipe: dict[str, object], model: torch.nn.Module, optimizer: torch.optim.AdamW
 ) -> tuple[int, Curve, float]:
     """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
+    remedy = f"delete {checkpoints} to start over"
     for file in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
         folder = file.parent
-        state = json.loads(file.read_text(encoding="utf-8"))
-        if state["recipe"] != json.loads(json.dumps(recipe)):
+        state = read_json(file, remedy, lenient=True)
+        if state.get("recipe") != json.loads(json.dumps(recipe)):
             log.info("%s: made with other options or other text; discarded", folder)
             remove_written(folder, "checkpoint")
             continue
-        safetensors.torch.load_model(model, str(folder / "model.safetensors"))
-        optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
-        curve = [(step, loss, rate) for step, loss, rate in state["curve"]]
-        log.info("byte LM resumes after step %d", curve[-1][0])
-        return len(curve), curve, state["seconds"]
+        try:
+            safetensors.torch.load_model(model, str(folder / "model.safetensors"))
+            optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
+            curve = [(int(step), float(loss), float(rate)) for step, loss, rate in state["curve"]]
+            seconds = float(state["seconds"])
+        except Exception as error:
+            raise TokbenchError(f"{folder}: a damaged checkpoint ({first_line(error)}); {remedy}") from None
+        log.info("byte LM resumes after step %d", len(curve))
+        return len(curve), curve, seconds
     return 0, [], 0.0
 
 

@@ -10,6 +10,7 @@ from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.commands.outputs import OutputFolder
 from tokbench.intrinsic import measure_embeddings
 from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.spreadsheets import write_csv
 from tokbench.tokenizer import Tokenizer
 
 
@@ -42,5 +43,5 @@ def command(
     with atomic_folder(output, "embeddings") as folder:
         frame = embeddings.to_frame()
         frame.write_parquet(folder / "tokens.parquet", compression="zstd")
-        frame.write_csv(folder / "tokens.csv")
+        write_csv(frame, folder / "tokens.csv")
         write_measurements(loaded, rows, variant, corpus, str(folder / "measurements.json"))

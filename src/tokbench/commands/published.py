@@ -10,6 +10,7 @@ import polars as pl
 from tokbench.atomic import NOT_CONTENT, atomic_file, atomic_folder
 from tokbench.commands.outputs import OutputFolder
 from tokbench.published.write import write_published
+from tokbench.spreadsheets import write_csv
 
 
 @click.command("published")
@@ -26,7 +27,7 @@ def command(released: str | None, numbers: str | None, keep: str | None, output:
     statistics = write_published(output, released)
     if numbers is not None:
         with atomic_file(numbers) as partial:
-            pl.DataFrame([asdict(statistic) for statistic in statistics], infer_schema_length=None).write_csv(partial)
+            write_csv(pl.DataFrame([asdict(one) for one in statistics], infer_schema_length=None), partial)
     if keep is not None:
         with atomic_folder(keep, "published") as partial:
             shutil.copytree(output, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*NOT_CONTENT))

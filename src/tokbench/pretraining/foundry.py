@@ -10,13 +10,16 @@ from llmfoundry import registry
 from llmfoundry.command_utils import train
 from omegaconf import OmegaConf
 
+from tokbench.pretraining.checkpoints import LATEST, UNSEALED
 from tokbench.pretraining.curve import Curve
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.pack import Packing
+from tokbench.pretraining.sealing import Sealing
 from tokbench.pretraining.sequences import packed_loader
 
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
 registry.callbacks.register("tokbench_curve", func=Curve)
+registry.callbacks.register("tokbench_sealing", func=Sealing)
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
@@ -73,13 +76,14 @@ def train_config(
         "eval_interval": 0,
         "callbacks": {
             "tokbench_curve": {"path": str(checkpoints / "curve.csv"), "batches": batches},
+            "tokbench_sealing": {"folder": str(states(checkpoints))},
             "hf_checkpointer": {"save_folder": str(checkpoints), "save_interval": "1dur", "precision": "float32"},
         },
         "save_folder": str(states(checkpoints)),
-        "save_filename": "ba{batch}.pt",
+        "save_filename": "ba{batch}" + UNSEALED,
         "save_latest_filename": LATEST,
         "save_interval": f"{options.checkpoint_every}ba",
-        "save_num_checkpoints_to_keep": 1,
+        "save_num_checkpoints_to_keep": -1,
         "autoresume": True,
         "only_hf_checkpoint": (states(checkpoints) / f"ba{batches}.pt").is_file(),
         "progress_bar": False,
@@ -87,9 +91,6 @@ def train_config(
         "log_config": False,
         "python_log_level": None,
     }
-
-
-LATEST = "latest.pt"
 
 
 def states(checkpoints: Path) -> Path:

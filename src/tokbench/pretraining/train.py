@@ -6,12 +6,12 @@ import os
 import shutil
 import time
 import warnings
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tokbench.atomic import atomic_file, failures_told
+from tokbench.pretraining.checkpoints import recover
 from tokbench.pretraining.options import ModelOptions
 from tokbench.registry import TokbenchError
 
@@ -39,8 +39,8 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         checkpoints: folder of this run's own, removed once the model stands.
 
     Raises:
-        TokbenchError: sequences of another length or too few of them, a device that is not there, or a folder of
-            checkpoints that holds something else.
+        TokbenchError: sequences of another length or too few of them, a device that is not there, a folder of
+            checkpoints that holds something else, or a checkpoint that training did not write.
     """
     _environment(options)
     with warnings.catch_warnings():
@@ -65,7 +65,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     if first:
         recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": asdict(packing)}
         _prepare(checkpoints, recipe)
-        _recover(foundry.states(checkpoints), foundry.LATEST)
+        recover(foundry.states(checkpoints))
     threads = torch.get_num_threads()
     torch.set_num_threads(options.cpu_threads)
     try:
@@ -142,19 +142,3 @@ def _discard(checkpoints: Path) -> None:
             (checkpoints / name).unlink(missing_ok=True)
     if not any(checkpoints.iterdir()):
         checkpoints.rmdir()
-
-
-def _recover(folder: Path, latest: str) -> None:
-    """Keep the newest complete checkpoint alone, under the name that resuming looks for.
-
-    A kill can leave half a file (a zip archive without its directory), an older file that was about to be deleted,
-    or no link to the newest.
-    """
-    files = sorted(folder.glob("ba*.pt"), key=lambda file: int(file.stem[2:]), reverse=True)
-    whole = next((file for file in files if zipfile.is_zipfile(file)), None)
-    for file in files:
-        if file != whole:
-            file.unlink()
-    (folder / latest).unlink(missing_ok=True)
-    if whole is not None:
-        (folder / latest).symlink_to(whole.name)

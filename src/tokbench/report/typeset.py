@@ -9,6 +9,7 @@ from textwrap import wrap
 from tokbench.atomic import atomic_file
 from tokbench.report.latex import latex
 from tokbench.report.tables import UNEXPLAINED, Layout, Table, layout
+from tokbench.spreadsheets import guarded
 
 _PAGE_ROWS = 40
 """Rows that fit a page; tables with more are broken between pages."""
@@ -24,7 +25,7 @@ _TEXT_LETTERS = 40
 
 def to_csv(table: Table) -> str:
     """Unrounded values under the frame's own column names; the column ``marks`` has the signs of the row's numbers, the
-    column ``missing`` each empty cell's reason."""
+    column ``missing`` each empty cell's reason. Text is guarded, see :mod:`tokbench.spreadsheets`."""
     names = [column.name for column in table.shown]
     rows = table.frame.select(names).rows()
     missing = [
@@ -43,7 +44,7 @@ def to_csv(table: Table) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names + ["marks"] * any(marks) + ["missing"] * any(missing))
     for row, mark, why in zip(rows, marks, missing, strict=True):
-        values = ["" if value is None else value for value in row]
+        values = ["" if value is None else guarded(value) if isinstance(value, str) else value for value in row]
         writer.writerow(values + [mark] * any(marks) + [why] * any(missing))
     return text.getvalue()
 
@@ -69,8 +70,14 @@ def to_markdown(table: Table) -> str:
 
 
 def markdown(text: str) -> str:
-    """Plain text in one line with the signs escaped that Markdown, and reStructuredText as well, would read."""
-    return re.sub(r"([\\`*_|<])", r"\\\1", text).replace("\n", " ")
+    """Plain text in one line with the signs escaped that Markdown, and reStructuredText as well, would read.
+
+    No text makes a tag, a link, an image, an entity or a further line of it.
+    """
+    text = re.sub(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    return re.sub(r"([\\`*_|<]|\](?=[(\[:]))", r"\\\1", text)
 
 
 def to_latex(table: Table) -> str:
@@ -104,7 +111,7 @@ def to_latex(table: Table) -> str:
             rf"  \begin{{tabular}}{{{columns}}}", *head, *rows,
             r"    \bottomrule", r"  \end{tabular}", *notes, r"\end{table}",
         ]  # fmt: skip
-    source = [f"% Source: {table.source}"] if table.source else []
+    source = [f"% Source: {' '.join(str(table.source).split())}"] if table.source else []
     return "\n".join([*source, "% Packages: array, booktabs, longtable", *lines]) + "\n"
 
 

@@ -10,6 +10,7 @@ from tokbench.atomic import Kind, atomic_folder
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
 from tokbench.registry import TokbenchError, unknown
+from tokbench.spreadsheets import write_csv
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, require
 from tokbench.statistics.ranks import averages, averages_by_size
 
@@ -112,11 +113,11 @@ def curve_table(models: Iterable[Path | str]) -> pl.DataFrame:
 
 
 def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, kind: Kind = "tables") -> None:
-    """Write each table as ``{name}.parquet`` and ``{name}.csv``, all of them or none."""
+    """Write each table as ``{name}.parquet`` and ``{name}.csv``, all of them or none; in the latter text is guarded."""
     with atomic_folder(folder, kind) as partial:
         for name, table in tables.items():
             table.write_parquet(partial / f"{name}.parquet", compression="zstd")
-            table.write_csv(partial / f"{name}.csv")
+            write_csv(table, partial / f"{name}.csv")
 
 
 def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
