@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from tokbench.atomic import atomic_file
+from tokbench.report.figures.ids import numbered
 from tokbench.report.figures.pointer import Drawn, answering, named
 from tokbench.report.numbers import MINUS
 
@@ -165,11 +166,11 @@ def settle(figure: Drawn) -> Drawn:
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG, without dates or versions: equal figures give equal text."""
+    """The figure as SVG, without dates, versions or ids of the machine's: equal figures give equal text."""
     text = StringIO()
     with sober():
         figure.savefig(text, format="svg", metadata=_NO_METADATA)
-    return text.getvalue()
+    return numbered(text.getvalue())
 
 
 def save(figure: Figure, stem: Path | str) -> list[Path]:
