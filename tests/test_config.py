@@ -13,12 +13,15 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
 from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
 from tokbench.config.targets import Targets, canonical
 from tokbench.corpus.sources import JsonLinesSource
+from tokbench.inputs.yaml import parse_yaml
 from tokbench.registry import Options, TokbenchError
 from tokbench.vocabulary import construction
 
@@ -211,6 +214,11 @@ def test_one_variant_does_not_touch_another(experiment: dict[str, Any]) -> None:
     other["variants"]["bpe"]["construction"] = {"method": "bpe", "max_token_bytes": 5}
     other["variants"]["new"] = {"pretokenization": "space", "construction": "unigram"}
     assert recipes(experiment) == recipes(other)
+
+
+@given(st.text())
+def test_yaml_reads_canonical_text(text: str) -> None:
+    assert parse_yaml(canonical({"key": text}), "recipe") == {"key": text}
 
 
 def test_canonical_text() -> None:
