@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
@@ -84,12 +85,21 @@ def open_suites(file: Path) -> list[str]:
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "text"
     path.touch()
+    pl.DataFrame(schema={"text": pl.String, "language": pl.String}).write_parquet(tmp_path / "text.parquet")
     return path
+
+
+def given(file: Path, text: Path) -> dict[str, str]:
+    """What a command line would name for the open paths: an empty file, or an empty table for Parquet."""
+    corpora = yaml.safe_load(file.read_text(encoding="utf-8"))["corpora"]
+    types = {name: corpus["source"] for name, corpus in corpora.items()}
+    tables = {name for name, kind in types.items() if "parquet" in (kind["type"] if isinstance(kind, dict) else kind)}
+    return {name: f"{text}.parquet" if name in tables else str(text) for name in open_paths(file)}
 
 
 def load(name: str, text: Path) -> Experiment:
     file = FOLDER / f"{name}.yaml"
-    return read(file, {name: str(text) for name in open_paths(file)})
+    return read(file, given(file, text))
 
 
 def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str]:
@@ -109,7 +119,7 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
         question = text.parent / task.file.replace("*", "")
         question.parent.mkdir(exist_ok=True)
         question.touch()
-    settings = [part for name in open_paths(file) for part in ("--set", f"{name}={text}")]
+    settings = [part for name, path in given(file, text).items() for part in ("--set", f"{name}={path}")]
     settings += [part for name in open_suites(file) for part in ("--set", f"{name}={text.parent}")]
     assert tokbench("validate", file, *settings).status == 0
 
