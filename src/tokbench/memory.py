@@ -24,8 +24,9 @@ STATUS = 3
 RESERVE = 16 << 20
 """Addresses that are kept free for what the end itself takes."""
 SIGNS = re.compile(
-    r"allocation error|allocation failed|bad_alloc|can't start new thread|cannot allocate memory|failed to map segment"
-    r"|memory allocation|not enough memory|out of memory|resource temporarily unavailable|unable to allocate",
+    r"allocation error|allocation failed|bad_alloc|can't (?:allocate lock|start new thread)|cannot allocate memory"
+    r"|failed to map segment|memory allocation|not enough memory|out of memory|resource temporarily unavailable"
+    r"|unable to allocate",
     re.IGNORECASE,
 )
 """How libraries say that an allocation failed, or that a thread could not have its stack."""
