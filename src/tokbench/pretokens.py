@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEME_KEY = "tokbench.scheme"
+TOO_MUCH = "divide all counts by the same number"
+"""What to do where counts add up past what 63 bits hold."""
 Result = TypeVar("Result")
 
 
@@ -34,7 +36,8 @@ class PretokenCounts:
     Attributes:
         data: uint8 [bytes], the pre-tokens laid end to end.
         offsets: int64 [n + 1], where each pre-token starts in ``data``; the last entry is its length.
-        counts: int64 [n], occurrences, all positive.
+        counts: int64 [n], occurrences, all positive; each times the bytes of its pre-token and one, they add up to 2^62
+            at most, so that no sum over the text leaves 63 bits.
         scheme: the pre-tokenization that cut the text, or None where the file does not say.
     """
 
@@ -74,6 +77,9 @@ class PretokenCounts:
             offsets: int64 [n + 1], where each starts, ascending.
             counts: int64 [n], not negative.
             scheme: the pre-tokenization that cut the text.
+
+        Raises:
+            OverflowError: the counts, each times the bytes of its pre-token and one, add up past 2^62.
         """
         counter = Counter()
         counter.add_pretokens(data, offsets, counts)
@@ -135,7 +141,10 @@ class PretokenCounts:
         path = Path(path)
         if not path.is_file():
             raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
-        return cls.from_pairs(_read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
+        try:
+            return cls.from_pairs(_read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
+        except OverflowError as error:
+            raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
 
 
 def write_table(table: "pa.Table", path: Path | str) -> None:

@@ -14,6 +14,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport NONE, Scheme, next_boundaries
 
@@ -70,6 +71,8 @@ MOST_COUNTED = 2 ** 62
 """What the counts may add up to, each times the bytes of its pre-token and one: any sum over a text stays in 63 bits."""
 
 cdef int64_t LIMIT = MOST_COUNTED
+
+ready_to_throw()
 
 
 @final
@@ -158,26 +161,36 @@ cdef class Counter:
         self.broken = True
         return 0
 
+    cdef inline int weigh(self, int64_t count, int64_t size) except -1 nogil:
+        if not add_within(&self.weight, count, size, LIMIT):
+            raise OverflowError(
+                f"the counts, each times the bytes of its pre-token and one, add up past 2^62 ({LIMIT})"
+            )
+        return 0
+
     cdef int count_block(
         self, const uint8_t* data, const int64_t* bounds, const int64_t* weights, int64_t n, const uint8_t* limit
     ) except -1 nogil:
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
-        cdef int64_t i, count
+        cdef int64_t i
         if 4 * (self.used + BLOCK) > 3 * <int64_t>self.slots.size():
             self.grow()
+        if weights:
+            for i in range(n):
+                if bounds[i + 1] > bounds[i]:
+                    self.weigh(weights[i], bounds[i + 1] - bounds[i] + 1)
+        else:
+            self.weigh(1, bounds[n] - bounds[0] + n)
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             hashes[i] = hash_of(keys[i])
             __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
         for i in range(n):
             if bounds[i + 1] > bounds[i]:
-                count = weights[i] if weights else 1
-                if not add_within(&self.weight, count, bounds[i + 1] - bounds[i] + 1, LIMIT):
-                    raise OverflowError(
-                        f"the counts, each times the bytes of its pre-token and one, add up past 2^62 ({LIMIT})"
-                    )
-                self.increase(&keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], count)
+                self.increase(
+                    &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1
+                )
         return 0
 
     cdef inline int increase(

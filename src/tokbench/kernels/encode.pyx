@@ -17,6 +17,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport fill
 from libcpp.vector cimport vector
 
+from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport Scheme, next_boundaries
@@ -177,6 +178,7 @@ cdef class Encoder:
             raise ValueError(f"no part {start}:{end} in a text of {size} bytes")
         if self.segmenter.placed:
             number = document_number(text) if document is None else document
+        ready_to_throw()
         scratch.memory = NULL
         scratch.bytes = 0
         with nogil:

@@ -165,22 +165,41 @@ cdef int64_t replay(
     return written
 
 
-def check_parts(byte_ids, tokens, removes, bounds, parts, lengths):
-    """Refuse events that would write past a piece or never come to an end.
+cdef int check_ids(const int32_t[::1] ids, int64_t tokens) except -1:
+    cdef int64_t i
+    for i in range(ids.shape[0]):
+        if not 0 <= ids[i] < tokens:
+            raise ValueError(f"id {ids[i]} is not one of {tokens} tokens")
+    return 0
 
-    Raises:
-        ValueError: see :class:`EventSegmenter`.
-    """
-    if len(tokens) != len(removes) or len(tokens) + 1 != len(bounds) or bounds[0] != 0 or bounds[len(tokens)] != len(parts):
-        raise ValueError("removes must have as many entries as tokens, bounds one more, and parts as bounds say")
-    if not all(((0 <= ids) & (ids < len(lengths))).all() for ids in (byte_ids, tokens, parts)):
-        raise ValueError(f"an id is not one of {len(lengths)} tokens")
-    widths = np.diff(bounds)
-    if (widths < 2).any() or (widths[~removes.astype(np.bool_)] != 2).any():
-        raise ValueError("a merge must have two parts, a removal at least as many")
-    sizes = np.concatenate([[0], np.cumsum(lengths[parts])])
-    if (lengths < 1).any() or (lengths[byte_ids] != 1).any() or (np.diff(sizes[bounds]) != lengths[tokens]).any():
-        raise ValueError("the parts of a token are not as long as the token")
+
+cdef int check_parts(
+    const int32_t[::1] byte_ids, const int32_t[::1] tokens, const uint8_t[::1] removes, const int64_t[::1] bounds,
+    const int32_t[::1] parts, const int32_t[::1] lengths,
+) except -1:
+    """Refuse events that would write past a piece or never come to an end."""
+    cdef int64_t event, k, length, end = 0
+    check_ids(byte_ids, lengths.shape[0])
+    check_ids(tokens, lengths.shape[0])
+    check_ids(parts, lengths.shape[0])
+    for k in range(lengths.shape[0]):
+        if lengths[k] < 1:
+            raise ValueError(f"token {k} has {lengths[k]} bytes")
+    for k in range(byte_ids.shape[0]):
+        if lengths[byte_ids[k]] != 1:
+            raise ValueError(f"token {byte_ids[k]} is not a byte")
+    for event in range(tokens.shape[0]):
+        if bounds[event] != end or not end + 2 <= bounds[event + 1] <= parts.shape[0]:
+            raise ValueError(f"event {event} has fewer than two parts, or those of another")
+        if not removes[event] and bounds[event + 1] != end + 2:
+            raise ValueError(f"event {event} merges other than two parts")
+        length = 0
+        for k in range(end, bounds[event + 1]):
+            length += lengths[parts[k]]
+        if length != lengths[tokens[event]]:
+            raise ValueError(f"the parts of event {event} are not as long as its token")
+        end = bounds[event + 1]
+    return 0
 
 
 cdef class EventSegmenter(PretokenSegmenter):
@@ -218,7 +237,9 @@ cdef class EventSegmenter(PretokenSegmenter):
         cdef Pair* pair
         if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
             raise ValueError("byte_ids must have 256 entries and joined 65536")
-        check_parts(*(np.asarray(array) for array in (byte_ids, tokens, removes, bounds, parts, lengths)))
+        if removes_view.shape[0] != events + 1 or bounds_view.shape[0] != events + 1:
+            raise ValueError("removes must have as many entries as tokens, and bounds one more")
+        check_parts(bytes_view, tokens_view[:events], removes_view, bounds_view, parts_view[:len(parts)], lengths_view)
         self.table.merges.shift = shift_for(events)
         pairs = np.full((<int64_t>1 << (64 - self.table.merges.shift), 3), [-1, -1, NO_EVENT], np.int32)
         self.table.merges.pairs = <Pair*>&pairs[0, 0]

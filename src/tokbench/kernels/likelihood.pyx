@@ -6,14 +6,11 @@ Sums are made from the left in double precision, and of the last tokens with equ
 Face's and SentencePiece's optimised encoders do.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
-
-import numpy as np
-
 
 cdef struct Arrival:
     # The last token of the best segmentation of the first bytes of a pre-token.
@@ -36,8 +33,11 @@ cdef class LikelihoodSegmenter(PretokenSegmenter):
     def __init__(self, Trie suffixes not None, const double[::1] scores):
         if any(suffixes.find(bytes([value])) < 0 for value in range(256)):
             raise ValueError("the trie lacks one of the 256 bytes")
-        if scores.shape[0] < suffixes.tokens or not np.isfinite(np.asarray(scores)[suffixes.ids()]).all():
-            raise ValueError("a token of the trie has no finite score")
+        cdef int32_t slot, token
+        for slot in range(suffixes.view.slots):
+            token = token_at(&suffixes.view, slot)
+            if token >= 0 and (token >= scores.shape[0] or not isfinite(scores[token])):
+                raise ValueError(f"token {token} has no finite score")
         self.suffixes = suffixes
         self.scores = scores
 

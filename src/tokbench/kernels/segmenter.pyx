@@ -88,7 +88,7 @@ cdef class PretokenSegmenter:
             MemoryError: the working memory of the longest pre-token cannot be had.
         """
         cdef Py_ssize_t pretokens = offsets.shape[0] - 1, i
-        cdef int64_t size, written = 0
+        cdef int64_t size, written = 0, before
         cdef int32_t[::1] ids
         cdef int64_t[::1] bounds
         cdef Scratch scratch
@@ -96,11 +96,14 @@ cdef class PretokenSegmenter:
         cdef uint64_t seed = document if placed else 0
         if pretokens < 0:
             raise ValueError("offsets must have one entry more than there are pre-tokens")
-        spans = np.diff(offsets)
-        if offsets[0] < 0 or offsets[pretokens] > data.shape[0] or (pretokens and spans.min() < 0):
-            raise ValueError("offsets must ascend inside data")
-        if pretokens and spans.max() > LONGEST:
-            raise ValueError(f"a pre-token has {spans.max()} bytes, more than {LONGEST}")
+        with nogil:
+            before = 0
+            for i in range(pretokens + 1):
+                if not before <= offsets[i] <= data.shape[0]:
+                    raise ValueError("offsets must ascend inside data")
+                if i and offsets[i] - before > LONGEST:
+                    raise ValueError(f"a pre-token has {offsets[i] - before} bytes, more than {LONGEST}")
+                before = offsets[i]
         all_ids = np.empty(max(offsets[pretokens] - offsets[0], 1), np.int32)
         all_bounds = np.zeros(pretokens + 1, np.int64)
         ids, bounds = all_ids, all_bounds

@@ -232,30 +232,33 @@ cdef class Trie:
         cdef Builder builder
         cdef Spelling spelling
         cdef TrieUnit* trimmed
-        cdef int64_t slot
-        cdef int32_t held
-        cdef int32_t longest
+        cdef const uint8_t[::1] chosen = None
+        cdef int64_t slot, length, total = 0
+        cdef int32_t held = 0, longest = 0, i
 
         if tokens < 0:
             raise ValueError("offsets must have one entry more than there are tokens")
         within(tokens, "tokens")
-        lengths = np.diff(offsets)
-        if tokens and (offsets[0] < 0 or offsets[tokens] > data.shape[0] or lengths.min() < 0):
-            raise ValueError("offsets must ascend inside data")
-        if included is None:
-            chosen = np.arange(tokens, dtype=np.int32)
-        else:
+        if included is not None:
             if len(included) != tokens:
                 raise ValueError(f"included has {len(included)} entries for {tokens} tokens")
-            chosen = np.flatnonzero(included).astype(np.int32)
-        if len(chosen) and int(lengths[chosen].min()) == 0:
-            raise ValueError("a token is empty")
-        if int(lengths[chosen].sum()) > 2 ** 30:
-            raise ValueError("the tokens have more than 2^30 bytes")
-        longest = int(lengths[chosen].max()) if len(chosen) else 0
-
-        order = chosen
-        held = <int32_t>len(chosen)
+            chosen = np.ascontiguousarray(included, np.bool_).view(np.uint8)
+        # By hand: numpy's reductions and its indexing by arrays end the process where memory ends within them.
+        order = np.empty(max(tokens, 1), np.int32)
+        for i in range(<int32_t>tokens):
+            if not 0 <= offsets[i] <= offsets[i + 1] <= data.shape[0]:
+                raise ValueError("offsets must ascend inside data")
+            if chosen is not None and not chosen[i]:
+                continue
+            length = offsets[i + 1] - offsets[i]
+            if not length:
+                raise ValueError("a token is empty")
+            total += length
+            if total > 1 << 30:
+                raise ValueError("the tokens have more than 2^30 bytes")
+            longest = max(longest, <int32_t>length)
+            order[held] = i
+            held += 1
         self.tokens = order[held - 1] + 1 if held else 0
         spare = np.empty(max(held, 1), np.int32)
         stack = np.empty((held + 1) * sizeof(Range), np.uint8)
@@ -295,17 +298,6 @@ cdef class Trie:
     def max_length(self):
         """Bytes of the longest token held; 0 for none."""
         return self.view.max_length
-
-    def ids(self):
-        """int32: the ids held, in no order."""
-        cdef int64_t slot, found = 0
-        held = np.empty(self.view.slots, np.int32)
-        cdef int32_t[::1] view = held
-        for slot in range(self.view.slots):
-            if self.units[slot].token >= 0:
-                view[found] = self.units[slot].token
-                found += 1
-        return held[:found]
 
     def prefixes(self, const uint8_t[::1] text):
         """The tokens that ``text`` starts with, as (length in bytes, id), shortest first."""

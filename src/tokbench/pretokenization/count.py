@@ -8,7 +8,7 @@ import numpy as np
 from tokbench.kernels.count import Counter
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.registry import Method, TokbenchError
 
 
@@ -63,7 +63,8 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
     Files are read one at a time. The result does not depend on the order of the parts.
 
     Raises:
-        TokbenchError: there are no parts, one cannot be read, or they were not all cut by the same scheme.
+        TokbenchError: there are no parts, one cannot be read, they were not all cut by the same scheme, or the counts
+            add up to more than the kernels can.
     """
     counter = Counter()
     first: tuple[str, str | None] | None = None
@@ -76,7 +77,10 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
                 f"{name}: pre-tokens of {_quoted(counts.scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
                 "count both with one pre-tokenization"
             )
-        counter.add_pretokens(counts.data, counts.offsets, counts.counts)
+        try:
+            counter.add_pretokens(counts.data, counts.offsets, counts.counts)
+        except OverflowError as error:
+            raise TokbenchError(f"{name}: with the parts before it, {error}; {TOO_MUCH}") from None
     if first is None:
         raise TokbenchError("no pre-token counts to merge; name at least one file made with 'tokbench count'")
     data, offsets, totals = counter.counts()

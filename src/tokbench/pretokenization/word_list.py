@@ -8,7 +8,7 @@ import gzip
 import zlib
 from pathlib import Path
 
-from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.registry import TokbenchError
 
 
@@ -37,7 +37,10 @@ def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
         if not line.strip().isdigit():
             raise TokbenchError(f"{counts}:{record}: {line[:60].decode(errors='replace')!r} is not a count; correct it")
         pairs[word] = int(line)
-    return PretokenCounts.from_pairs(pairs.items())
+    try:
+        return PretokenCounts.from_pairs(pairs.items())
+    except OverflowError as error:
+        raise TokbenchError(f"{counts}: {error}; {TOO_MUCH}") from None
 
 
 def _read(path: Path | str) -> bytes:

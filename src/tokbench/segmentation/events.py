@@ -79,6 +79,11 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
                 f"segmentation '{segmentation}': event {number} needs the token {missing.hex()}, which is not there "
                 "at that moment; build the vocabulary again"
             )
+        if len(event.parts) < 2 or (len(event.parts) > 2 and not event.split):
+            raise TokbenchError(
+                f"segmentation '{segmentation}': event {number} has {len(event.parts)} parts, and a merge has two, "
+                "a removal two or more; build the vocabulary again"
+            )
         if event.split and event.token not in made:
             raise TokbenchError(
                 f"segmentation '{segmentation}': event {number} removes {event.token.hex()}, which no merge makes; "

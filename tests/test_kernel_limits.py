@@ -1,0 +1,207 @@
+"""Numbers that kernels cannot hold are refused before they are reckoned with; a failure leaves nothing half done."""
+
+import os
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tokbench.kernels import bpe, ids, matches, picky, wordpiece
+from tokbench.kernels.count import Counter
+from tokbench.kernels.cover import CoverSegmenter
+from tokbench.kernels.events import EventSegmenter
+from tokbench.kernels.likelihood import LikelihoodSegmenter
+from tokbench.kernels.trie import Trie
+from tokbench.pretokenization.count import merge_counts
+from tokbench.pretokenization.word_list import read_word_list
+from tokbench.pretokens import PretokenCounts
+from tokbench.registry import TokbenchError
+from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import constructions
+
+MOST = 2**62
+TOO_MUCH = r"the counts, each times the bytes of its pre-token and one, add up past 2\^62"
+WORDS = PretokenCounts.from_pairs([(b"abab", 7), (b"cab", 5), (b"bcb", 4)])
+
+
+def trie(*more: bytes, backwards: bool = False) -> Trie:
+    return Trie(*Vocabulary(BYTES + more).flat(), backwards=backwards)
+
+
+# Counts
+
+
+def test_the_largest_counts() -> None:
+    """Twice a third of 2^62 is refused however it comes together; a third is counted."""
+    assert PretokenCounts.from_pairs([(b"ab", MOST // 3)]).total == MOST // 3
+    for pairs in (
+        [(b"ab", MOST // 3 + 1)],
+        [(b"ab", MOST // 6 + 1)] * 2,
+        [(b"ab", 2**63 - 1)],
+        [(b"a", MOST // 2), (b"", 1), (b"b", 1)],
+    ):
+        with pytest.raises(OverflowError, match=TOO_MUCH):
+            PretokenCounts.from_pairs(pairs)
+
+
+@pytest.mark.parametrize("method", ["bpe", "wordpiece", "picky_bpe"])
+def test_the_most_frequent_pair_among_the_largest_counts(method: str) -> None:
+    """Pair counts that would leave 63 bits were the counts but a little larger."""
+    construction = constructions[method]
+    counts = PretokenCounts.from_pairs([(b"abab", MOST // 8), (b"cdcd", MOST // 16)])
+    least = construction.traits["alphabet"]
+    assert construction.function(counts, least + 1, construction.options(), seed=0, threads=1).tokens[-1] == b"ab"
+
+
+def test_files_whose_counts_add_up_to_too_much(tmp_path: Path) -> None:
+    table, lines, words, numbers = (tmp_path / name for name in ("a.parquet", "a.tsv", "words", "numbers"))
+    pq.write_table(pa.table({"pretoken": [b"ab", b"c"], "count": [MOST // 3, 1]}), table)
+    lines.write_text(f"6162\t{MOST // 3}\n63\t1\n")
+    words.write_text("ab c")
+    numbers.write_text(f"{MOST // 3}\n1\n")
+    for path, read in ((table, PretokenCounts.read), (lines, PretokenCounts.read), (numbers, None)):
+        with pytest.raises(TokbenchError, match=f"^{path}: .*{TOO_MUCH}"):
+            read(path) if read else read_word_list(words, path)
+
+
+def test_parts_whose_counts_add_up_to_too_much() -> None:
+    with pytest.raises(TokbenchError, match=f"^part 2: with the parts before it, {TOO_MUCH}"):
+        merge_counts([PretokenCounts.from_pairs([(b"ab", MOST // 4)])] * 2)
+
+
+def test_a_counter_that_failed() -> None:
+    data, offsets = np.frombuffer(b"abcd", np.uint8), np.array([0, 2, 4], np.int64)
+    counter = Counter()
+    with pytest.raises(OverflowError):
+        counter.add_pretokens(data, offsets, np.array([1, MOST], np.int64))
+    for act in (lambda: counter.add(b"ab"), lambda: counter.add_pretokens(data, offsets), counter.counts):
+        with pytest.raises(RuntimeError, match="counting failed before"):
+            act()
+
+
+@pytest.mark.parametrize(
+    ("offsets", "counts"), [([0, 3, 2], [1, 1]), ([0, 5], [1]), ([-1, 2], [1]), ([0, 2], [-1]), ([0, 2, 4], [1])]
+)
+def test_a_counter_given_wrong_arrays(offsets: list[int], counts: list[int]) -> None:
+    counter = Counter()
+    with pytest.raises(ValueError, match=r"pre-token"):
+        counter.add_pretokens(np.frombuffer(b"abcd", np.uint8), np.array(offsets, np.int64), np.array(counts, np.int64))
+    counter.add(b"ab")
+    assert counter.counts()[2].tolist() == [1]
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("bpe", {}), ("wordpiece", {}), ("wordpiece", {"objective": "likelihood"}), ("picky_bpe", {})],
+)
+def test_memory_is_for_what_the_text_yields(method: str, options: dict[str, Any]) -> None:
+    """The largest vocabulary that can be asked for takes no more than the text has tokens."""
+    construction = constructions[method]
+    sizes = (2000, 2**31 - 1)
+    found = [construction.function(WORDS, size, construction.options(**options), seed=0, threads=1) for size in sizes]
+    assert found[0].tokens == found[1].tokens
+
+
+def test_sizes_beyond_32_bits() -> None:
+    text, ranks, lengths = np.zeros(2, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)
+    words = np.array([0, 2], np.int64), np.ones(1, np.int64)
+    for train in (
+        lambda: bpe.train(text, *words, ranks, lengths, 2**31, 1, 9),
+        lambda: wordpiece.train(text, *words, ranks, 2**31, 1, 9),
+        lambda: picky.Training(text, *words, ranks, 1.0).run(2**31),
+    ):
+        with pytest.raises(OverflowError, match=r"2147483648 .*, more than the 2147483647 that int32 can number"):
+            train()
+
+
+# What would be read or written past an end
+
+
+def test_tables_too_short_for_the_ids() -> None:
+    with pytest.raises(ValueError, match="token 256 has no finite score"):
+        LikelihoodSegmenter(trie(b"ab", backwards=True), np.zeros(256))
+    with pytest.raises(ValueError, match="token 256 has no finite score"):
+        LikelihoodSegmenter(trie(b"ab", backwards=True), np.array([0.0] * 256 + [np.nan]))
+    with pytest.raises(ValueError, match="256 lengths for 257 tokens"):
+        CoverSegmenter(trie(b"ab"), np.ones(256, np.int32))
+    for last, tokens in ((1, 256), (2, 257)):
+        with pytest.raises(ValueError, match=r"no pre-tokens|ids below"):
+            matches.count_matches(
+                trie(b"ab"), np.zeros(2, np.uint8), np.array([0, 2], np.int64), np.ones(1, np.int64), 0, last, tokens
+            )
+    with pytest.raises(IndexError, match="id 256 is not one of 256 tokens"):
+        ids.joined(np.array([256], np.int64), *Vocabulary(BYTES).flat())
+    with pytest.raises(ValueError, match="id -1 is negative"):
+        ids.decimals(np.array([-1], np.int32))
+
+
+@pytest.mark.parametrize(
+    ("token", "removes", "parts", "message"),
+    [
+        (256, True, [256], "fewer than two parts"),
+        (256, False, [97, 98, 99], "merges other than two parts"),
+        (256, True, [97, 98, 99], "not as long as its token"),
+        (256, False, [97, 257], "id 257 is not one of 257 tokens"),
+    ],
+)
+def test_histories_that_would_not_end_or_write_past_the_text(
+    token: int, removes: bool, parts: list[int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        EventSegmenter(
+            *(trie(b"ab"), np.arange(256), [256, token], [False, removes], [0, 2, 2 + len(parts)], [97, 98, *parts]),
+            *(np.array([1] * 256 + [2]), np.ones(65536)),
+        )
+
+
+def test_nothing_without_its_tables() -> None:
+    with pytest.raises(TypeError):
+        Trie.__new__(Trie)
+
+
+# Reuse
+
+
+def in_a_child(act: Callable[[], bool]) -> bool:
+    """Whether ``act`` is true in a process of its own."""
+    child = os.fork()
+    if not child:
+        status = 2
+        try:
+            status = int(not act())
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_a_run_that_failed_is_not_continued() -> None:
+    text = np.random.default_rng(0).integers(0, 256, 400_000).astype(np.int32)
+    words = np.array([0, len(text)], np.int64), np.ones(1, np.int64)
+    training = picky.Training(text, *words, np.arange(256), 0.5)
+
+    def fails_once_and_for_all() -> bool:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
+        try:
+            training.run(300_000)
+        except MemoryError:
+            told = 0
+            for act in (lambda: training.run(300), training.history, training.state):
+                try:
+                    act()
+                except RuntimeError as error:
+                    told += "failed before" in str(error)
+            return told == 3
+        return False
+
+    assert in_a_child(fails_once_and_for_all)
+    training.run(300)
+    assert training.state()[0].sum() == 300
