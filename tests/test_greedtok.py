@@ -1,7 +1,7 @@
 """GreedTok and GreedWMC against their twins, the paper's examples, and its figures on the UN corpus."""
 
 import gzip
-from itertools import product
+from itertools import pairwise, product, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.twins.greedtok import choose as twin
 from tests.twins.greedtok import substrings
 from tokbench.kernels.substrings import distinct_substrings, occurrences_of
+from tokbench.kernels.suffix_order import order_suffixes
 from tokbench.pretokenization.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options, TokbenchError
@@ -77,7 +78,7 @@ def test_twin_with_candidates(
     st.booleans(),
 )
 def test_twin_on_long_words(counted: dict[bytes, int], constrained: bool) -> None:
-    """Words and tokens longer than the 64 cuts of a machine word."""
+    """Words and tokens longer than the 64 cuts of a machine word; such words keep account of their living places."""
     pairs = list(counted.items())
     counts = PretokenCounts.from_pairs(pairs)
     tokens, gains = choose_tokens(counts, 259, GreedTokOptions(max_token_bytes=70), constrained=constrained)
@@ -113,6 +114,25 @@ def test_substrings(counted: dict[bytes, int], longest: int) -> None:
             assert set(full[low:high].tolist()) == found[token]
         elif token not in substrings(list(counted.items()), 99):
             assert low == high
+
+
+@given(words, st.integers(1, 10), st.integers(1, 5))
+def test_order_of_suffixes(counted: dict[bytes, int], longest: int, deep: int) -> None:
+    """The same order and the same shared bytes, wherever ranks take over from bytes."""
+    counts = PretokenCounts.from_pairs(counted.items())
+    suffixes, shared = order_suffixes(counts.data, counts.offsets, longest, deep)
+    text = counts.data.tobytes()
+    ends = np.repeat(counts.offsets[1:], np.diff(counts.offsets)).tolist()
+    spelt = [text[place : min(ends[place], place + longest)] for place in suffixes.tolist()]
+    assert sorted(suffixes.tolist()) == list(range(len(text)))
+    assert spelt == sorted(spelt)
+    common = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*two))) for two in pairwise(spelt)]
+    assert shared.tolist() == [0, *common][: len(text)]
+
+
+def test_texts_that_cannot_be_ordered() -> None:
+    with pytest.raises(ValueError, match="do not span the text"):
+        order_suffixes(np.zeros(3, np.uint8), np.array([0, 2]), 9)
 
 
 @pytest.mark.parametrize("module", [greedtok, greedwmc])

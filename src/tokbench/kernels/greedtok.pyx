@@ -4,27 +4,30 @@
 """Greedy choice of substrings that join the most adjacent bytes of counted words: GreedTok, and GreedWMC's relaxation.
 
 Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 3 and 4. The state is one bit for each
-cut between adjacent bytes; joining clears it. What a substring joins at one place only shrinks, so that an old sum over
-all its places bounds its gain from above, and only substrings with the greatest bounds are looked at again. Substrings
-with the same places are kept as one group, whose bound is that of the best of its lengths.
+cut between adjacent bytes; joining clears it. What a substring joins at one place only shrinks, so that what it could
+join at most bounds its gain from above, and only substrings with the greatest bounds are looked at again. Substrings
+with the same places are kept as one group, whose bound is that of the best of its lengths. Places in long words where
+nothing can be joined any more are passed over by links.
+
+A look at a group takes steps for its places with something left to join and for the cuts there that a token may end at,
+and one for 64 other cuts; in one word of n bytes no more than n for each look.
 """
 
 import numpy as np
 
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-cdef extern from *:
-    int popcount "__builtin_popcountll"(unsigned long long) nogil
-    int trailing_zeros "__builtin_ctzll"(unsigned long long) nogil
-
+from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount, trailing_zeros
 
 cdef enum:
     UNKNOWN = 0
     APART = 1       # the places of a group's longest substring do not overlap
     OVERLAPPING = 2
+    LINKED = 4      # beside one of these: some of a group's places lie in long words
+    LONG = 64       # bytes of the longest word that is not long
 
 
 cdef struct Entry:
@@ -34,7 +37,7 @@ cdef struct Entry:
 
 
 cdef struct Evaluation:
-    Entry bound     # the gain if overlapping places did not get into each other's way
+    Entry bound     # no less than what the group can join from now on
     Entry exact
 
 
@@ -61,7 +64,7 @@ cdef void sift_down(vector[Entry]& heap, size_t hole, Entry entry) noexcept nogi
     heap[hole] = entry
 
 
-cdef void push(vector[Entry]& heap, Entry entry) noexcept nogil:
+cdef int push(vector[Entry]& heap, Entry entry) except -1 nogil:
     cdef size_t hole = heap.size(), above
     heap.push_back(entry)
     while hole > 0:
@@ -71,6 +74,7 @@ cdef void push(vector[Entry]& heap, Entry entry) noexcept nogil:
         heap[hole] = heap[above]
         hole = above
     heap[hole] = entry
+    return 0
 
 
 cdef Entry pop(vector[Entry]& heap) noexcept nogil:
@@ -85,68 +89,139 @@ cdef class Partition:
     """GreedTok: a substring joins bytes where cuts stand at both its ends, from left to right without overlaps."""
 
     cdef const uint8_t[::1] data
+    cdef const int64_t[::1] offsets
     cdef const int64_t[::1] counts
     cdef const int32_t[::1] words           # word of each byte
     cdef const int32_t[::1] suffixes
     cdef const int32_t[:, ::1] groups
+    cdef int32_t[::1] ranks                 # where the suffix of each byte of a long word stands in ``suffixes``
+    cdef int32_t[::1] links                 # of each suffix, itself while its place is alive, else one further on
+    cdef int32_t[::1] tails                 # last cut inside each long word, or its start
+    cdef bint cut_first                     # whether a cut must stand where a substring starts
     cdef vector[uint64_t] cuts              # bit p stands before byte p; ends of words are always cut
-    cdef vector[uint8_t] overlaps           # of each group: UNKNOWN, APART or OVERLAPPING
+    cdef vector[uint64_t] in_long           # bit p: byte p is one of a long word
+    cdef vector[uint8_t] kinds              # of each group
     cdef vector[Entry] heap
     cdef vector[Entry] aside
     cdef vector[int32_t] places
     cdef vector[int64_t] sums               # by length, from the group's shortest
-    cdef vector[int64_t] exact_sums
+    cdef vector[int64_t] bounds
+    cdef vector[int64_t] heaviest           # by length, of the places that overlap the last one taken
     cdef vector[int32_t] free_from          # by length, the end of the last place taken
 
-    cdef inline uint64_t cuts_from(self, int64_t place) noexcept nogil:
-        """The 64 cuts from ``place`` on."""
-        cdef int64_t at = place >> 6, shift = place & 63
-        return (self.cuts[at] >> shift) | ((self.cuts[at + 1] << 1) << (63 - shift))
+    cdef int start(self) except -1 nogil:
+        """Set all cuts, and bound every group."""
+        cdef int64_t word, place, i
+        self.cuts.resize((self.data.shape[0] >> 6) + 3, ~<uint64_t>0)
+        self.in_long.resize(self.cuts.size())
+        self.kinds.resize(self.groups.shape[0], UNKNOWN)
+        for word in range(self.counts.shape[0]):
+            if self.is_long(word):
+                self.tails[word] = <int32_t>self.offsets[word + 1] - 1
+                for place in range(self.offsets[word], self.offsets[word + 1]):
+                    self.in_long[place >> 6] |= <uint64_t>1 << (place & 63)
+        for i in range(self.suffixes.shape[0]):
+            self.links[i] = <int32_t>i
+            if self.has_links(self.suffixes[i]):
+                self.ranks[self.suffixes[i]] = <int32_t>i
+        self.links[self.suffixes.shape[0]] = <int32_t>self.suffixes.shape[0]
+        self.fill()
+        return 0
 
-    cdef inline int32_t next_cut(self, int32_t place, int32_t end) noexcept nogil:
-        """The first cut at or after ``place`` and before ``end``; ``end`` where there is none."""
-        cdef uint64_t some
-        while place < end:
-            some = self.cuts_from(place)
-            if some:
-                return min(end, place + trailing_zeros(some))
-            place += 64
-        return end
+    cdef inline bint is_long(self, int64_t word) noexcept nogil:
+        return self.offsets[word + 1] - self.offsets[word] > LONG
+
+    cdef inline bint has_links(self, int64_t place) noexcept nogil:
+        """Whether a place lies in a long word."""
+        return self.in_long[place >> 6] >> (place & 63) & 1
+
+    cdef inline int32_t alive_from(self, int32_t i) noexcept nogil:
+        """The first suffix at or after the i-th whose place is alive, or how many suffixes there are."""
+        while self.links[i] != i:
+            self.links[i] = self.links[self.links[i]]
+            i = self.links[i]
+        return i
+
+    cdef inline int32_t after(self, int32_t i, bint linked) noexcept nogil:
+        """The next suffix of a group after the i-th."""
+        return self.alive_from(i + 1) if linked else i + 1
+
+    cdef inline void kill(self, int64_t place) noexcept nogil:
+        """Nothing that starts at a place of a long word can join anything any more."""
+        cdef int32_t i = self.ranks[place]
+        if self.links[i] == i:
+            self.links[i] = i + 1
 
     cdef void join(self, int32_t start, int32_t end) noexcept nogil:
         """Clear the cuts strictly between two places."""
         cdef int64_t place = start + 1, stop
+        cdef uint64_t cleared
+        cdef bint linked = self.has_links(start)
         while place < end:
             stop = min(<int64_t>end, (place | 63) + 1)
-            self.cuts[place >> 6] &= ~((~<uint64_t>0 >> (64 - (stop - place))) << (place & 63))
+            cleared = self.cuts[place >> 6] & ((~<uint64_t>0 >> (64 - (stop - place))) << (place & 63))
+            self.cuts[place >> 6] ^= cleared
+            if linked and self.cut_first:
+                while cleared:
+                    self.kill((place & ~<int64_t>63) + trailing_zeros(cleared))
+                    cleared &= cleared - 1
             place = stop
+        if linked:
+            self.shorten(self.words[start])
 
-    cdef bint find_overlaps(self, int32_t group) noexcept nogil:
-        """Whether places of a group overlap; if so, they are left in order in ``places``."""
-        cdef int32_t low = self.groups[group, 0], high = self.groups[group, 1], length = self.groups[group, 3], i
-        cdef const uint8_t* spelling = &self.data[self.suffixes[low]]
-        if self.overlaps[group] == UNKNOWN:
-            self.overlaps[group] = APART
-            if high - low > 1:
-                for i in range(1, length):
-                    if spelling[i] == spelling[0] and memcmp(spelling, spelling + i, length - i) == 0:
-                        self.overlaps[group] = OVERLAPPING      # by its bytes it might; do its places?
-                        break
-            if self.overlaps[group] == OVERLAPPING:
-                self.order_places(low, high)
-                self.overlaps[group] = APART
-                for i in range(1, high - low):
-                    if self.places[i] - self.places[i - 1] < length:
-                        self.overlaps[group] = OVERLAPPING
+    cdef void shorten(self, int32_t word) noexcept nogil:
+        """Nothing is left to join from the last cut in a long word on."""
+        cdef int32_t place = self.tails[word]
+        while place > self.offsets[word] and not self.cuts[place >> 6] >> (place & 63) & 1:
+            place -= 1
+            self.kill(place)
+        self.tails[word] = place
+
+    cdef int list_places(self, int32_t group, bint in_order) except -1 nogil:
+        """Leave the places of a group that are alive in ``places``."""
+        cdef bint linked = self.kinds[group] & LINKED, ascending = True
+        cdef int32_t i = self.after(self.groups[group, 0] - 1, linked), high = self.groups[group, 1], place
+        self.places.clear()
+        while i < high:
+            place = self.suffixes[i]
+            if not self.cut_first or cuts_from(self.cuts.data(), place) & 1:
+                ascending &= self.places.size() == 0 or self.places.back() < place
+                self.places.push_back(place)
+            i = self.after(i, linked)
+        if in_order and not ascending:
+            sort(self.places.begin(), self.places.end())
+        return 0
+
+    cdef int find_overlaps(self, int32_t group) except -1 nogil:
+        """Whether places of a group overlap; if so, those that are alive are left in order in ``places``."""
+        cdef int32_t length = self.groups[group, 3]
+        cdef size_t place
+        if self.kinds[group] & ~LINKED == UNKNOWN:
+            self.kinds[group] |= APART
+            if self.may_overlap(&self.data[self.suffixes[self.groups[group, 0]]], length):
+                self.list_places(group, True)
+                for place in range(1, self.places.size()):
+                    if self.places[place] - self.places[place - 1] < length:
+                        self.kinds[group] ^= APART | OVERLAPPING
                         return True
-        if self.overlaps[group] == OVERLAPPING:
-            self.order_places(low, high)
+        if self.kinds[group] & OVERLAPPING:
+            self.list_places(group, True)
             return True
         return False
 
-    cdef void order_places(self, int32_t low, int32_t high) noexcept nogil:
-        self.places.assign(&self.suffixes[low], &self.suffixes[low] + (high - low))
-        sort(self.places.begin(), self.places.end())
+    cdef bint may_overlap(self, const uint8_t* spelling, int32_t length) noexcept nogil:
+        """Whether a substring might start within itself; taken to be so where that takes long to find out."""
+        cdef int64_t steps = 0
+        cdef int32_t i, same
+        for i in range(1, length):
+            if spelling[i] == spelling[0]:
+                same = 1
+                while i + same < length and spelling[i + same] == spelling[same]:
+                    same += 1
+                steps += same
+                if i + same == length or steps > 8 * <int64_t>length:
+                    return True
+        return False
 
     cdef Entry best_of(self, const vector[int64_t]& sums, int32_t group) noexcept nogil:
         """The best length of a group; ``sums`` may be empty where all are 0."""
@@ -158,147 +233,314 @@ cdef class Partition:
                 best.gain, best.length = sums[i], self.groups[group, 2] + <int32_t>i
         return best
 
-    cdef Evaluation evaluate(self, int32_t group) noexcept nogil:
+    cdef int evaluate(self, int32_t group, Evaluation* found) except -1 nogil:
         """The best of a group's substrings as things stand."""
-        cdef int32_t low = self.groups[group, 0], high = self.groups[group, 1]
+        cdef bint linked = self.kinds[group] & LINKED
+        cdef int32_t i = self.after(self.groups[group, 0] - 1, linked), high = self.groups[group, 1]
+        found.bound.gain, found.bound.length, found.bound.group = 0, self.groups[group, 2], group
+        if i < high:
+            if self.after(i, linked) >= high:
+                self.evaluate_single(self.suffixes[i], &found.bound)
+            elif self.find_overlaps(group):
+                return self.evaluate_overlapping(group, found)
+            else:
+                self.evaluate_apart(i, linked, &found.bound)
+        found.exact = found.bound
+        return 0
+
+    cdef void evaluate_single(self, int32_t place, Entry* found) noexcept nogil:
+        """At its only place a group's longest substring that ends at a cut joins most."""
+        cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3], end
+        if cuts_from(self.cuts.data(), place) & 1:
+            end = last_cut(self.cuts.data(), place + shortest, place + longest + 1)
+            if end >= place + shortest:
+                found.gain = count_cuts(self.cuts.data(), place + 1, end) * self.counts[self.words[place]]
+                found.length = end - place
+
+    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found) except -1 nogil:
+        """The best of a group whose places do not overlap, the first one alive being that of the i-th suffix."""
+        cdef int32_t group = found.group, high = self.groups[group, 1]
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
-        cdef int32_t i, place, cut, joined
-        cdef int64_t sum = 0
+        cdef int32_t place, cut
+        cdef int64_t sum = 0, joined
         cdef uint64_t some, ends, inner
-        cdef Evaluation found
-        if self.find_overlaps(group):
-            return self.evaluate_overlapping(group)
+        cdef const uint64_t* cuts = self.cuts.data()
         if shortest == longest < 64:
             ends = (<uint64_t>1 << longest) | 1
             inner = (<uint64_t>1 << longest) - 2
-            for i in range(low, high):
-                some = self.cuts_from(self.suffixes[i])
+            while i < high:
+                some = cuts_from(cuts, self.suffixes[i])
                 if some & ends == ends and some & inner:
                     sum += popcount(some & inner) * self.counts[self.words[self.suffixes[i]]]
-            found.bound.gain, found.bound.length, found.bound.group = sum, longest, group
-        else:
-            self.sums.clear()
-            for i in range(low, high):
-                place = self.suffixes[i]
-                if self.cuts_from(place) & 1:
+                i = self.after(i, linked)
+            found.gain, found.length = sum, longest
+            return 0
+        self.sums.clear()
+        while i < high:
+            place = self.suffixes[i]
+            if cuts_from(cuts, place) & 1:
+                cut = next_cut(cuts, place + shortest, place + longest + 1)
+                if cut <= place + longest:
                     self.sums.resize(longest - shortest + 1)    # not before a place is found: most groups have none
-                    joined = 0
-                    cut = self.next_cut(place + 1, place + longest + 1)
+                    joined = count_cuts(cuts, place + 1, cut)
                     while cut <= place + longest:
-                        if cut - place >= shortest:
-                            self.sums[cut - place - shortest] += joined * self.counts[self.words[place]]
+                        self.sums[cut - place - shortest] += joined * self.counts[self.words[place]]
                         joined += 1
-                        cut = self.next_cut(cut + 1, place + longest + 1)
-            found.bound = self.best_of(self.sums, group)
-        found.exact = found.bound
-        return found
+                        cut = next_cut(cuts, cut + 1, place + longest + 1)
+            i = self.after(i, linked)
+        found[0] = self.best_of(self.sums, group)
+        return 0
 
-    cdef Evaluation evaluate_overlapping(self, int32_t group) noexcept nogil:
-        """As ``evaluate``; the group's places are in order in ``places``."""
+    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found) except -1 nogil:
+        """As ``evaluate``; the group's places are in order in ``places``.
+
+        Of the places that start before the end of one that is taken, and after its start, no two could be taken
+        together: the heaviest of each such row bounds what any choice of places joins, now and later.
+        """
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
-        cdef int32_t place, cut, joined, length
+        cdef int32_t place, before = -1, cut, length
+        cdef int64_t inside = 0, joined, gain
+        cdef const uint64_t* cuts = self.cuts.data()
         cdef size_t i
-        cdef Evaluation found
-        self.sums.assign(longest - shortest + 1, 0)
-        self.exact_sums.assign(longest - shortest + 1, 0)
-        self.free_from.assign(longest - shortest + 1, 0)
+        self.sums.clear()
+        self.bounds.clear()
+        self.free_from.clear()
+        self.heaviest.resize(max(<size_t>(longest - shortest + 1), self.heaviest.size()))
+        self.sums.resize(longest - shortest + 1)
+        self.bounds.resize(longest - shortest + 1)
+        self.free_from.resize(longest - shortest + 1)
         for i in range(self.places.size()):
             place = self.places[i]
-            if self.cuts_from(place) & 1:
-                joined = 0
-                cut = self.next_cut(place + 1, place + longest + 1)
-                while cut <= place + longest:
-                    length = cut - place
-                    if length >= shortest:
-                        self.sums[length - shortest] += joined * self.counts[self.words[place]]
-                        if place >= self.free_from[length - shortest]:
-                            self.exact_sums[length - shortest] += joined * self.counts[self.words[place]]
-                            self.free_from[length - shortest] = cut
-                    joined += 1
-                    cut = self.next_cut(cut + 1, place + longest + 1)
-        found.bound = self.best_of(self.sums, group)
-        found.exact = self.best_of(self.exact_sums, group)
-        return found
+            if before >= 0 and place - before < shortest:   # from the cuts inside the place before
+                inside += (
+                    count_cuts(cuts, before + shortest, place + shortest) - count_cuts(cuts, before + 1, place + 1)
+                )
+            else:
+                inside = count_cuts(cuts, place + 1, place + shortest)
+            before = place
+            joined = inside
+            cut = next_cut(cuts, place + shortest, place + longest + 1)
+            while cut <= place + longest:
+                length = cut - place - shortest
+                gain = joined * self.counts[self.words[place]]
+                if place >= self.free_from[length]:
+                    self.sums[length] += gain
+                    self.bounds[length] += gain
+                    self.heaviest[length] = gain
+                    self.free_from[length] = cut
+                elif gain > self.heaviest[length]:
+                    self.bounds[length] += gain - self.heaviest[length]
+                    self.heaviest[length] = gain
+                joined += 1
+                cut = next_cut(cuts, cut + 1, place + longest + 1)
+        found.bound = self.best_of(self.bounds, group)
+        found.exact = self.best_of(self.sums, group)
+        return 0
 
-    cdef void apply(self, Entry choice) noexcept nogil:
+    cdef int apply(self, Entry choice) except -1 nogil:
         """Join the bytes of a substring at its places."""
-        cdef int32_t i, low = self.groups[choice.group, 0], high = self.groups[choice.group, 1]
+        cdef int32_t place
+        cdef size_t i
         if not self.find_overlaps(choice.group):
-            self.places.assign(&self.suffixes[low], &self.suffixes[low] + (high - low))
-        for i in range(high - low):
-            if self.cuts_from(self.places[i]) & 1 and self.cuts_from(self.places[i] + choice.length) & 1:
-                self.join(self.places[i], self.places[i] + choice.length)
+            self.list_places(choice.group, False)
+        for i in range(self.places.size()):
+            place = self.places[i]
+            if cuts_from(self.cuts.data(), place) & 1 and cuts_from(self.cuts.data(), place + choice.length) & 1:
+                self.join(place, place + choice.length)
+        return 0
 
-    cdef void fill(self) noexcept nogil:
-        """Bound every group by its occurrences times the cuts inside its longest substring."""
-        cdef int32_t group, i
+    cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
+        """Of what :meth:`most` looks at the sum over words, what one word adds: its bytes."""
+        return length
+
+    cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
+        """Cuts that substrings of up to ``longest`` bytes can join in words: one is left at the end of each."""
+        return sum - (sum + longest - 1) // longest
+
+    cdef int bound_in_words(self, vector[int64_t]& reach, vector[int64_t]& often) except -1 nogil:
+        """What each group's long words, once each, add to :meth:`most`, and how often it occurs in them."""
+        cdef vector[int32_t] last       # the last suffix of each word seen so far
+        cdef vector[int32_t] path       # the groups that the present suffix is in
+        cdef int32_t word, inner, left, right, middle
+        cdef int64_t i, next_group = 0, most
+        last.resize(self.counts.shape[0], -1)
+        reach.resize(self.groups.shape[0])
+        often.resize(self.groups.shape[0])
+        for i in range(self.suffixes.shape[0] + 1):
+            if i < self.suffixes.shape[0] and not self.has_links(self.suffixes[i]):
+                continue
+            while path.size() > 0 and self.groups[path.back(), 1] <= i:
+                inner = path.back()
+                path.pop_back()
+                if path.size() > 0:
+                    reach[path.back()] += reach[inner]
+                    often[path.back()] += often[inner]
+            if i == self.suffixes.shape[0]:
+                break
+            while next_group < self.groups.shape[0] and self.groups[next_group, 0] <= i:
+                if self.groups[next_group, 1] > i:
+                    path.push_back(<int32_t>next_group)
+                    self.kinds[next_group] |= LINKED
+                next_group += 1
+            if path.size() == 0:
+                continue
+            word = self.words[self.suffixes[i]]
+            most = self.most_in_word(self.offsets[word + 1] - self.offsets[word]) * self.counts[word]
+            often[path.back()] += self.counts[word]
+            reach[path.back()] += most
+            left, right = 0, <int32_t>path.size()       # the innermost that holds the word's last suffix has it twice
+            while left < right:
+                middle = (left + right) // 2
+                if self.groups[path[middle], 0] <= last[word]:
+                    left = middle + 1
+                else:
+                    right = middle
+            if left > 0:
+                reach[path[left - 1]] -= most
+            last[word] = <int32_t>i
+        return 0
+
+    cdef int fill(self) except -1 nogil:
+        """Bound every group by its occurrences times the cuts inside its longest substring, and by its long words."""
+        cdef vector[int64_t] before     # occurrences of the suffixes before each
+        cdef vector[int64_t] reach, often
+        cdef int32_t group
+        cdef int64_t i, inside, total = 0, sum = 0
+        cdef bint some_long = False
         cdef size_t hole
         cdef Entry entry
+        for i in range(self.counts.shape[0]):
+            total += self.counts[i] * (self.offsets[i + 1] - self.offsets[i])
+            some_long |= self.is_long(i)
+        if some_long:
+            self.bound_in_words(reach, often)
+        before.resize(self.suffixes.shape[0] + 1)
+        for i in range(self.suffixes.shape[0]):
+            sum += self.counts[self.words[self.suffixes[i]]]
+            before[i + 1] = sum
         self.heap.resize(self.groups.shape[0])
-        for group in range(self.groups.shape[0]):
-            entry.gain, entry.length, entry.group = 0, self.groups[group, 3], group
-            for i in range(self.groups[group, 0], self.groups[group, 1]):
-                entry.gain += self.counts[self.words[self.suffixes[i]]]
-            entry.gain *= entry.length - 1
+        for group in range(<int32_t>self.groups.shape[0]):
+            entry.length, entry.group = self.groups[group, 3], group
+            inside = entry.length - 1
+            sum = before[self.groups[group, 1]] - before[self.groups[group, 0]]
+            entry.gain = 0
+            if self.kinds[group] & LINKED:
+                entry.gain = self.most(reach[group], inside + 1)
+                if often[group] <= entry.gain // inside:
+                    entry.gain = often[group] * inside
+                else:
+                    entry.length = self.groups[group, 2]    # a shorter one may join as much
+                sum -= often[group]
+            if sum <= (total - entry.gain) // inside:
+                entry.gain += sum * inside
+            else:
+                entry.gain, entry.length = total, self.groups[group, 2]
             self.heap[group] = entry
         for hole in range(self.heap.size() // 2, 0, -1):
             sift_down(self.heap, hole - 1, self.heap[hole - 1])
+        return 0
 
-    cdef Entry choose(self) noexcept nogil:
+    cdef int choose(self, Entry* best) except -1 nogil:
         """Find the best substring and apply it; its gain is 0 where no substring has any."""
-        cdef Entry best
         cdef Evaluation found
         cdef size_t i
         best.gain, best.length, best.group = 0, 0, -1
         self.aside.clear()
-        while self.heap.size() > 0 and precedes(self.heap[0], best):
-            found = self.evaluate(pop(self.heap).group)
+        while self.heap.size() > 0 and precedes(self.heap[0], best[0]):
+            self.evaluate(pop(self.heap).group, &found)
             if found.bound.gain > 0:
                 self.aside.push_back(found.bound)
-            if found.exact.gain > 0 and precedes(found.exact, best):
-                best = found.exact
+            if found.exact.gain > 0 and precedes(found.exact, best[0]):
+                best[0] = found.exact
         for i in range(self.aside.size()):
             push(self.heap, self.aside[i])
         if best.gain > 0:
-            self.apply(best)
-        return best
+            self.apply(best[0])
+        return 0
 
 
+@final
 cdef class Coverage(Partition):
     """GreedWMC: a substring joins the bytes of all its places, wherever cuts stand."""
 
-    cdef Evaluation evaluate(self, int32_t group) noexcept nogil:
-        cdef int32_t low = self.groups[group, 0], shortest = self.groups[group, 2], longest = self.groups[group, 3]
-        cdef int32_t i, place, cut, before
-        cdef int64_t count
-        cdef bint overlapping = self.find_overlaps(group)
-        cdef Evaluation found
-        # First what one byte more adds: a cut counts from the length that reaches past it, and no longer from the
-        # length at which the place before takes it in.
-        self.sums.clear()
-        for i in range(self.groups[group, 1] - low):
-            place = self.places[i] if overlapping else self.suffixes[low + i]
-            before = self.places[i - 1] if overlapping and i > 0 else -1
-            count = self.counts[self.words[place]]
-            cut = self.next_cut(place + 1, place + longest)
-            if cut < place + longest:
-                self.sums.resize(longest + 1)
-            while cut < place + longest:
-                self.sums[cut - place + 1] += count
-                if before >= 0 and cut - before < longest:
-                    self.sums[cut - before + 1] -= count
-                cut = self.next_cut(cut + 1, place + longest)
-        if self.sums.size() > 0:
-            for i in range(1, longest + 1):
-                self.sums[i] += self.sums[i - 1]
-            self.sums.erase(self.sums.begin(), self.sums.begin() + shortest)
-        found.bound = found.exact = self.best_of(self.sums, group)
-        return found
+    cdef void evaluate_single(self, int32_t place, Entry* found) noexcept nogil:
+        """At its only place the shortest substring joins most that holds the last cut which the longest holds."""
+        cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3]
+        cdef int32_t last = last_cut(self.cuts.data(), place + 1, place + longest)
+        if last > place:
+            found.gain = count_cuts(self.cuts.data(), place + 1, last + 1) * self.counts[self.words[place]]
+            found.length = max(shortest, last + 1 - place)
 
-    cdef void apply(self, Entry choice) noexcept nogil:
-        cdef int32_t i
-        for i in range(self.groups[choice.group, 0], self.groups[choice.group, 1]):
-            self.join(self.suffixes[i], self.suffixes[i] + choice.length)
+    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found) except -1 nogil:
+        cdef int32_t group = found.group, high = self.groups[group, 1], longest = self.groups[group, 3]
+        cdef int64_t sum = 0
+        cdef uint64_t some, inner
+        if self.groups[group, 2] == longest < 64:
+            inner = (<uint64_t>1 << longest) - 2
+            while i < high:
+                some = cuts_from(self.cuts.data(), self.suffixes[i]) & inner
+                if some:
+                    sum += popcount(some) * self.counts[self.words[self.suffixes[i]]]
+                i = self.after(i, linked)
+            found.gain, found.length = sum, longest
+            return 0
+        self.sums.clear()
+        while i < high:
+            self.add(group, self.suffixes[i], self.suffixes[i] + longest)
+            i = self.after(i, linked)
+        self.accumulate()
+        found[0] = self.best_of(self.sums, group)
+        return 0
+
+    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found) except -1 nogil:
+        """A cut is joined from the length on at which the nearest place before it reaches past it."""
+        cdef int32_t place, stop
+        cdef size_t i
+        self.sums.clear()
+        for i in range(self.places.size()):
+            place = self.places[i]
+            stop = place + self.groups[group, 3]
+            if i + 1 < self.places.size():
+                stop = min(stop, self.places[i + 1] + 1)
+            self.add(group, place, stop)
+        self.accumulate()
+        found.bound = found.exact = self.best_of(self.sums, group)
+        return 0
+
+    cdef inline int add(self, int32_t group, int32_t place, int32_t stop) except -1 nogil:
+        """Add to each of ``sums`` what one byte more joins of the cuts after ``place`` and before ``stop``."""
+        cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
+        cdef const uint64_t* cuts = self.cuts.data()
+        cdef int32_t cut = next_cut(cuts, place + 1, stop)
+        cdef int64_t count = self.counts[self.words[place]]
+        if cut == stop:
+            return 0
+        self.sums.resize(longest - shortest + 1)
+        if cut < place + shortest:
+            self.sums[0] += count * count_cuts(cuts, cut, min(stop, place + shortest))
+            cut = next_cut(cuts, place + shortest, stop)
+        while cut < stop:
+            self.sums[cut + 1 - place - shortest] += count
+            cut = next_cut(cuts, cut + 1, stop)
+        return 0
+
+    cdef void accumulate(self) noexcept nogil:
+        cdef size_t i
+        for i in range(1, self.sums.size()):
+            self.sums[i] += self.sums[i - 1]
+
+    cdef int apply(self, Entry choice) except -1 nogil:
+        cdef size_t i
+        self.list_places(choice.group, False)
+        for i in range(self.places.size()):
+            self.join(self.places[i], self.places[i] + choice.length)
+        return 0
+
+    cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
+        return length - 1
+
+    cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
+        return sum
 
 
 def choose(
@@ -312,10 +554,10 @@ def choose(
     Args:
         data: uint8 [n], the words laid end to end; n is less than 2**31.
         offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word.
-        suffixes: int32 [n], positions of ``data``.
+        counts: int64 [words], occurrences of each word; times its bytes, they sum to less than 2**62.
+        suffixes: int32 [n], the positions of ``data`` in order.
         groups: int32 [m, 4], the substrings to choose from, as by :func:`tokbench.kernels.substrings`: groups whose
-            substrings have the same length are in byte order.
+            substrings have the same length are in byte order; m is less than 2**31.
         limit: substrings wanted.
         constrained: whether a substring joins bytes only where cuts stand at both its ends, from left to right without
             overlaps (GreedTok); else it does wherever it occurs (GreedWMC).
@@ -323,20 +565,30 @@ def choose(
     Returns:
         int64 [chosen, 3]: start and end of one occurrence in ``data``, and the cuts cleared, each as often as its word
         occurs. Fewer than ``limit`` where nothing more can be joined.
+
+    Raises:
+        ValueError: there are too many bytes or groups.
     """
+    if max(data.shape[0], groups.shape[0]) >= 2**31:
+        raise ValueError(
+            f"{groups.shape[0]} groups of substrings in {data.shape[0]} bytes cannot be addressed, the limit is {2**31 - 1}"
+        )
     cdef Partition state = Partition() if constrained else Coverage()
     cdef vector[int64_t] chosen
     cdef Entry best
     cdef int32_t start
     cdef size_t i
-    state.data, state.counts, state.suffixes, state.groups = data, counts, suffixes, groups
+    state.data, state.offsets, state.counts = data, offsets, counts
+    state.suffixes, state.groups = suffixes, groups
     state.words = np.repeat(np.arange(len(counts), dtype=np.int32), np.diff(offsets))
-    state.cuts.assign((data.shape[0] >> 6) + 3, ~<uint64_t>0)
-    state.overlaps.assign(groups.shape[0], UNKNOWN)
+    state.ranks = np.empty(data.shape[0], np.int32)
+    state.links = np.empty(data.shape[0] + 1, np.int32)
+    state.tails = np.empty(counts.shape[0], np.int32)
+    state.cut_first = constrained
     with nogil:
-        state.fill()
+        state.start()
         while <int64_t>(chosen.size() // 3) < limit:
-            best = state.choose()
+            state.choose(&best)
             if best.gain == 0:
                 break
             start = state.suffixes[state.groups[best.group, 0]]

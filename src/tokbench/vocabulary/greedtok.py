@@ -25,8 +25,8 @@ from tokbench.vocabulary.limits import MAX_BYTES, check_bytes
 
 class GreedTokOptions(Options):
     max_token_bytes: int | None = Field(None, ge=2)
-    """Longest token, in bytes; no limit when absent. Set it where pre-tokens are long: time and memory of the search
-    for substrings grow with what they have in common, and a whole document is a substring, too."""
+    """Longest token, in bytes; no limit when absent. Set it where long pre-tokens are alike: the time grows with
+    their bytes times the longest substring that they share, and a whole document is a substring, too."""
 
     min_word_count: int = Field(1, ge=1)
     """Pre-tokens seen less often than this are left out of account."""

@@ -1,0 +1,254 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""Suffixes of words in order, and how many bytes each shares with the one before.
+
+A radix sort from the first byte on settles what differs soon, which in words is nearly all. What shares more bytes than
+that is sorted by ranks of suffixes, twice as many bytes in each round (Larsson and Sadakane, "Faster suffix sorting",
+1999), and measured from left to right (Kasai et al., "Linear-time longest-common-prefix computation", 2001), so that a
+run of one byte, or a text that repeats itself, takes n log n steps for each of log n rounds and not the square of n.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport sort as sort_keys
+from libcpp.vector cimport vector
+
+DEEP = 64
+"""Bytes by which suffixes are sorted one after the other."""
+
+cdef enum:
+    SMALL = 16      # ranges up to this many suffixes are sorted by insertion
+    END = 0         # key of a suffix that is used up; that of byte b is b + 1
+    FIRST = 256     # of a byte that starts a word
+    UNSETTLED = -1  # bytes shared by two suffixes that the first DEEP bytes do not tell apart
+
+
+cdef struct Range:
+    # The suffixes low to high share ``depth`` bytes.
+    int32_t low
+    int32_t high
+    int32_t depth
+
+
+cdef struct Text:
+    const uint16_t* bytes       # with FIRST where a word starts, and past the last
+    const int32_t* ends         # of the word of each byte; only where words are settled by ranks
+    int32_t size
+
+
+cdef inline int32_t key_of(const Text* text, int32_t start, int32_t depth) noexcept nogil:
+    """The byte at ``depth`` of a suffix that has as many."""
+    cdef int32_t byte = text.bytes[start + depth]
+    return END if depth > 0 and byte & FIRST else (byte & 255) + 1
+
+
+cdef int split(
+    const Text* text, int32_t* suffixes, int32_t* shared, int32_t* spare, Range node, vector[Range]& stack
+) except -1 nogil:
+    """Order a range by the byte at its depth, one more than which all of a part shares, and stack the parts; stable.
+
+    A range that is not split by that byte is stacked as it is.
+    """
+    cdef int32_t keys[SMALL]
+    cdef int32_t tally[258]
+    cdef int32_t i, j, key, suffix, size = node.high - node.low, depth = node.depth
+    cdef Range part
+    part.depth = depth + 1
+    if size <= SMALL:
+        for i in range(size):
+            suffix = suffixes[node.low + i]
+            key = key_of(text, suffix, depth)
+            j = i
+            while j > 0 and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                suffixes[node.low + j] = suffixes[node.low + j - 1]
+                j -= 1
+            keys[j] = key
+            suffixes[node.low + j] = suffix
+        part.low = node.low
+        for i in range(1, size + 1):
+            if i < size and keys[i] == keys[i - 1]:
+                continue
+            part.high = node.low + i
+            add_part(shared, part, keys[i - 1] == END, stack)
+            if i < size:
+                shared[part.high] = depth
+            part.low = part.high
+        return 0
+    memset(tally, 0, sizeof(tally))
+    for i in range(node.low, node.high):
+        tally[key_of(text, suffixes[i], depth) + 1] += 1
+    if tally[key_of(text, suffixes[node.low], depth) + 1] < size:
+        for key in range(257):
+            tally[key + 1] += tally[key]
+        for i in range(node.low, node.high):
+            key = key_of(text, suffixes[i], depth)
+            spare[tally[key]] = suffixes[i]
+            tally[key] += 1
+        memcpy(&suffixes[node.low], spare, size * sizeof(int32_t))
+        part.low = node.low
+        for key in range(257):
+            part.high = node.low + tally[key]
+            if part.high > part.low:
+                add_part(shared, part, key == END, stack)
+                if part.high < node.high:
+                    shared[part.high] = depth
+                part.low = part.high
+    else:
+        add_part(shared, part_of(node, part.depth), key_of(text, suffixes[node.low], depth) == END, stack)
+    return 0
+
+
+cdef inline Range part_of(Range node, int32_t depth) noexcept nogil:
+    node.depth = depth
+    return node
+
+
+cdef inline int add_part(int32_t* shared, Range part, bint ended, vector[Range]& stack) except -1 nogil:
+    """Stack a part in which something is left to tell apart."""
+    cdef int32_t i
+    if ended:
+        for i in range(part.low + 1, part.high):        # the same to the end
+            shared[i] = part.depth - 1
+    elif part.high - part.low > 1:
+        stack.push_back(part)
+    return 0
+
+
+cdef void rank_all(
+    const Text* text, const int32_t* suffixes, const int32_t* shared, int32_t* ranks, bint ties
+) noexcept nogil:
+    """The place of every suffix in the order; with ``ties``, of those not told apart that of the first."""
+    cdef int32_t i, length, before = -1, rank = 0
+    for i in range(text.size):
+        length = text.ends[suffixes[i]] - suffixes[i]
+        if not (ties and i > 0 and (shared[i] == UNSETTLED or shared[i] == length == before)):
+            rank = i
+        ranks[suffixes[i]] = rank
+        before = length
+
+
+cdef int refine(
+    const Text* text, int32_t* suffixes, int32_t* ranks, Range node, vector[uint64_t]& keys, vector[Range]& deep
+) except -1 nogil:
+    """Order a range by the ranks of what follows its shared bytes, and list what that leaves together."""
+    cdef int32_t i, size = node.high - node.low, suffix, low = 0
+    cdef int64_t start
+    cdef Range part
+    cdef uint64_t rank
+    keys.resize(size)
+    for i in range(size):
+        suffix = suffixes[node.low + i]
+        start = <int64_t>suffix + node.depth    # past the end of words that are the same from a place before
+        rank = <uint64_t>ranks[start] + 1 if start < text.ends[suffix] else END
+        keys[i] = rank << 32 | <uint64_t>suffix
+    sort_keys(keys.begin(), keys.end())
+    part.depth = 2 * node.depth if node.depth < 2**29 else 2**30
+    for i in range(size):
+        if keys[i] >> 32 != keys[low] >> 32:
+            low = i
+        suffix = <int32_t>(<uint32_t>keys[i])
+        suffixes[node.low + i] = suffix
+        ranks[suffix] = node.low + low
+        if (i + 1 == size or keys[i + 1] >> 32 != keys[low] >> 32) and i > low and keys[low] >> 32 != END:
+            part.low, part.high = node.low + low, node.low + i + 1
+            deep.push_back(part)
+    return 0
+
+
+cdef int settle(
+    const Text* text, int32_t* suffixes, int32_t* shared, int32_t* ranks, int32_t least, vector[Range]& deep
+) except -1 nogil:
+    """Order the ranges that share ``least`` bytes or more, and say how many bytes their suffixes share."""
+    cdef vector[Range] left
+    cdef vector[uint64_t] keys
+    cdef size_t i
+    cdef int32_t start, before, length = 0, place
+    rank_all(text, suffixes, shared, ranks, True)
+    while deep.size() > 0:
+        left.clear()
+        for i in range(deep.size()):
+            refine(text, suffixes, ranks, deep[i], keys, left)
+        deep.swap(left)
+    rank_all(text, suffixes, shared, ranks, False)
+    for start in range(text.size):
+        if start == 0 or text.ends[start] != text.ends[start - 1]:
+            length = 0
+        place = ranks[start]
+        if shared[place] != UNSETTLED:
+            length = shared[place]
+            continue
+        before = suffixes[place - 1]
+        length = max(length - 1, least)
+        while (
+            start + length < text.ends[start] and before + length < text.ends[before]
+            and text.bytes[start + length] & 255 == text.bytes[before + length] & 255
+        ):
+            length += 1
+        shared[place] = length
+    return 0
+
+
+def order_suffixes(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t deep=DEEP):
+    """The suffixes of words, each to the end of its word, ordered by their first ``longest`` bytes.
+
+    Args:
+        data: uint8 [n], the words laid end to end; n is less than 2**31.
+        offsets: int64 [words + 1], where each word starts; the last entry is n.
+        longest: how many bytes are looked at.
+        deep: bytes by which suffixes are sorted one after the other, at least 1; it does not show in the result.
+
+    Returns:
+        suffixes: int32 [n], the positions of ``data`` in order; those of the same bytes in an order of no meaning.
+        shared: int32 [n], up to ``longest``, the bytes that each has in common with the one before; 0 for the first.
+
+    Raises:
+        ValueError: the text is too long, or the words are not laid end to end.
+    """
+    if data.shape[0] >= 2**31:
+        raise ValueError(f"a text of {data.shape[0]} bytes cannot be sorted, the limit is {2**31 - 1}")
+    if offsets.shape[0] < 1 or offsets[0] != 0 or offsets[offsets.shape[0] - 1] != data.shape[0]:
+        raise ValueError("the offsets of the words do not span the text")
+    suffixes = np.arange(data.shape[0], dtype=np.int32)
+    common = np.zeros(data.shape[0], np.int32)
+    if data.shape[0] == 0:
+        return suffixes, common
+    cdef int32_t[::1] order = suffixes
+    cdef int32_t[::1] shared = common
+    cdef int32_t[::1] spare = np.empty(data.shape[0], np.int32)
+    cdef int32_t[::1] ends
+    cdef int32_t limit = <int32_t>max(<int64_t>0, min(longest, <int64_t>max(deep, 1)))
+    cdef vector[Range] stack
+    cdef vector[Range] unsettled
+    cdef Range node
+    cdef Text text
+    cdef int32_t i
+    marked = np.append(data, np.uint16(0))
+    marked[offsets] |= FIRST
+    cdef const uint16_t[::1] symbols = marked
+    text.bytes, text.size = &symbols[0], <int32_t>data.shape[0]
+    text.ends = NULL
+    node.low, node.high, node.depth = 0, text.size, 0
+    with nogil:
+        stack.push_back(node)
+        while stack.size() > 0:
+            node = stack.back()
+            stack.pop_back()
+            if node.depth < limit:
+                split(&text, &order[0], &shared[0], &spare[0], node, stack)
+                continue
+            for i in range(node.low + 1, node.high):
+                shared[i] = UNSETTLED if limit < longest else limit
+            if limit < longest:
+                unsettled.push_back(node)
+    if unsettled.size() > 0:
+        ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
+        text.ends = &ends[0]
+        with nogil:
+            settle(&text, &order[0], &shared[0], &spare[0], limit, unsettled)
+    if limit < longest <= common.max():
+        np.minimum(common, longest, out=common)
+    return suffixes, common
