@@ -30,6 +30,8 @@ SIGNS = re.compile(
     re.IGNORECASE,
 )
 """How libraries say that an allocation failed, or that a thread could not have its stack."""
+ALONE = {"POLARS_MAX_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""Keeps libraries, where memory is limited, from threads of theirs: those end the process where memory ends."""
 FOREIGN = ("pyo3_runtime", "polars")
 """Packages whose own errors may tell of memory in words only."""
 
@@ -80,6 +82,9 @@ def told(*expected: type[BaseException]) -> Iterator[None]:
             for one where memory is short: libraries forget why they failed.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # It interrupts the process where it cannot start its threads.
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        for name, value in ALONE.items():
+            os.environ.setdefault(name, value)
     purpose("start")
     watch(STATUS)
     with ExitStack() as reserve:
