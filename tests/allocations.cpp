@@ -1,7 +1,7 @@
 // Loaded before everything else (LD_PRELOAD): allocations of chosen libraries are counted while armed, and the n-th fails.
 //
-// A call belongs to the library that its return address lies in. Python's raw allocator, which kernels call too, has no
-// such address any more: it is counted by hooks of its own, which belong to the last of the libraries.
+// A call belongs to the library that its return address lies in. Python's raw allocator, which kernels call too, jumps to
+// the hooks at the end, so that theirs is the kernel's, too.
 
 #include <cerrno>
 #include <cstddef>
@@ -95,10 +95,9 @@ void* aligned_alloc(size_t alignment, size_t size) {
     return fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size);
 }
 
-bool raw_fails() { return armed && fails_in(LIBRARIES - 1); }
-void* raw_malloc(void*, size_t size) { return raw_fails() ? nullptr : __libc_malloc(size ? size : 1); }
-void* raw_calloc(void*, size_t n, size_t size) { return raw_fails() ? nullptr : __libc_calloc(n ? n : 1, size ? size : 1); }
-void* raw_realloc(void*, void* old, size_t size) { return raw_fails() ? nullptr : __libc_realloc(old, size ? size : 1); }
+void* raw_malloc(void*, size_t size) { return fails(__builtin_return_address(0)) ? nullptr : __libc_malloc(size ? size : 1); }
+void* raw_calloc(void*, size_t n, size_t size) { return fails(__builtin_return_address(0)) ? nullptr : __libc_calloc(n ? n : 1, size ? size : 1); }
+void* raw_realloc(void*, void* old, size_t size) { return fails(__builtin_return_address(0)) ? nullptr : __libc_realloc(old, size ? size : 1); }
 void raw_free(void*, void* memory) { __libc_free(memory); }
 
 }

@@ -32,6 +32,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "bpe_dropout": [{}, {"draws": "pretoken"}],
 }
 """Options with which a method walks paths of its own; its defaults where it is not named."""
+SIZES = {"bpe_wp": 900, "bytespan": 900, "wordpiece": 700}
+"""Sizes above the alphabets that are large."""
 MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 
@@ -89,7 +91,7 @@ def built(name: str, settings: dict[str, Any]) -> Any:
     if method.traits["initial"]:
         start = constructions[options.initial]
         extra["initial"] = start.function(COUNTS, options.initial_size, start.options(), seed=0, threads=1)
-    return method.function(source, 400, options, seed=0, threads=1, **extra)
+    return method.function(source, SIZES.get(name, 400), options, seed=0, threads=1, **extra)
 
 
 def used(make: Callable[[], Tokenizer], use: Callable[[Tokenizer], Any]) -> Any:

@@ -85,7 +85,7 @@ def raised(code: str) -> BaseException:
     "code",
     [
         "raise MemoryError",
-        "import numpy; numpy.empty(1 << 60)",
+        "import numpy; numpy.empty(1 << 50)",
         "import pyarrow; pyarrow.allocate_buffer(1 << 60)",
         "raise OSError(12, 'Cannot allocate memory')",
         'raise RuntimeError("can\'t start new thread")',

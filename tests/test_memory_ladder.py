@@ -28,7 +28,7 @@ RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
 QUICK = {
     "pathpiece": ["--set=initial_size=2000"],
     "randtrain": ["--set=initial_size=2000"],
-    "sage": ["--set=initial_size=2000", "--set=dimensions=8", "--set=epochs=1"],
+    "sage": ["--set=initial_size=1100", "--set=dimensions=4", "--set=epochs=1", "--set=lines=40"],
 }
 MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""

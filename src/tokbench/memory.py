@@ -24,11 +24,14 @@ STATUS = 3
 RESERVE = 16 << 20
 """Addresses that are kept free for what the end itself takes."""
 SIGNS = re.compile(
-    r"allocation error|allocation failed|bad_alloc|can't start new thread|cannot allocate memory|failed to map segment"
-    r"|memory allocation|not enough memory|out of memory|resource temporarily unavailable|unable to allocate",
+    r"allocation error|allocation failed|bad_alloc|can't (?:allocate lock|start new thread)|cannot allocate memory"
+    r"|failed to map segment|memory allocation|not enough memory|out of memory|resource temporarily unavailable"
+    r"|unable to allocate",
     re.IGNORECASE,
 )
 """How libraries say that an allocation failed, or that a thread could not have its stack."""
+ALONE = {"POLARS_MAX_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""Keeps libraries, where memory is limited, from threads of theirs: those end the process where memory ends."""
 FOREIGN = ("pyo3_runtime", "polars")
 """Packages whose own errors may tell of memory in words only."""
 
@@ -79,6 +82,9 @@ def told(*expected: type[BaseException]) -> Iterator[None]:
             for one where memory is short: libraries forget why they failed.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # It interrupts the process where it cannot start its threads.
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        for name, value in ALONE.items():
+            os.environ.setdefault(name, value)
     purpose("start")
     watch(STATUS)
     with ExitStack() as reserve:

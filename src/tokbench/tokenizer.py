@@ -5,9 +5,9 @@ bytes can be encoded, and decoding gives back exactly the bytes that were encode
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
+from tokbench.parallel import mapped
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.registry import Options, TokbenchError
@@ -100,9 +101,8 @@ class Tokenizer:
         """Ids of each text, in order; threads share the texts out in groups."""
         if threads == 1:
             return [self.encode(text) for text in texts]
-        with ThreadPoolExecutor(threads) as pool:
-            groups = pool.map(lambda group: [self.encode(text) for text in group], _groups(texts))
-            return [ids for group in groups for ids in group]
+        groups = mapped(lambda group: [self.encode(text) for text in group], _groups(texts), threads)
+        return [ids for group in groups for ids in group]
 
     def last_cut(self, text: bytes) -> int:
         """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
@@ -126,15 +126,12 @@ class Tokenizer:
             edges.append(len(text))
         document = document_number(text) if self._segmenter.placed else None
 
-        def part(start: int, end: int) -> Any:
+        def part(edge: tuple[int, int]) -> Any:
             with self._encoder() as encoder:
-                return action(encoder, text, start, end, document)
+                return action(encoder, text, *edge, document)
 
         try:
-            if len(edges) == 2:
-                return [part(*edges)]
-            with ThreadPoolExecutor(threads) as pool:
-                return list(pool.map(part, edges, edges[1:]))
+            return list(mapped(part, pairwise(edges), threads))
         except ValueError as error:
             raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
 
@@ -192,8 +189,7 @@ class Tokenizer:
             offsets = counts.offsets[edges[index] : edges[index + 1] + 1]
             return self._segmenter.segment(counts.data, np.ascontiguousarray(offsets))
 
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(part, range(len(edges) - 1)))
+        parts = list(mapped(part, range(len(edges) - 1), threads))
         lengths = [np.diff(bounds) for _, bounds in parts]
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
         return np.concatenate([ids for ids, _ in parts]), bounds
@@ -265,8 +261,11 @@ def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.in
     """One array of several, copied by several threads: first touching its memory takes most of the time."""
     ends = np.cumsum([len(part) for part in parts]).tolist()
     whole = np.empty(ends[-1], np.int32)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda part, end: np.copyto(whole[end - len(part) : end], part), parts, ends))
+
+    def put(part: NDArray[np.int32], end: int) -> None:
+        np.copyto(whole[end - len(part) : end], part)
+
+    list(mapped(lambda one: put(*one), zip(parts, ends, strict=True), threads))
     return whole
 
 

@@ -4,7 +4,6 @@ The initial vocabulary of PathPiece and SaGe in "Tokenization Is More Than Compr
 the top byte n-grams by raw count, single bytes always among them.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.kernels.ngram import MAX_WIDTH, best_ngrams, pair_positions
+from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options
 from tokbench.tokens import BYTES, Vocabulary
@@ -55,8 +55,7 @@ def top_ngrams(
         held = int(positions[first:last].sum())
         return best_ngrams(counts.data, counts.offsets, counts.counts, first, last, held, max_bytes, limit)
 
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(best, _parts(positions)))
+    parts = list(mapped(best, _parts(positions), threads))
     words, widths, totals = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if len(totals) > limit:
         hopeful = totals >= np.partition(totals, -limit)[-limit]

@@ -7,7 +7,7 @@ start at the first byte; its text, and this module, do not. The order of omissio
 in the paper: they are those that explain the published vocabularies.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from pydantic import AfterValidator, Field
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.pathpiece import MAX_WIDTH, choose_drops, omission_costs
 from tokbench.kernels.trie import Trie
+from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options
 from tokbench.tokens import BYTES, Vocabulary
@@ -92,14 +93,13 @@ def _costs(
     """Increase and occurrences of each token over all pre-tokens; sums of integers, so the threads cannot show."""
     cuts = np.searchsorted(counts.offsets, np.linspace(0, counts.offsets[-1], PARTS + 1)).tolist()
 
-    def part(first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return omission_costs(trie, counts.data, counts.offsets, counts.counts, first, last, tokens, key)[:2]
+    def part(edge: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return omission_costs(trie, counts.data, counts.offsets, counts.counts, *edge, tokens, key)[:2]
 
     increases, occurrences = np.zeros(tokens, np.int64), np.zeros(tokens, np.int64)
-    with ThreadPoolExecutor(threads) as pool:
-        for increase, occurrence in pool.map(part, cuts[:-1], cuts[1:]):
-            increases += increase
-            occurrences += occurrence
+    for increase, occurrence in mapped(part, pairwise(cuts), threads):
+        increases += increase
+        occurrences += occurrence
     return increases, occurrences
 
 

@@ -6,7 +6,7 @@ algorithm A-ES of Efraimidis ("Weighted Random Sampling over Data Streams", 2010
 """
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
+from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options
 from tokbench.segmentation import segmentations
@@ -81,11 +82,10 @@ def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: i
         trie = Trie(*initial.flat())
         cuts = np.searchsorted(counts.offsets, np.linspace(0, counts.offsets[-1], PARTS + 1)).tolist()
 
-        def part(first: int, last: int) -> NDArray[np.int64]:
-            return count_matches(trie, counts.data, counts.offsets, counts.counts, first, last, len(initial))
+        def part(edge: tuple[int, int]) -> NDArray[np.int64]:
+            return count_matches(trie, counts.data, counts.offsets, counts.counts, *edge, len(initial))
 
-        with ThreadPoolExecutor(threads) as pool:
-            return np.sum(list(pool.map(part, cuts[:-1], cuts[1:])), axis=0)
+        return np.sum(list(mapped(part, pairwise(cuts), threads)), axis=0)
     cut = segmentations[constructions[method].traits["segmentation"]]
     ids, bounds = cut.function(initial, cut.options()).segment(counts.data, counts.offsets)
     total = np.zeros(len(initial), np.int64)

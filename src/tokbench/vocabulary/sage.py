@@ -7,7 +7,6 @@ occurrences make less that of the contexts without it. The sizes of the batches 
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from heapq import nsmallest
 from itertools import pairwise
 from operator import itemgetter
@@ -22,6 +21,7 @@ from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.sage import ablation_losses
 from tokbench.kernels.skipgram import MAX_DIMENSIONS, train
 from tokbench.kernels.trie import Trie
+from tokbench.parallel import mapped
 from tokbench.registry import Options, TokbenchError
 from tokbench.tokens import Vocabulary
 from tokbench.vocabulary import construction
@@ -204,8 +204,7 @@ def segment(lines: Lines, trie: Trie, threads: int) -> Segmentation:
         )
         return cut
 
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(part, _edges(lines.offsets)))
+    parts = list(mapped(part, _edges(lines.offsets), threads))
     bounds = np.zeros(len(lines.offsets), np.int64)
     np.cumsum(np.concatenate([np.diff(own) for _, own in parts]), out=bounds[1:])
     return Segmentation(trie, np.concatenate([ids for ids, _ in parts]), bounds)
@@ -240,10 +239,9 @@ def ablate(
         )
         return own
 
-    with ThreadPoolExecutor(threads) as pool:
-        for loss, occurrence in pool.map(part, _edges(lines.offsets)):
-            losses += loss
-            occurrences += occurrence
+    for loss, occurrence in mapped(part, _edges(lines.offsets), threads):
+        losses += loss
+        occurrences += occurrence
     return losses, occurrences
 
 

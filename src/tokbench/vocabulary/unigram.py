@@ -11,7 +11,6 @@ sentencepiece are ``alphabet: character``, ``seed_counts: occurrences``, ``split
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Literal, TypeVar
 
@@ -24,6 +23,7 @@ from tokbench.kernels.elementary import digamma_of, exponentials_of
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
+from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
@@ -71,10 +71,7 @@ def over_parts(work: Callable[[int, int], T], offsets: NDArray[np.int64], thread
     """Do ``work(first, last)`` on :data:`PARTS` runs of items of about as many bytes each; results in their order."""
     cuts = np.searchsorted(offsets, np.linspace(offsets[0], offsets[-1], PARTS + 1)[1:-1])
     edges = [0, *cuts.tolist(), len(offsets) - 1]
-    if threads <= 1:
-        return [work(first, last) for first, last in pairwise(edges)]
-    with ThreadPoolExecutor(min(threads, PARTS)) as pool:
-        return list(pool.map(work, edges[:-1], edges[1:]))
+    return list(mapped(lambda edge: work(*edge), pairwise(edges), threads))
 
 
 def select(pieces: Pieces, chosen: NDArray[np.int64]) -> Pieces:

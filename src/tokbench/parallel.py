@@ -1,0 +1,95 @@
+"""Work shared out among threads that cannot hang.
+
+``concurrent.futures`` waits for ever for a thread that dies before it can say that it has started, or that it has
+failed, as happens where memory is short. Here nothing is waited for but work that a thread has taken and is sure to
+give back; a thread that cannot be started is done without.
+"""
+
+import _thread
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def mapped(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """Results of ``work`` on each item, in order; one of the threads is the caller's own.
+
+    Results do not depend on the number of threads. With one, nothing is done before it is asked for.
+
+    Raises:
+        BaseException: what ``work`` raised on the first item on which it did; items not begun by then are left out.
+    """
+    waiting = list(items)
+    if threads <= 1 or len(waiting) <= 1:
+        return map(work, waiting)
+    return _Sharing(work, waiting).results(min(threads, len(waiting)) - 1)
+
+
+class _Sharing(Generic[Item, Result]):
+    """Items and results of one call; all that a thread needs is made before it starts."""
+
+    def __init__(self, work: Callable[[Item], Result], items: list[Item]) -> None:
+        self.work = work
+        self.items = items
+        self.untaken = deque(range(len(items)))
+        self.done: list[bool] = [False] * len(items)
+        self.made: list[Result | None] = [None] * len(items)
+        self.errors: list[BaseException | None] = [None] * len(items)
+        self.locks = [_thread.allocate_lock() for _ in items]
+        for lock in self.locks:
+            lock.acquire()
+        self.failed = False
+
+    def results(self, helpers: int) -> Iterator[Result]:
+        try:
+            for _ in range(helpers):
+                try:
+                    _thread.start_new_thread(self.help, ())
+                except (RuntimeError, MemoryError):
+                    break
+            for index in range(len(self.items)):
+                while not self.done[index]:
+                    if not self.take_one():
+                        self.locks[index].acquire()
+                if (error := self.errors[index]) is not None:
+                    raise error
+                result, self.made[index] = self.made[index], None
+                yield result  # type: ignore[misc]
+        finally:
+            self.stop()
+
+    def help(self) -> None:
+        while self.take_one():
+            pass
+
+    def take_one(self) -> bool:
+        """Take an item and do the work on it; False where none is left to be taken."""
+        if self.failed:
+            return False
+        try:
+            index = self.untaken.popleft()
+        except IndexError:
+            return False
+        try:
+            self.made[index] = self.work(self.items[index])
+        except BaseException as error:
+            self.errors[index] = error
+            self.failed = True  # Every item before this one is taken, and comes to its end.
+        finally:
+            self.done[index] = True
+            self.locks[index].release()
+        return True
+
+    def stop(self) -> None:
+        """Let nothing more begin, and wait for what has begun."""
+        while self.untaken:
+            try:
+                self.done[self.untaken.popleft()] = True
+            except IndexError:
+                break
+        for index, lock in enumerate(self.locks):
+            if not self.done[index]:
+                lock.acquire()
