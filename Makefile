@@ -10,6 +10,7 @@ export PYTHONWARNINGS := ignore::FutureWarning
 KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
 STRINGS ?= 1000000
+FILES ?= 5000
 
 .PHONY: help demo test nightly benchmarks install lint format lock clean
 
@@ -23,8 +24,8 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 test: install  ## run the tests
 	@python -m pytest
 
-nightly: install  ## send a million random and adversarial strings through every tokenizer
-	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) python -m pytest tests/test_fuzz.py
+nightly: install  ## send a million adversarial strings through every tokenizer, thousands of damaged files through readers
+	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py
 
 benchmarks: install  ## time everything beside its peers: TEXT=FILE, WORDS="FILE FILE", PEERS=PYTHON, SAGE=PYTHON
 	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }
