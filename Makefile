@@ -10,6 +10,7 @@ export PYTHONWARNINGS := ignore::FutureWarning
 KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
 STRINGS ?= 1000000
+FILES ?= 5000
 
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-wrapv -fno-omit-frame-pointer -g \
   -D_GLIBCXX_ASSERTIONS
@@ -28,8 +29,8 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 test: install  ## run the tests
 	@python -m pytest
 
-nightly: install  ## send a million random and adversarial strings through every tokenizer
-	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) python -m pytest tests/test_fuzz.py
+nightly: install  ## send a million adversarial strings through every tokenizer, thousands of damaged files through readers
+	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py
 
 sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
 	@CFLAGS="$(SANITIZERS)" CXXFLAGS="$(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \

@@ -94,7 +94,8 @@ def test_ids_that_are_none(tokenizer: Path, tmp_path: Path, plain: Path, tokbenc
     for wrong in (300, -1):
         plain.write_text(f"5 {wrong} 6")
         assert (
-            tokbench("decode", tokenizer, plain).message == f"tokbench: id {wrong} is not in the vocabulary (0 to 299)"
+            tokbench("decode", tokenizer, plain).message
+            == f"tokbench: {plain}: id {wrong} is not in the vocabulary (0 to 299)"
         )
 
 
@@ -146,7 +147,8 @@ def test_arrays_that_are_no_ids(tokenizer: Path, tmp_path: Path, tokbench: Tokbe
         assert tokbench("decode", tokenizer, tmp_path / "right.npy").stdout == b"ab"
     big = tmp_path / "big.npy"
     np.save(big, np.array([2**63], np.uint64))
-    assert tokbench("decode", tokenizer, big).message == f"tokbench: id {2**63} is not in the vocabulary (0 to 299)"
+    message = tokbench("decode", tokenizer, big).message
+    assert message == f"tokbench: {big}: id {2**63} is not in the vocabulary (0 to 299)"
 
 
 def test_columns_that_are_no_counts(tmp_path: Path) -> None:

@@ -31,12 +31,25 @@ def command(folder: str, ids: BinaryIO, output: str | None) -> None:
     """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with the tokenizer in FOLDER."""
     memory.purpose(f"decode {ids.name}")
     tokenizer = Tokenizer.load(folder)
-    texts = map(tokenizer.decode, _pieces(ids))
+    texts = decoded(tokenizer, ids)
     if output is None:
         sys.stdout.buffer.writelines(texts)
         return
     with atomic_file(output) as partial, partial.open("wb") as target:
         target.writelines(texts)
+
+
+def decoded(tokenizer: Tokenizer, file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of the ids in a file, a piece at a time.
+
+    Raises:
+        TokbenchError: the file holds no list of ids, or an id is not in the vocabulary.
+    """
+    for ids in _pieces(file):
+        try:
+            yield tokenizer.decode(ids)
+        except TokbenchError as error:
+            raise TokbenchError(f"{file.name}: {error}") from None
 
 
 def _pieces(file: BinaryIO) -> Iterator[NDArray[np.integer]]:

@@ -82,5 +82,6 @@ def read_whole(path: Path, remedy: str, suffix: str | None = None) -> bytes:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
-    return str(error).partition("\n")[0]
+    """What an error says, in one line that a terminal can show."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return "".join(letter if letter.isprintable() else "?" for letter in lines[0])

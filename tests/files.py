@@ -1,0 +1,307 @@
+"""Every reader of files with a valid file of its own: what the tests of damaged files damage."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+from safetensors.numpy import save_file
+from xlsxwriter import Workbook
+
+from tests.conftest import EXPERIMENT, ODD
+from tokbench.byte_lm import ngram
+from tokbench.byte_lm.options import ByteNgramOptions
+from tokbench.byte_lm.scores import write_scores
+from tokbench.commands.decode import decoded
+from tokbench.config.load import read as read_configuration
+from tokbench.corpus.documents import Document, read_shard, shard_writers
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
+from tokbench.downstream.local import _read as read_questions
+from tokbench.downstream.suites import LocalTask
+from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
+from tokbench.inputs.frames import read_frame
+from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.intrinsic.resources import read_resource, resource_types
+from tokbench.pretokenization.count import count_pretokens
+from tokbench.pretokenization.languages import read_languages, write_languages
+from tokbench.pretokenization.word_list import read_word_list
+from tokbench.pretokens import PretokenCounts
+from tokbench.pretraining.mds import write_mds
+from tokbench.pretraining.pack import Packing
+from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokens import BYTES, Event, Vocabulary
+from tokbench.vocabulary.documents import read_documents
+from tokbench.vocabulary.scores import read_scores
+
+TEXT = b"the cat sat on the mat\n\n" + ODD
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader of files.
+
+    Attributes:
+        file: the file that is damaged, by its path within a folder.
+        make: writes valid files into the folder.
+        read: reads what lies in the folder, to the end.
+    """
+
+    file: str
+    make: Callable[[Path], object]
+    read: Callable[[Path], object]
+
+
+def vocabulary() -> Vocabulary:
+    """A vocabulary with everything that one may have."""
+    return Vocabulary(
+        (*BYTES, b"ab", b"abc"),
+        merges=np.array([[97, 98, 256], [256, 99, 257]], np.int32),
+        scores=-np.arange(1.0, 259.0),
+        continuation=np.arange(258) % 2 == 0,
+        events=(Event(False, (b"a", b"b")), Event(True, (b"a", b"b"))),
+    )
+
+
+def _written(name: str, content: bytes | str) -> Callable[[Path], object]:
+    data = content.encode() if isinstance(content, str) else content
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def _source(name: str, kind: type[Any], **options: Any) -> Callable[[Path], object]:
+    tag = {TextSource: "text", JsonLinesSource: "jsonl", ParquetSource: "parquet"}[kind]
+    return lambda folder: list(read_source(kind(type=tag, path=[str(folder / name)], **options)))
+
+
+def _questions(form: str, content: str) -> Reader:
+    task = LocalTask(format=form, file="questions")  # type: ignore[arg-type]
+    return Reader(
+        "questions", _written("questions", content), lambda folder: read_questions([folder / "questions"], task)
+    )
+
+
+def _gold(kind: str, name: str, content: str) -> Reader:
+    return Reader(
+        name,
+        _written(name, content),
+        lambda folder: read_resource(kind, resource_types[kind].options(path=[str(folder / name)])),
+    )
+
+
+def _merging() -> Tokenizer:
+    made = vocabulary()
+    return Tokenizer(Vocabulary(made.tokens, merges=made.merges), "gpt2", "merge", name="a", origin={"seed": 1})
+
+
+def _counts(folder: Path) -> None:
+    count_pretokens([TEXT], "gpt2").write(folder / "counts.parquet")
+
+
+def _languages(folder: Path) -> None:
+    found = {tag: count_pretokens([TEXT], "gpt2") for tag in ("de", "en")}
+    write_languages(found, folder / "counts.parquet")
+
+
+def _shard(folder: Path) -> None:
+    with shard_writers([folder / "0000.parquet"]) as add:
+        for number in range(3):
+            add(Document(number, "en", TEXT))
+
+
+def _foreign_parquet(folder: Path) -> None:
+    table = pa.table({"text": [TEXT, b""], "tag": ["en", None], "n": [1, 2]})
+    pq.write_table(table, folder / "rows.parquet", compression="none")
+
+
+def _scores(folder: Path) -> None:
+    signal = np.ones(len(TEXT), np.float32)
+    write_scores([(0, "en", TEXT), (1, "", TEXT)], lambda text: (signal, signal), folder / "scores.parquet")
+
+
+def _ids(folder: Path) -> None:
+    np.save(folder / "ids.npy", np.array([97, 98, 99], np.int32))
+
+
+def _decoded(folder: Path, name: str) -> list[bytes]:
+    tokenizer = Tokenizer(Vocabulary(BYTES), "none", "greedy")
+    with (folder / name).open("rb") as file:
+        return list(decoded(tokenizer, file))
+
+
+def _packed(folder: Path) -> None:
+    write_mds(folder, [np.full((2, 4), 97, np.int32)], 4)
+    save_file({"transformer.wte.weight": np.ones((256, 2), np.float32)}, folder / "model.safetensors")
+
+
+def _workbook(folder: Path) -> None:
+    with Workbook(folder / "words.xlsx") as book:
+        sheet = book.add_worksheet()
+        for place, row in enumerate((["Word", "MorphoLexSegm"], ["unbreakable", "{<un<(break)>able>}"])):
+            sheet.write_row(place, 0, row)
+
+
+MEASURED = {"language": "en", "metric": "m", "definition": "d", "value": 1.5, "n": 3, "reason": None}
+ANSWER = {"document": 0, "log_likelihoods": [-1.0, -2.0], "straddling": [], "gold": 0, "prediction": 0, "correct": True}
+TASK = {
+    "accuracy": 0.5,
+    "random_baseline": 0.5,
+    "n": 1,
+    "accuracy_stderr": None,
+    "num_fewshot": 0,
+    "straddling": 0,
+    "choices": 2,
+    "straddling_documents": 0,
+    "documents": [ANSWER],
+}
+RESULT = {
+    "variant": "v",
+    "size": 300,
+    "model": "m",
+    "suite": "s",
+    "tasks": {"t": TASK},
+    "bits_per_byte": 1.5,
+    "texts": {"wiki": {"bits_per_byte": 1.0, "bits": 8.0, "bytes": 8, "tokens": 3}},
+}
+
+
+def _results(folder: Path) -> None:
+    file = folder / "result.json"
+    accuracy_table([file])
+    bits_per_byte_table([file])
+    results = read_results([file])
+    for make in (boundary_table, outcome_table, text_table):
+        make(results)
+
+
+def _frame(folder: Path) -> None:
+    frame = pl.DataFrame({"variant": ["a", "b"], "value": [1.0, None]})
+    frame.write_parquet(folder / "table.parquet", compression="zstd")
+
+
+PACKING = {
+    "documents": 1,
+    "text_bytes": 3,
+    "tokens": 4,
+    "sequences": 1,
+    "dropped_tokens": 0,
+    "sequence_length": 4,
+    "vocabulary": 256,
+    "end_of_text": 256,
+    "digest": "00",
+}
+ROWS = b'{"text": "a\\ud800", "language": "en", "more": [1, {"a": null}]}\n\n{"text": "b"}\n'
+
+READERS: dict[str, Reader] = {
+    **{
+        f"vocabulary {name}": Reader(name, lambda folder: vocabulary().write(folder), Vocabulary.read)
+        for name in ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv")
+    },
+    **{
+        f"tokenizer {name}": Reader(name, lambda folder: _merging().save(folder), Tokenizer.load)
+        for name in ("tokbench.json", "tokens.vocab", "merges.tsv")
+    },
+    "configuration": Reader(
+        "config.yaml", _written("config.yaml", EXPERIMENT), lambda folder: read_configuration(folder / "config.yaml")
+    ),
+    "counts": Reader("counts.parquet", _counts, lambda folder: PretokenCounts.read(folder / "counts.parquet")),
+    "counts of languages": Reader(
+        "counts.parquet", _languages, lambda folder: read_languages(folder / "counts.parquet")
+    ),
+    "counts as lines": Reader(
+        "counts.tsv",
+        _written("counts.tsv", "6162\t3\n20\t1\n"),
+        lambda folder: PretokenCounts.read(folder / "counts.tsv"),
+    ),
+    **{
+        f"word list {name}": Reader(
+            name,
+            lambda folder: (_written("words", gzip.compress(b"a b"))(folder), _written("numbers", "3\n1\n")(folder)),
+            lambda folder: read_word_list(folder / "words", folder / "numbers"),
+        )
+        for name in ("words", "numbers")
+    },
+    "text": Reader("text.txt", _written("text.txt", TEXT), _source("text.txt", TextSource, documents="line")),
+    "text gzip": Reader("text.gz", _written("text.gz", gzip.compress(TEXT)), _source("text.gz", TextSource)),
+    "text zstd": Reader(
+        "text.zst",
+        _written("text.zst", zstandard.compress(TEXT)),
+        _source("text.zst", TextSource, documents="paragraph"),
+    ),
+    "JSON Lines": Reader("rows.jsonl", _written("rows.jsonl", ROWS), _source("rows.jsonl", JsonLinesSource)),
+    "Parquet": Reader(
+        "rows.parquet", _foreign_parquet, _source("rows.parquet", ParquetSource, language_field="tag", documents="line")
+    ),
+    "shard": Reader("0000.parquet", _shard, lambda folder: list(read_shard(folder / "0000.parquet"))),
+    "documents": Reader(
+        "0000.parquet", _shard, lambda folder: list(read_documents([folder / "0000.parquet"], "gpt2").texts())
+    ),
+    "byte scores": Reader(
+        "scores.parquet",
+        _scores,
+        lambda folder: [
+            list(read_scores([folder / "scores.parquet"], "gpt2").documents("entropy")),
+            list(read_scores([folder / "scores.parquet"], "gpt2").signals("surprisal")),
+        ],
+    ),
+    **{
+        f"byte n-grams {name}": Reader(
+            f"model/{name}",
+            lambda folder: ngram.train([TEXT], ByteNgramOptions(order=2), folder / "model"),
+            lambda folder: ngram.load(folder / "model").score(TEXT),
+        )
+        for name in ("model.json", "windows.npy", "counts.npy")
+    },
+    "ids": Reader("ids.npy", _ids, lambda folder: _decoded(folder, "ids.npy")),
+    "ids as numbers": Reader("ids", _written("ids", "97 98\n99"), lambda folder: _decoded(folder, "ids")),
+    **{
+        f"packed {name}": Reader(name, _packed, lambda folder: embeddings_of(Vocabulary(BYTES), folder, folder))
+        for name in ("index.json", "shard.00000.mds", "model.safetensors")
+    },
+    "packing": Reader("packing.json", _written("packing.json", json.dumps(PACKING)), Packing.read),
+    "result": Reader("result.json", _written("result.json", json.dumps(RESULT)), _results),
+    "measurements": Reader(
+        "measured.json",
+        _written("measured.json", json.dumps({"variant": "v", "size": 300, "corpus": "c", "measurements": [MEASURED]})),
+        lambda folder: intrinsic_table([folder / "measured.json"]),
+    ),
+    "curve": Reader(
+        "m/v/300/curve.csv",
+        lambda folder: (
+            (folder / "m/v/300").mkdir(parents=True, exist_ok=True),
+            _written("m/v/300/curve.csv", "batch,tokens,loss\n1,128,5.5\n2,256,5.1\n")(folder),
+        ),
+        lambda folder: curve_table([folder / "m/v/300"]),
+    ),
+    "table": Reader("table.parquet", _frame, lambda folder: read_frame(folder / "table.parquet", "tabulate again")),
+    "choices": _questions("choices", '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n'),
+    "schemas": _questions("schemas", '{"context_options": ["Ann", "Bob "], "continuation": "ran.", "gold": 1}\n'),
+    "completions": _questions("completions", '{"context": "He said ", "continuation": "no", "category": "x"}\n'),
+    "minimal pairs": _questions("minimal_pairs", '{"sentence_good": "We go.", "sentence_bad": "We goes.", "UID": "a"}'),
+    "MMLU": _questions("mmlu", 'question,a,b,c,d,answer\n"Why, ""now""?\nSay.",a,b,c,d,2\nWhen?,a,b,c,d,A\n'),
+    "Winograd": _questions(
+        "winograd", "The cup fell on Ann because [MASK] was full.\n[MASK]\nThe cup , Ann\nThe cup \n"
+    ),
+    "LADEC": _gold("ladec", "LADEC.csv", "stim,c1,c2,correctParse\nhandbag,hand,bag,yes\n"),
+    "MorphyNet": _gold("morphynet", "eng.v1.tsv", "run\trunning\tV\trun|ing\nhappy\tunhappy\tA\tA\tun\tprefix\n"),
+    "MorphScore": _gold("morphscore", "english_morph_data.csv", ",full_word,pt1,rest\n0,cats,cat,s\n"),
+    "DagoBERT": _gold("dagobert", "sents_1.txt", "r|||unhappy|||happy|||a|||a unhappy b|||b\n"),
+    "CompoundPiece": _gold("compoundpiece", "words.csv", "word,lang,segmentation\nhandbag,en,hand-bag\n"),
+    "MorphoLex": Reader(
+        "words.xlsx",
+        _workbook,
+        lambda folder: read_resource(
+            "morpholex", resource_types["morpholex"].options(path=[str(folder / "words.xlsx")])
+        ),
+    ),
+    "lexical decisions": _gold(
+        "british_lexicon_project", "blp-items.txt", "spelling\tlexicality\trt\taccuracy\nhand\tW\t512.5\t0.97\n"
+    ),
+}
