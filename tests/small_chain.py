@@ -45,7 +45,8 @@ def call(*arguments: Any) -> None:
 
 
 def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
-    """Every file below ``folder``, made with so many threads; with its inputs named last to first, if so wished."""
+    """Every file below ``folder``, made with so many threads; with its shards and
+    measurements named last to first, if so wished. (Tokenizers are compared in the order in which they are named.)"""
 
     def path(*parts: str) -> str:
         place = folder.joinpath(*parts)
@@ -68,7 +69,8 @@ def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
     scores = [path("scores", Path(shard).name) for shard in split("tokenizer")]
     for shard, output in zip(split("tokenizer"), scores, strict=True):
         call("score_bytes", "--recipe", BYTE_LM, "--model", path("byte_lm"), shard, "-o", output)
-    made: list[list[str]] = []
+    made: list[str] = []
+    measurements: list[str] = []
     for method in constructions.methods():
         source = [f"--counts={path('counts', 'tokenizer.parquet')}"]
         if method.traits["source"] == "scores":
@@ -80,8 +82,9 @@ def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
         options = [f"--set={option}" for option in chosen]
         call("build", method.name, *source, *options, "--size", SIZE, f"--threads={threads}", "-o", tokenizer)
         call("measure", tokenizer, "--counts", path("counts", "evaluation.parquet"), "-o", measured)
-        made.append(["--tokenizer", tokenizer, "--intrinsic", measured])
-    call("tabulate", *(word for words in turned(made) for word in words), "-o", path("tables"))
+        made.append(f"--tokenizer={tokenizer}")
+        measurements.append(f"--intrinsic={measured}")
+    call("tabulate", *made, *turned(measurements), "-o", path("tables"))
     answered([method.name for method in constructions.methods()], folder / "tables", folder / "answered")
     call("analyse", path("answered"), "-o", path("statistics"))
 
