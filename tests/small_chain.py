@@ -1,0 +1,128 @@
+"""From documents to the tables and the report, every construction on the way, in seconds: what a setting could change.
+
+``python -m tests.small_chain FOLDER [CORES]`` makes it in a process of its own, on so many of the machine's cores.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tests.small_report import whole
+from tokbench.commands.main import main
+from tokbench.report.figures.style import COLUMN, svg
+from tokbench.report.files import write_tables
+from tokbench.report.html import drawings
+from tokbench.statistics.questions import OUTCOME
+from tokbench.vocabulary import constructions
+
+CORPUS = {
+    "source": {
+        "type": "text",
+        "path": str(Path(__file__).parents[1] / "docs" / "configuration.md"),
+        "documents": "paragraph",
+    },
+    "splits": {"byte_lm": 0.2, "tokenizer": 0.5, "evaluation": 0.3},
+    "seed": 0,
+    "shards": 3,
+}
+BYTE_LM = {"kind": "ngram", "order": 4}
+SIZE = "900"
+OPTIONS = {
+    "unigram": ["seed_size=4000"],
+    "sage": ["initial_size=1600", "lines=150", "dimensions=16", "epochs=1"],
+    "pathpiece": ["initial_size=1600", "ties=random"],
+}
+"""Of constructions that would take long, or whose random draws are to show."""
+
+
+def call(*arguments: Any) -> None:
+    main([argument if isinstance(argument, str) else json.dumps(argument) for argument in arguments])
+
+
+def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
+    """Every file below ``folder``, made with so many threads; with its shards and
+    measurements named last to first, if so wished. (Tokenizers are compared in the order in which they are named.)"""
+
+    def path(*parts: str) -> str:
+        place = folder.joinpath(*parts)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return str(place)
+
+    def turned(files: list[str]) -> list[str]:
+        return files[::-1] if backwards else files
+
+    def split(name: str) -> list[str]:
+        return turned([path("corpus", name, f"{shard:04}.parquet") for shard in range(3)])
+
+    call("prepare", "--recipe", CORPUS, "-o", path("corpus"))
+    for name in ("tokenizer", "evaluation"):
+        parts = [path("parts", name, Path(shard).name) for shard in split(name)]
+        for shard, output in zip(split(name), parts, strict=True):
+            call("count", "--scheme", "gpt2", shard, "-o", output)
+        call("merge_counts", "-o", path("counts", f"{name}.parquet"), *parts)
+    call("train_byte_lm", "--recipe", BYTE_LM, "-o", path("byte_lm"), *split("byte_lm"))
+    scores = [path("scores", Path(shard).name) for shard in split("tokenizer")]
+    for shard, output in zip(split("tokenizer"), scores, strict=True):
+        call("score_bytes", "--recipe", BYTE_LM, "--model", path("byte_lm"), shard, "-o", output)
+    made: list[str] = []
+    measurements: list[str] = []
+    for method in constructions.methods():
+        source = [f"--counts={path('counts', 'tokenizer.parquet')}"]
+        if method.traits["source"] == "scores":
+            source = [f"--scores={file}" for file in scores]
+        if method.traits["source"] == "documents":
+            source.append(f"--documents={path('corpus')}")
+        chosen = OPTIONS.get(method.name, ["initial_size=1600"] if method.traits["initial"] else [])
+        tokenizer, measured = path("tokenizers", method.name), path("intrinsic", f"{method.name}.json")
+        options = [f"--set={option}" for option in chosen]
+        call("build", method.name, *source, *options, "--size", SIZE, f"--threads={threads}", "-o", tokenizer)
+        call("measure", tokenizer, "--counts", path("counts", "evaluation.parquet"), "-o", measured)
+        made.append(f"--tokenizer={tokenizer}")
+        measurements.append(f"--intrinsic={measured}")
+    call("tabulate", *made, *turned(measurements), "-o", path("tables"))
+    answered([method.name for method in constructions.methods()], folder / "tables", folder / "answered")
+    call("analyse", path("answered"), "-o", path("statistics"))
+
+
+def answered(variants: list[str], tables: Path, folder: Path) -> None:
+    """The tables with drawn answers of a model that no one trained: 40 questions of each of three tasks."""
+    draws = np.random.default_rng(0)
+    outcomes = pl.DataFrame(
+        [
+            ("drawn", "offline", variant, int(SIZE), task, document, bool(draws.integers(3)))
+            for variant in variants
+            for task in ("choice_a", "choice_b", "choice_c")
+            for document in range(40)
+        ],
+        schema=OUTCOME,
+        orient="row",
+    )
+    keys = ["variant", "size", "model", "suite", "task"]
+    folder.mkdir()
+    scores = outcomes.group_by(keys, maintain_order=True).agg(
+        pl.col("correct").mean().alias("accuracy"), random_baseline=pl.lit(0.5), n=pl.len().cast(pl.Int64)
+    )
+    pl.read_parquet(tables / "intrinsic.parquet").write_parquet(folder / "intrinsic.parquet")
+    scores.write_parquet(folder / "accuracy.parquet")
+    outcomes.write_parquet(folder / "outcomes.parquet")
+
+
+def figures(folder: Path) -> None:
+    """The typeset tables of a small report and three of its figures: on a plain axis, a logarithmic one, and a grid."""
+    content = whole()
+    write_tables(content, folder / "typeset")
+    for drawing in drawings(content):
+        if drawing.name.startswith(("average-ranks", "embedding-norms", "p-values")):
+            (folder / f"{drawing.name}.svg").write_text(svg(drawing.draw(width=COLUMN)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
+    make(Path(sys.argv[1]))
+    figures(Path(sys.argv[1]))
