@@ -126,7 +126,9 @@ def test_order_of_suffixes(counted: dict[bytes, int], longest: int, deep: int) -
     spelt = [text[place : min(ends[place], place + longest)] for place in suffixes.tolist()]
     assert sorted(suffixes.tolist()) == list(range(len(text)))
     assert spelt == sorted(spelt)
-    common = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*two))) for two in pairwise(spelt)]
+    common = [
+        sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*two, strict=False))) for two in pairwise(spelt)
+    ]
     assert shared.tolist() == [0, *common][: len(text)]
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 MAX_WIDTH = 32
+MAX_BYTES = 2 ** 30 - 1
+"""Longest pre-token: the tokens of two ways through it are counted in 32 bits."""
 
 
 cdef extern from *:
@@ -144,7 +146,7 @@ def omission_costs(
         for tokens of two bytes or more; the number of tokens of the segmentation, single bytes included.
 
     Raises:
-        ValueError: the trie holds a token over 32 bytes.
+        ValueError: the trie holds a token over 32 bytes, or a pre-token is longer than :data:`MAX_BYTES`.
     """
     if trie.view.max_length > MAX_WIDTH:
         raise ValueError(f"a token of {trie.view.max_length} bytes is longer than {MAX_WIDTH}")
@@ -156,7 +158,7 @@ def omission_costs(
     cdef vector[int32_t] reach
     cdef vector[int32_t] rest
     cdef const TrieView* view = &trie.view
-    cdef int64_t widest = view.max_length, item, n, start, end, place, total = 0
+    cdef int64_t widest = view.max_length, longest = MAX_BYTES, item, n, start, end, place, total = 0
     cdef int32_t node, token
     cdef const uint8_t* text
     cdef bint random = key is not None
@@ -167,6 +169,9 @@ def omission_costs(
             n = offsets[item + 1] - offsets[item]
             if n == 0:
                 continue
+            if n > longest:
+                with gil:
+                    raise ValueError(f"a pre-token of {n} bytes is longer than {MAX_BYTES}")
             text = &data[offsets[item]]
             if <int64_t>widths.size() < n:
                 widths.resize(n)

@@ -39,6 +39,8 @@ cdef enum:
     PAD = 2                 # tokens of context on either side, and the distance at which two tokens are a pair
     SPAN = 16               # products between -16 and 16 are looked up
     STEPS = 1024            # for each unit of the product
+    FEW = 32                # tokens of one way through a line that are added up one by one
+    UNKNOWN = -1
 
 
 cdef inline int64_t surprise(float product, const double* table) noexcept nogil:
@@ -78,6 +80,70 @@ cdef int64_t longest(const TrieView* trie, const uint8_t* text, int64_t limit, i
             token[0] = token_at(trie, node)
             length = place + 1
     return length
+
+
+cdef class Line:
+    """Sums over what follows a place of one line, for ways through it that are long before they meet its own.
+
+    From a place on, the longest matches are the same whatever came before, so that each place is looked at once.
+    """
+
+    cdef const uint8_t* text
+    cdef int64_t size
+    cdef vector[int32_t] own        # number of the line's own token that starts at a place, UNKNOWN where none does
+    cdef vector[int64_t] own_sums   # of each of its tokens, the pairs of those before it with the next two
+    cdef vector[int32_t] tokens     # the longest at a place
+    cdef vector[int64_t] rests      # of the pairs from a place on, until the line's own tokens are met
+    cdef vector[int32_t] meets      # the first of these
+    cdef vector[int64_t] way
+
+    cdef int fill(
+        self, const uint8_t* text, int64_t size, const int32_t* ids, int64_t n, const int32_t[::1] lengths,
+        const float[:, ::1] embeddings, const double* table,
+    ) except -1 nogil:
+        """Take up a line of n tokens."""
+        cdef int64_t place = 0, index, sum = 0
+        self.text, self.size = text, size
+        self.own.clear()
+        self.rests.clear()
+        self.own.resize(size + 1, UNKNOWN)
+        self.rests.resize(size + 1, UNKNOWN)
+        self.tokens.resize(size + 1)
+        self.meets.resize(size + 1)
+        self.own_sums.resize(n + 1)
+        for index in range(n):
+            self.own[place], self.own_sums[index] = <int32_t>index, sum
+            sum += surprise_of(ids + index, min(<int64_t>PAD + 1, n - index), 0, 1, embeddings, table)
+            place += lengths[ids[index]]
+        self.own[place], self.own_sums[n] = <int32_t>n, sum
+        return 0
+
+    cdef int64_t follow(
+        self, int64_t place, const TrieView* view, const int32_t[::1] lengths, const float[:, ::1] embeddings,
+        const double* table,
+    ) except -1 nogil:
+        """Sum of the pairs from a place on where no token of the line's own starts; ``meets`` is known after it."""
+        cdef int32_t[PAD + 1] ids
+        cdef int64_t start = place, after
+        cdef int n
+        self.way.clear()
+        while self.own[place] == UNKNOWN and self.rests[place] == UNKNOWN:
+            self.way.push_back(place)
+            place += longest(view, self.text + place, self.size - place, &self.tokens[place])
+        while self.way.size() > 0:
+            place = self.way.back()
+            self.way.pop_back()
+            ids[0] = self.tokens[place]
+            n, after = 1, place + lengths[ids[0]]
+            if self.own[after] == UNKNOWN:
+                self.rests[place], self.meets[place] = self.rests[after], self.meets[after]
+            else:
+                self.rests[place], self.meets[place] = 0, self.own[after]
+            while n <= PAD and after < self.size:
+                after += longest(view, self.text + after, self.size - after, &ids[n])
+                n += 1
+            self.rests[place] += surprise_of(ids, n, 0, 1, embeddings, table)
+        return self.rests[start]
 
 
 def ablation_losses(
@@ -125,7 +191,8 @@ def ablation_losses(
     cdef const TrieView* view = &trie.view
     cdef const uint8_t* text
     cdef vector[int32_t] ablated
-    cdef int64_t line, index, begin, beyond, left, right, start, place, base, size, limit
+    cdef Line whole = Line()
+    cdef int64_t line, index, begin, beyond, stop, left, right, start, place, base, size, limit, loss, filled = -1
     cdef int32_t token, shorter = 0
     with nogil:
         for line in range(first, last):
@@ -142,23 +209,42 @@ def ablation_losses(
                     ablated.clear()
                     for base in range(begin, index):
                         ablated.push_back(ids[base])
-                    place, base, beyond, limit = start, start, index, lengths[token] - 1
+                    place, base, beyond, limit, loss = start, start, index, lengths[token] - 1, 0
                     while True:
                         place += longest(view, text + place, limit, &shorter)
                         ablated.push_back(shorter)
                         while base < place:
                             base += lengths[ids[beyond]]
                             beyond += 1
-                        if base == place:
+                        if base == place or beyond - begin >= FEW or ablated.size() >= FEW:
                             break
                         limit = size - place
-                    right = min(<int64_t>PAD, bounds[line + 1] - beyond)
-                    for base in range(beyond, beyond + right):
-                        ablated.push_back(ids[base])
-                    losses[token] += surprise_of(
+                    stop = beyond       # up to where tokens are added up one by one
+                    if base > place:
+                        if filled != line:
+                            whole.fill(
+                                text, size, &ids[bounds[line]], bounds[line + 1] - bounds[line], lengths, embeddings,
+                                &table[0],
+                            )
+                            filled = line
+                        loss = whole.follow(place, view, lengths, embeddings, &table[0])
+                        beyond = bounds[line] + whole.meets[place]
+                        loss -= whole.own_sums[beyond - bounds[line]] - whole.own_sums[stop - bounds[line]]
+                        right = 0
+                        while right < PAD and place < size:
+                            place += longest(view, text + place, size - place, &shorter)
+                            ablated.push_back(shorter)
+                            right += 1
+                    else:
+                        right = min(<int64_t>PAD, bounds[line + 1] - beyond)
+                        for base in range(beyond, beyond + right):
+                            ablated.push_back(ids[base])
+                    loss += surprise_of(
                         ablated.data(), ablated.size(), left, ablated.size() - right, embeddings, &table[0]
-                    ) - surprise_of(
-                        &ids[begin], beyond + right - begin, left, beyond - begin, embeddings, &table[0]
+                    )
+                    right = min(<int64_t>PAD, bounds[line + 1] - stop)
+                    losses[token] += loss - surprise_of(
+                        &ids[begin], stop + right - begin, left, stop - begin, embeddings, &table[0]
                     )
                 occurrences[token] += 1
                 start += lengths[token]

@@ -64,7 +64,7 @@ cdef class Suffixes:
             last.lacking = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3 if byte < 0xF5 else 0
         return last
 
-    cdef void start(self) noexcept nogil:
+    cdef int start(self) except -1 nogil:
         cdef Range every
         cdef Suffix suffix
         cdef Character last
@@ -83,6 +83,7 @@ cdef class Suffixes:
         every.last.begun = every.last.lacking = 0
         if every.high > 0:
             self.stack.push_back(every)
+        return 0
 
     cdef inline int32_t key(self, const Suffix *suffix, int32_t depth) noexcept nogil:
         cdef int64_t at = <int64_t>suffix.start + depth
@@ -116,7 +117,7 @@ cdef class Suffixes:
         for i in range(low, high):
             self.suffixes[i] = self.spare[i - low]
 
-    cdef void report(self, const Range *shared, int64_t length, int64_t characters) noexcept nogil:
+    cdef int report(self, const Range *shared, int64_t length, int64_t characters) except -1 nogil:
         cdef int64_t start = self.suffixes[shared.low].start, weight = shared.high - shared.low, i
         if self.by_occurrence or characters == 1:
             weight = 0
@@ -127,22 +128,24 @@ cdef class Suffixes:
             self.found.push_back(start + length)
             self.found.push_back(characters)
             self.found.push_back(weight)
+        return 0
 
-    cdef void report_word(self, const Range *alone) noexcept nogil:
+    cdef int report_word(self, const Range *alone) except -1 nogil:
         """Report the word of a suffix that shares no more with others, if the suffix is the whole word."""
         cdef Suffix suffix = self.suffixes[alone.low]
         cdef int64_t start = self.offsets[suffix.word], end = self.offsets[suffix.word + 1], i = start
         cdef Character last
         last.begun = last.lacking = 0
         if suffix.start != start:
-            return
+            return 0
         while i < end and last.begun <= self.max_length:
             last = self.advance(last, self.data[i])
             i += 1
         if 1 < last.begun <= self.max_length and last.lacking == 0:
             self.report(alone, end - start, last.begun)
+        return 0
 
-    cdef void visit(self, Range shared) noexcept nogil:
+    cdef int visit(self, Range shared) except -1 nogil:
         """Report the substring that just these suffixes share, if it branches, and stack the longer ranges."""
         cdef int64_t high, low
         cdef int32_t key
@@ -154,7 +157,7 @@ cdef class Suffixes:
         if shared.high - shared.low == 1 and shared.last.begun > (1 if shared.last.lacking else 0):
             if self.distinct_ends:
                 self.report_word(&shared)
-            return
+            return 0
         self.sort(shared.low, shared.high, shared.depth)
         low = self.key(&self.suffixes[shared.low], shared.depth)
         high = self.key(&self.suffixes[shared.high - 1], shared.depth)
@@ -175,6 +178,7 @@ cdef class Suffixes:
                 if below.last.begun <= self.max_length + (below.whole > 0 and below.last.lacking > 0):
                     self.stack.push_back(below)
             high = low
+        return 0
 
 
 def repeats(
@@ -200,7 +204,12 @@ def repeats(
     Returns:
         int64 [m, 4] in order of the substrings' bytes: start and end of an occurrence in ``data``, characters, count.
         Substrings of one character are all there, always counted by occurrence.
+
+    Raises:
+        ValueError: the text is too long.
     """
+    if data.shape[0] >= 2**31:
+        raise ValueError(f"a text of {data.shape[0]} bytes cannot be sorted, the limit is {2**31 - 1}")
     cdef Suffixes suffixes = Suffixes()
     cdef Range shared
     suffixes.data, suffixes.offsets, suffixes.counts = data, offsets, counts

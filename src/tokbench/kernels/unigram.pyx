@@ -93,10 +93,12 @@ def expect(
         for word in range(first, last):
             length = offsets[word + 1] - offsets[word]
             text = &data[offsets[word]]
-            forward.assign(length + 1, zero)
-            backward.assign(length + 1, zero)
-            begins.resize(length + 1)
+            forward.clear()
+            backward.clear()
             edges.clear()
+            forward.resize(length + 1, zero)
+            backward.resize(length + 1, zero)
+            begins.resize(length + 1)
             forward[0].value = backward[length].value = 1
             for i in range(length):
                 begins[i] = edges.size()
@@ -131,17 +133,18 @@ def expect(
     return likelihood
 
 
-cdef void best_path(
+cdef int best_path(
     const TrieView *view, const double *scores, const uint8_t *text, int64_t length, int32_t excluded,
     vector[Arrival] &best,
-) noexcept nogil:
+) except -1 nogil:
     """Best way to each position, without the token ``excluded``; of equal ones, that with the longest last token."""
     cdef int64_t i, j
     cdef int32_t node, token
     cdef double score
     cdef Arrival nowhere
     nowhere.score, nowhere.start, nowhere.token = NEVER, -1, -1
-    best.assign(length + 1, nowhere)
+    best.clear()
+    best.resize(length + 1, nowhere)
     best[0].score = 0
     for i in range(length):
         if best[i].score == NEVER:
@@ -156,6 +159,7 @@ cdef void best_path(
                 score = best[i].score + scores[token]
                 if score > best[j + 1].score:
                     best[j + 1].score, best[j + 1].start, best[j + 1].token = score, i, token
+    return 0
 
 
 def count_best(

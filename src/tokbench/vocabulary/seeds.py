@@ -122,7 +122,7 @@ def seeds(counts: PretokenCounts, options: SeedOptions) -> Pieces:
     wide = [character for character in alphabet or () if len(character) > 1]
     found = repeated(counts, options, None if alphabet is None else set(alphabet))
     starts, ends, characters, occurrences = found.T
-    values = (characters * occurrences).astype(np.float64)
+    values = characters.astype(np.float64) * occurrences  # beyond 64 bits in a long run of one character
     kept = characters == 1 if alphabet is not None else ends - starts == 1
     places = {token: place for place, token in enumerate([*BYTES, *wide])}
     first = np.zeros(len(places))
