@@ -1,0 +1,117 @@
+"""Claims of SECURITY.md that no other test holds: nothing that comes from outside is run."""
+
+import ast
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.small_report import whole
+from tokbench.config.load import read
+from tokbench.registry import TokbenchError
+from tokbench.report.html import render
+
+SOURCE = Path(__file__).parents[1] / "src" / "tokbench"
+ran: list[str] = []
+"""What code that came as data would leave here."""
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return ran.append, ("pickle",)
+
+
+def calls() -> list[tuple[Path, str, dict[str, ast.expr]]]:
+    """Every call in the package: where, of what, with which keywords."""
+    found = []
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+                found.append((file, ast.unparse(node.func), named))
+    return found
+
+
+def told(keywords: dict[str, ast.expr], name: str) -> Any:
+    value = keywords.get(name)
+    return value.value if isinstance(value, ast.Constant) else None
+
+
+def test_nothing_is_unpickled_but_checkpoints_of_ours() -> None:
+    for file, called, keywords in calls():
+        place = f"{file}: {called}"
+        assert called.rpartition(".")[0] not in ("pickle", "joblib", "cloudpickle", "dill", "marshal", "shelve"), place
+        assert called not in ("eval", "exec", "os.system", "np.load", "numpy.load", "pl.read_pickle"), place
+        if called == "torch.load":
+            assert told(keywords, "weights_only") is True, place
+        if called in ("yaml.load", "yaml.load_all"):
+            assert "Loader" in keywords, place
+        assert called not in ("yaml.full_load", "yaml.unsafe_load", "yaml.UnsafeLoader", "yaml.FullLoader"), place
+        assert told(keywords, "allow_pickle") is not True, place
+        assert told(keywords, "shell") is not True, place
+
+
+def test_no_code_of_others_is_run() -> None:
+    """Data sets and models: nothing asks for remote code, and what is loaded by name is loaded without the hub."""
+    loaded = [(file, called, keywords) for file, called, keywords in calls() if called.endswith("from_pretrained")]
+    assert len(loaded) >= 3
+    for file, called, keywords in loaded:
+        assert told(keywords, "local_files_only") is True, f"{file}: {called}"
+    for file, called, keywords in calls():
+        assert told(keywords, "trust_remote_code") in (None, False), f"{file}: {called}"
+        if called == "load_dataset":
+            assert told(keywords, "trust_remote_code") is False, file
+
+
+def test_a_checkpoint_with_a_pickle_is_not_run(tmp_path: Path) -> None:
+    """The refusal precedes all loading; of byte language models tensors alone are loaded."""
+    from tokbench.pretraining.checkpoints import recover
+
+    states = tmp_path / "states"
+    states.mkdir()
+    (states / "ba3.pt").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(TokbenchError, match=r"delete .* to start over"):
+        recover(states)
+    assert not (states / "latest.pt").exists()
+    torch = pytest.importorskip("torch")
+    torch.save({"state": Bomb()}, tmp_path / "optimizer.pt")
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(tmp_path / "optimizer.pt", weights_only=True)
+    assert not ran
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.getcwd []", "!!python/name:os.system", "!ruby/object:A {}"])
+def test_yaml_makes_no_objects(tag: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"name: {tag}\n")
+    with pytest.raises(TokbenchError) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load(path.read_text())
+
+
+def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
+    content = whole()
+    hostile = "<img src=x onerror=alert(1)>"
+    object.__setattr__(content, "title", hostile)
+    object.__setattr__(content, "configuration", f"name: {hostile}\n</script><script>alert(1)")
+    render(content, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<img src=x" not in page
+    assert "<script>alert(1)" not in page
+    assert "&lt;img src=x" in page
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/b", "..", "a\n"])
+def test_names_are_no_paths(name: str, experiment: dict[str, Any], tmp_path: Path) -> None:
+    """Names in a configuration become names of files."""
+    for section in ("corpora", "variants", "models", "suites", "byte_lms"):
+        changed = dict(experiment)
+        changed[section] = {name: next(iter(experiment[section].values()))}
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump(changed))
+        with pytest.raises(TokbenchError, match="name of letters"):
+            read(path)
