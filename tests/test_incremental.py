@@ -105,6 +105,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         finished.edited("rules/vocabulary.smk", "mem_mb=8000", "mem_mb=9000"),
         finished.edited("rules/vocabulary.smk", "threads: 1", "threads: 2"),
         finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
+        finished.edited("src/tokbench/downstream/suites.yaml", "\n", "\n# Another suite.\n"),
     ):
         assert plan(finished) == set()
 
@@ -203,6 +204,7 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
             | FINAL,
             id="metric of embeddings",
         ),
+        pytest.param("vocabulary/scores.py", tokenizers("bytespan") | FINAL, id="what only one construction reads"),
         pytest.param("statistics/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
     ],
 )
@@ -211,6 +213,14 @@ def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> No
     last = (finished.folder / path).read_text().splitlines()[-1]
     with finished.edited(path, last, f"{last}\n\nCHANGED = 1"):
         assert plan(finished) == expected
+
+
+def test_counting_of_languages_reruns_counts_and_what_follows(finished: Checkout) -> None:
+    with finished.edited("src/tokbench/pretokenization/languages.py", "\n\n\n", "\n\n\nCHANGED = 1\n\n"):
+        pending = plan(finished)
+    counts = {f"pretokens/books/{split}/gpt2.parquet" for split in ("tokenizer", "evaluation")}
+    assert counts | tokenizers(*VARIANTS) | FINAL <= pending
+    assert not {"corpus/books", "byte_lm/books/bytes/model"} & pending
 
 
 def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> None:

@@ -21,11 +21,14 @@ def hold(folder: Path | str) -> None:
     """Hold the lock of a folder of results until this process ends.
 
     Raises:
-        TokbenchError: another process holds it; the message tells which.
+        TokbenchError: another process holds it, which the message tells, or the folder cannot be written to.
     """
     path = Path(folder) / NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise TokbenchError(f"results: {folder}: {error.strerror}; name a folder that can be written to") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -40,4 +43,5 @@ def hold(folder: Path | str) -> None:
         )
     held.append(descriptor)
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},".encode(), 0)
+    holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
+    os.pwrite(descriptor, os.fsencode(holder), 0)
