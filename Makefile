@@ -12,8 +12,6 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 STRINGS ?= 1000000
 FILES ?= 5000
 
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-wrapv -fno-omit-frame-pointer -g \
-  -D_GLIBCXX_ASSERTIONS
 OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events greedtok longest_suffix ngram ngram_lm pathpiece \
   picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
 
@@ -33,8 +31,7 @@ nightly: install  ## send a million adversarial strings through every tokenizer,
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py
 
 sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
-	@CFLAGS="$(SANITIZERS)" CXXFLAGS="$(SANITIZERS)" LDFLAGS="$(SANITIZERS)" \
-	  python setup.py --quiet build --build-lib build/sanitize/lib --build-temp build/sanitize/temp
+	@TOKBENCH_SANITIZE=1 python setup.py --quiet build --build-lib build/sanitize/lib --build-temp build/sanitize/temp
 	@PYTHONPATH=build/sanitize/lib ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
