@@ -94,12 +94,13 @@ def expect(
         for word in range(first, last):
             length = offsets[word + 1] - offsets[word]
             text = &data[offsets[word]]
-            forward.clear()
-            backward.clear()
             edges.clear()
-            forward.resize(length + 1, zero)
-            backward.resize(length + 1, zero)
-            begins.resize(length + 1)
+            if <int64_t>begins.size() <= length:
+                forward.resize(length + 1)
+                backward.resize(length + 1)
+                begins.resize(length + 1)
+            for i in range(length + 1):
+                forward[i] = backward[i] = zero
             forward[0].value = backward[length].value = 1
             for i in range(length):
                 begins[i] = edges.size()
