@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from tokbench.kernels.pathpiece import MAX_WIDTH, choose_drops, omission_costs
+from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import Options
@@ -30,6 +30,7 @@ from tokbench.vocabulary.initial import (
     own_schedule,
     schedule,
 )
+from tokbench.vocabulary.limits import check_longest
 
 PARTS = 16
 
@@ -64,9 +65,10 @@ def build(
     for random ties only.
 
     Raises:
-        TokbenchError: ``size`` is below 256.
+        TokbenchError: ``size`` is below 256, or a pre-token has a GiB or more.
     """
     check_size(size)
+    check_longest(counts, MAX_BYTES, "pathpiece")
     tokens = fitting(initial, options.max_token_bytes)
     data, offsets = Vocabulary(tokens).flat()
     ranks = byte_ranks(tokens)
