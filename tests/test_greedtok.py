@@ -183,6 +183,15 @@ def test_counts_beyond_32_bits() -> None:
     assert greedtok.build(counts, 259, GreedTokOptions()).tokens[256:] == (b"ab", b"bc", b"cab")
 
 
+def test_counts_near_the_limit() -> None:
+    """A run's overlapping places, each as often as it occurs, exceed 64 bits by far."""
+    counts = PretokenCounts.from_pairs([(b"=" * 1000, 2**51), (b"=" * 70, 2**50), (b"ab" * 20, 2**50)])
+    for module in (greedtok, greedwmc):
+        small = PretokenCounts(counts.data, counts.offsets, counts.counts >> 50)
+        built = [module.build(either, 300, GreedTokOptions()).tokens for either in (counts, small)]
+        assert built[0] == built[1]
+
+
 def test_a_document_without_pretokens() -> None:
     """One long text, all its substrings: the choice is the whole, at once."""
     text = np.random.default_rng(5).integers(97, 101, 100_000, np.uint8).tobytes()

@@ -2,6 +2,7 @@
 
 import pydoc_data.topics
 import re
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -98,6 +99,14 @@ def test_drops_equal_twin(order: list[int], limit: int, data: st.DataObject) -> 
     flat = Vocabulary(tokens).flat()
     chosen = kernel.choose_drops(trie.Trie(*flat), *flat, np.array(order, np.int64), limit)
     assert [tokens[token] for token in chosen] == twin.drops([tokens[token] for token in order], limit)
+
+
+def test_a_pretoken_too_long_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pathpiece, "MAX_BYTES", 3)
+    build = partial(pathpiece.build, size=256, options=pathpiece.PathPieceOptions(), initial=Vocabulary(BYTES))
+    assert build(PretokenCounts.from_pairs([(b"abc", 1)])).tokens == BYTES
+    with pytest.raises(TokbenchError, match="pathpiece: a pre-token has 4 bytes, the limit is 3"):
+        build(PretokenCounts.from_pairs([(b"abcd", 1)]))
 
 
 def test_schedule_is_the_published_one() -> None:

@@ -16,7 +16,7 @@ from pydantic import Field
 from tokbench.kernels.greedtok import choose
 from tokbench.kernels.substrings import distinct_substrings, occurrences_of
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options
+from tokbench.registry import Options, TokbenchError
 from tokbench.tokens import BYTES, Vocabulary, read_tokens
 from tokbench.vocabulary import construction
 from tokbench.vocabulary.initial import check_size
@@ -80,6 +80,8 @@ def choose_tokens(
         ends = np.fromiter(chain([0], map(len, wanted)), np.int64).cumsum()
         suffixes, _ = distinct_substrings(data, offsets, max(map(len, wanted), default=1))
         groups = occurrences_of(data, offsets, suffixes, np.frombuffer(b"".join(wanted), np.uint8), ends)
+    if len(groups) > MAX_BYTES:
+        raise TokbenchError(f"greedtok: more than {MAX_BYTES} groups of substrings to choose from; set max_token_bytes")
     rows = choose(data, offsets, weights, suffixes, groups, size - len(BYTES), constrained)
     text = data.tobytes()
     return tuple(text[start:end] for start, end, _ in rows.tolist()), rows[:, 2]

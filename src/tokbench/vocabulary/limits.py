@@ -2,6 +2,8 @@
 
 from collections.abc import Sized
 
+import numpy as np
+
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
 
@@ -19,6 +21,19 @@ def check_bytes(counts: PretokenCounts, method: str) -> None:
         raise TokbenchError(
             f"{method}: the unique pre-tokens come to {counts.data.size} bytes, the limit is {MAX_BYTES}; "
             "use a pre-tokenization with shorter pre-tokens or a smaller tokenizer split"
+        )
+
+
+def check_longest(counts: PretokenCounts, limit: int, method: str) -> None:
+    """Refuse a pre-token that a kernel cannot measure.
+
+    Raises:
+        TokbenchError: a pre-token is longer than ``limit`` bytes.
+    """
+    longest = int(np.diff(counts.offsets).max(initial=0))
+    if longest > limit:
+        raise TokbenchError(
+            f"{method}: a pre-token has {longest} bytes, the limit is {limit}; use a pre-tokenization that cuts it"
         )
 
 

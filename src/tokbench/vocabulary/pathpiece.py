@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
-from tokbench.kernels.pathpiece import MAX_WIDTH, choose_drops, omission_costs
+from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
@@ -32,6 +32,7 @@ from tokbench.vocabulary.initial import (
     own_schedule,
     schedule,
 )
+from tokbench.vocabulary.limits import check_longest
 
 PARTS = 16
 
@@ -66,9 +67,10 @@ def build(
     for random ties only.
 
     Raises:
-        TokbenchError: ``size`` is below 256.
+        TokbenchError: ``size`` is below 256, or a pre-token has a GiB or more.
     """
     check_size(size)
+    check_longest(counts, MAX_BYTES, "pathpiece")
     tokens = fitting(initial, options.max_token_bytes)
     data, offsets = Vocabulary(tokens).flat()
     ranks = byte_ranks(tokens)
