@@ -20,9 +20,9 @@ import numpy as np
 from tests.kernel_calls import calls
 from tokbench.memory import shortage_in
 
-ALL_OF = 150
+ALL_OF = 120
 """Allocations that fail one after the other; of later ones, some do."""
-SOME_OF = 60
+SOME_OF = 40
 """Later allocations that fail, spread evenly."""
 
 

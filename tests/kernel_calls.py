@@ -28,6 +28,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "randtrain": [{"initial_size": 600}, {"initial_size": 600, "initial": "bpe"}],
     "sage": [{"initial_size": 500, "dimensions": 4, "epochs": 1}],
     "unigram": [{}, {"pruning_loss": "tokenizers"}],
+    "wordpiece": [{}, {"objective": "likelihood"}],
     "shortest_path": [{}, {"ties": "random"}],
     "bpe_dropout": [{}, {"draws": "pretoken"}],
 }

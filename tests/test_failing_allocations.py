@@ -15,8 +15,8 @@ import tokbench.kernels
 Told = dict[str, list[dict[str, Any]]]
 """What was said of each case, line by line."""
 KERNELS = Path(tokbench.kernels.__file__).parent
-ALLOCATORS = (b"\0malloc\0", b"\0calloc\0", b"\0realloc\0", b"\0_Znwm\0", b"PyMem_RawMalloc\0", b"PyMem_RawRealloc\0")
-"""Symbols that a library asks for where it allocates by itself."""
+ALLOCATORS = (b"\0_Znwm\0", b"\0PyMem_RawMalloc\0", b"\0PyMem_RawRealloc\0")
+"""Symbols that a kernel asks for which allocates by itself; ``malloc`` is asked for by all, for views never copied."""
 NOT_WALKED = {"last_line"}
 """Kernels that are there for the case itself."""
 
