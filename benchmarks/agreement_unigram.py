@@ -28,7 +28,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokbench.corpus.read import open_bytes
+from tokbench.inputs.files import open_bytes
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, expect
 from tokbench.pretokens import PretokenCounts

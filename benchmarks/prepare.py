@@ -16,7 +16,7 @@ from job import Job
 from ours import SCHEME
 from tokenizers import pre_tokenizers
 
-from tokbench.commands.texts import documents_of
+from tokbench.commands.documents import documents_of
 from tokbench.corpus.documents import Document, shard_writers
 from tokbench.export import to_hugging_face
 from tokbench.pretokenization.count import count_pretokens
