@@ -12,8 +12,9 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 STRINGS ?= 1000000
 FILES ?= 5000
 
-OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events greedtok longest_suffix ngram ngram_lm pathpiece \
-  picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
+# Not those that limit the addresses of a process: the sanitizers take them all.
+OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
+  pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
 
 .PHONY: help demo test nightly sanitize benchmarks install lint format lock clean
 
