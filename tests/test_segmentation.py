@@ -249,12 +249,6 @@ FORMS = Vocabulary(BYTES * 2, continuation=np.arange(512) >= 256)
         ("greedy", FORMS, "use 'longest_prefix'"),
         ("shortest_path", FORMS, "use 'longest_prefix'"),
         ("longest_prefix", Vocabulary(BYTES, continuation=np.zeros(256, np.bool_)), "lack their continuation form"),
-        ("longest_prefix", Vocabulary(BYTES * 2, continuation=np.zeros(9, np.bool_)), "continuation has shape"),
-        (
-            "longest_prefix",
-            Vocabulary((*BYTES * 2, b"ab", b"ab"), continuation=np.array([False] * 256 + [True] * 258)),
-            "continuation form of 6162 twice",
-        ),
     ],
 )
 def test_mistakes_are_told_in_one_line(name: str, vocabulary: Vocabulary, said: str) -> None:

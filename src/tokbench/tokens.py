@@ -79,7 +79,8 @@ class Vocabulary:
             seen: set[tuple[bytes, bool]] = set()
             for form in zip(self.tokens, flags, strict=True):
                 if form in seen:
-                    raise TokbenchError(f"vocabulary holds the token {form[0].hex()} twice; remove one")
+                    told = " inside pre-tokens" if form[1] else ""
+                    raise TokbenchError(f"vocabulary holds the token {form[0].hex()}{told} twice; remove one")
                 seen.add(form)
 
     def check_order(self) -> None:
