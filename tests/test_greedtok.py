@@ -250,7 +250,7 @@ def test_word_list(tmp_path: Path, words: str, counts: str) -> None:
         (b"a b a", b"1\n2\n3", "words.txt: word 3 'a' stands there before"),
         (b"a  b", b"1\n2\n3", "words.txt: word 2 is empty"),
         (b"a b", b"1\nx", "counts.txt:2: 'x' is not a count"),
-        (b"\x1f\x8bbad", b"1", "words.txt: not a readable file"),
+        (b"\x1f\x8bbad", b"1", "words.txt: cannot be read"),
     ],
 )
 def test_word_list_refusals(tmp_path: Path, words: bytes, counts: bytes, message: str) -> None:

@@ -105,6 +105,11 @@ def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
     assert "&lt;img src=x" in page
 
 
+def test_messages_do_not_command_the_terminal() -> None:
+    """Pieces of files that a refusal quotes; the lines of a refusal of a configuration stay apart."""
+    assert str(TokbenchError("a: \x1b[2Jb\r\x85\u2028\ud800\x1c naïve\nb: 東")) == "a: ?[2Jb????? naïve\nb: 東"
+
+
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/b", "..", "a\n"])
 def test_names_are_no_paths(name: str, experiment: dict[str, Any], tmp_path: Path) -> None:
     """Names in a configuration become names of files."""

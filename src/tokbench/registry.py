@@ -23,7 +23,13 @@ from tokbench.inputs.strict import exact
 
 
 class TokbenchError(Exception):
-    """A mistake in the input, told in one line that names the key, file or record and the remedy."""
+    """A mistake in the input, told in one line that names the key, file or record and the remedy.
+
+    Pieces of the input may be quoted as they are: what a terminal would obey, or could not show, becomes ``?``.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in message))
 
 
 class Options(BaseModel):
