@@ -1,6 +1,7 @@
 """Mistakes that no single section can see: names that lead nowhere, combinations that cannot work."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
@@ -22,6 +23,7 @@ def check(experiment: Experiment) -> list[str]:
     """One line a mistake, ``key: what is wrong; the remedy``; empty when there is none."""
     return [
         *path_mistakes("results", [experiment.results]),
+        *_name(experiment),
         *_corpora(experiment),
         *_splits(experiment),
         *_resources(experiment),
@@ -33,6 +35,11 @@ def check(experiment: Experiment) -> list[str]:
         *_report(experiment),
         *_released(experiment),
     ]
+
+
+def _name(experiment: Experiment) -> Iterator[str]:
+    if Path(experiment.folder) == Path(experiment.published).parent:
+        yield f"name: {experiment.folder} is where tables are kept that outlive experiments; choose another name"
 
 
 def _corpora(experiment: Experiment) -> Iterator[str]:
