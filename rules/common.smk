@@ -27,8 +27,8 @@ shell.prefix(shell_prefix(conda=DeploymentMethod.CONDA in workflow.deployment_se
 onstart:
     try:
         hold(experiment.folder)
-    except TokbenchError as error:
-        sys.exit(f"tokbench: {error}")
+    except Exception as error:
+        sys.exit(told(error)[0])
 
 
 wildcard_constraints:

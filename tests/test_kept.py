@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Tokbench
 from tests.test_workflow import RULES
 from tests.workflow.checkout import ROOT, Checkout
+from tokbench.atomic import atomic_folder
 from tokbench.config.lock import hold
 from tokbench.registry import TokbenchError
 
@@ -44,22 +45,20 @@ def test_what_is_published_is_replaced_once_all_is_written(
     tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def written(folder: str, released: object) -> list[object]:
-        Path(folder).mkdir()
-        (Path(folder) / "README.md").write_text("new")
+        with atomic_folder(folder, "published") as partial:
+            (partial / "README.md").write_text("new")
         return []
 
     kept = tmp_path / "papers"
-    kept.mkdir()
-    (kept / "old.md").write_text("old")
+    with atomic_folder(kept, "published") as partial:
+        (partial / "old.md").write_text("old")
     monkeypatch.setattr("tokbench.commands.published.write_published", written)
     (tmp_path / "taken").write_text("no folder")
     command = ("published", "-o", tmp_path / "out", "--keep", kept)
     assert tokbench(*command, "--numbers", tmp_path / "taken" / "numbers.csv").status == 2
-    assert [file.name for file in kept.iterdir()] == ["old.md"]
-    (tmp_path / "out" / "README.md").unlink()
-    (tmp_path / "out").rmdir()
+    assert [file.name for file in kept.glob("*.md")] == ["old.md"]
     assert tokbench(*command).status == 0
-    assert [file.name for file in kept.iterdir()] == ["README.md"]
+    assert [file.name for file in kept.glob("*.md")] == ["README.md"]
 
 
 def test_a_folder_is_held_by_one_process_until_its_end(tmp_path: Path) -> None:
