@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2
 from tokbench.exact import correlation, weighted_sums
 from tokbench.kernels import elementary
 from tokbench.report.figures.ids import numbered
-from tokbench.statistics.tails import beta_tail, binomial_tail, chi_squared_tail
+from tokbench.statistics.tails import binomial_tail, chi_squared_tail, correlation_tail
 
 EXACT = Context(prec=50)
 DRAWS = np.random.default_rng(0)
@@ -69,11 +69,12 @@ def test_sums_and_correlations_are_exact() -> None:
 
 def test_tails() -> None:
     """Known values, and SciPy's, which come another way."""
-    assert beta_tail(Fraction(1, 2), 1) == 0.5  # the arcsine law
-    assert (beta_tail(Fraction(0), 5), beta_tail(Fraction(1), 5)) == (0.0, 1.0)
+    assert correlation_tail(Fraction(1, 2), 3) == 0.5  # the arcsine law
+    assert (correlation_tail(Fraction(1), 5), correlation_tail(Fraction(0), 5)) == (0.0, 1.0)
     for degrees in (1, 2, 7, 18, 300):
         for share in (1e-6, 0.01, 0.3, 0.8, 0.9999):
-            assert beta_tail(Fraction(share), degrees) == pytest.approx(betainc(degrees / 2, 0.5, share), rel=1e-11)
+            tail = correlation_tail(1 - Fraction(share), degrees + 2)
+            assert tail == pytest.approx(betainc(degrees / 2, 0.5, share), rel=1e-11)
     assert chi_squared_tail(2.0, 2) == float(EXACT.exp(Decimal(-1)))
     for degrees in (1, 2, 5, 17):
         for statistic in (0.0, 0.3, 9.0, 31.0, 33.0, 200.0, 1300.0):
