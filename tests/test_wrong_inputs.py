@@ -12,7 +12,8 @@ import yaml
 
 from tests.conftest import EXPERIMENT, Outcome, Tokbench
 from tests.test_config_refusals import changed
-from tests.wrong_inputs import COMMANDS, NUMBERS, TEXTS, VALUES, WHOLE_OPTIONS, Pieces
+from tests.wrong_commands import COMMANDS, NUMBERS, WHOLE_OPTIONS
+from tests.wrong_configurations import TEXTS, VALUES, Pieces
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary.bpe import BpeOptions

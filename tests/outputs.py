@@ -1,0 +1,42 @@
+"""What the tests of outputs share: a folder of two files, what is in one, a refusal, a forked process."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tokbench.atomic import atomic_folder
+from tokbench.registry import TokbenchError
+
+
+def fill(folder: Path, text: str = "new", kind: Any = "tables") -> None:
+    with atomic_folder(folder, kind) as partial:
+        (partial / "within").mkdir()
+        (partial / "a.csv").write_text(text)
+        (partial / "within" / "b.csv").write_text(text)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def told(block: Callable[[], Any]) -> str:
+    """The message of the refusal that a call ends with."""
+    with pytest.raises(TokbenchError) as refusal:
+        block()
+    return str(refusal.value)
+
+
+def in_a_fork(action: Callable[[], None]) -> int:
+    """Run something in a forked process and give how that ended."""
+    if (process := os.fork()) == 0:
+        try:
+            action()
+            os._exit(0)
+        except SystemExit as end:
+            os._exit(int(end.code or 0))
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
