@@ -23,6 +23,9 @@ from tokbench.vocabulary.greedtok import GreedTokOptions, choose_tokens
 
 UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
 
+KERNELS = {True: greedtok.choose, False: greedwmc.choose}
+"""By whether a token takes only places where cuts stand at both ends."""
+
 words = st.dictionaries(
     st.one_of(
         st.text("ab", min_size=1, max_size=12).map(str.encode),
@@ -44,9 +47,7 @@ def tokens_per_word(counts: PretokenCounts, gains: np.ndarray) -> float:
 @given(words, st.integers(0, 12), limits, st.booleans())
 def test_twin(counted: dict[bytes, int], wanted: int, longest: int | None, constrained: bool) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
-    tokens, gains = choose_tokens(
-        counts, 256 + wanted, GreedTokOptions(max_token_bytes=longest), constrained=constrained
-    )
+    tokens, gains = choose_tokens(counts, 256 + wanted, GreedTokOptions(max_token_bytes=longest), KERNELS[constrained])
     candidates = substrings(list(counted.items()), longest or 99)
     assert list(zip(tokens, gains.tolist(), strict=True)) == twin(
         list(counted.items()), candidates, wanted, constrained
@@ -61,7 +62,7 @@ def test_twin_with_candidates(
     path = tmp_path_factory.getbasetemp() / "candidates.vocab"
     write_tokens(sorted(candidates, reverse=True), path)
     counts = PretokenCounts.from_pairs(counted.items())
-    tokens, gains = choose_tokens(counts, 300, GreedTokOptions(candidates=path), constrained=constrained)
+    tokens, gains = choose_tokens(counts, 300, GreedTokOptions(candidates=path), KERNELS[constrained])
     multiple = {token for token in candidates if len(token) > 1}
     assert list(zip(tokens, gains.tolist(), strict=True)) == twin(list(counted.items()), multiple, 44, constrained)
 
@@ -81,7 +82,7 @@ def test_twin_on_long_words(counted: dict[bytes, int], constrained: bool) -> Non
     """Words and tokens longer than the 64 cuts of a machine word; such words keep account of their living places."""
     pairs = list(counted.items())
     counts = PretokenCounts.from_pairs(pairs)
-    tokens, gains = choose_tokens(counts, 259, GreedTokOptions(max_token_bytes=70), constrained=constrained)
+    tokens, gains = choose_tokens(counts, 259, GreedTokOptions(max_token_bytes=70), KERNELS[constrained])
     assert list(zip(tokens, gains.tolist(), strict=True)) == twin(pairs, substrings(pairs, 70), 3, constrained)
 
 
@@ -157,7 +158,7 @@ def test_size(module: object, counted: dict[bytes, int]) -> None:
 )
 def test_examples(counted: dict[bytes, int], chosen: list[tuple[bytes, int]], left: int) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
-    tokens, gains = choose_tokens(counts, 256 + len(chosen), GreedTokOptions(), constrained=True)
+    tokens, gains = choose_tokens(counts, 256 + len(chosen), GreedTokOptions(), KERNELS[True])
     assert list(zip(tokens, gains.tolist(), strict=True)) == chosen
     assert counts.total_bytes - int(gains.sum()) == left
 
@@ -168,7 +169,7 @@ def test_overlapping_places(tmp_path: Path, constrained: bool, gain: int) -> Non
     write_tokens([b"aya"], tmp_path / "candidates.vocab")
     options = GreedTokOptions(candidates=tmp_path / "candidates.vocab")
     counts = PretokenCounts.from_pairs([(b"ayaya", 1)])
-    tokens, gains = choose_tokens(counts, 300, options, constrained=constrained)
+    tokens, gains = choose_tokens(counts, 300, options, KERNELS[constrained])
     assert (tokens, gains.tolist()) == ((b"aya",), [gain])
 
 
@@ -218,12 +219,12 @@ def un() -> PretokenCounts:
 def test_published_figures(un: PretokenCounts) -> None:
     """Tables 2 and 3, UN: tokens per word, their total, and GreedTok's share of GreedWMC's objective."""
     assert (len(un), un.total, un.total_bytes) == (105_505, 36_985_645, 224_133_548)
-    tokens, gains = choose_tokens(un, 5256, GreedTokOptions(), constrained=True)
+    tokens, gains = choose_tokens(un, 5256, GreedTokOptions(), KERNELS[True])
     assert (tokens[0], gains[0]) == ("Ġ".encode(), 30_035_114)
     assert gains.sum() == 181_111_127
     sizes = range(1000, 5001, 1000)
     assert [round(tokens_per_word(un, gains[:k]), 4) for k in sizes] == [1.6067, 1.3738, 1.2676, 1.2046, 1.1632]
-    _, relaxed = choose_tokens(un, 5256, GreedTokOptions(), constrained=False)
+    _, relaxed = choose_tokens(un, 5256, GreedTokOptions(), KERNELS[False])
     shares = [round(gains[:k].sum() / relaxed[:k].sum(), 4) for k in sizes]
     assert shares == [0.8804, 0.9261, 0.9471, 0.9596, 0.9677]
     segmenter = cover(Vocabulary(BYTES + tokens), Options())

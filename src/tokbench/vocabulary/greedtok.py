@@ -6,6 +6,7 @@ inside, each as often as the pre-token occurs; of places that overlap the first 
 open, go to the shorter token, then to the lesser bytes: that gives its tokens per word.
 """
 
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from tokbench.tokens import BYTES, Vocabulary, read_tokens
 from tokbench.vocabulary import construction
 from tokbench.vocabulary.initial import check_size
 from tokbench.vocabulary.limits import MAX_BYTES, check_bytes
+
+Choice = Callable[..., NDArray[np.int64]]
+"""A kernel's ``choose``."""
 
 
 class GreedTokOptions(Options):
@@ -55,13 +59,13 @@ def build(
         TokbenchError: ``size`` is below 256, the unique pre-tokens come to 2 GiB or more, or the file of candidates
             cannot be read.
     """
-    return Vocabulary(BYTES + choose_tokens(counts, size, options, constrained=True)[0])
+    return Vocabulary(BYTES + choose_tokens(counts, size, options, choose)[0])
 
 
 def choose_tokens(
-    counts: PretokenCounts, size: int, options: GreedTokOptions, *, constrained: bool
+    counts: PretokenCounts, size: int, options: GreedTokOptions, choose: Choice
 ) -> tuple[tuple[bytes, ...], NDArray[np.int64]]:
-    """The tokens that GreedTok (``constrained``) or GreedWMC chooses beside the 256 bytes.
+    """The tokens beside the 256 bytes that are chosen by GreedTok's kernel, or by another of the same form.
 
     Returns:
         The tokens in order of choice; int64 [tokens], the tokens fewer that each leaves of the text.
@@ -82,7 +86,7 @@ def choose_tokens(
         groups = occurrences_of(data, offsets, suffixes, np.frombuffer(b"".join(wanted), np.uint8), ends)
     if len(groups) > MAX_BYTES:
         raise TokbenchError(f"greedtok: more than {MAX_BYTES} groups of substrings to choose from; set max_token_bytes")
-    rows = choose(data, offsets, weights, suffixes, groups, size - len(BYTES), constrained)
+    rows = choose(data, offsets, weights, suffixes, groups, size - len(BYTES))
     text = data.tobytes()
     return tuple(text[start:end] for start, end, _ in rows.tolist()), rows[:, 2]
 

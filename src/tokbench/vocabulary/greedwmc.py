@@ -5,6 +5,7 @@ of adjacent bytes at all its places, whatever other tokens do. Coverage is submo
 at least 1 - 1/e of what any choice of as many tokens could, and GreedTok's share of it bounds GreedTok's in turn.
 """
 
+from tokbench.kernels.greedwmc import choose
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokens import BYTES, Vocabulary
 from tokbench.vocabulary import construction
@@ -20,4 +21,4 @@ def build(
     Ties go to the shorter token, then to the lesser bytes. Arguments, results and errors are those of GreedTok's
     :func:`~tokbench.vocabulary.greedtok.build`; fewer tokens are returned when every pair is covered.
     """
-    return Vocabulary(BYTES + choose_tokens(counts, size, options, constrained=False)[0])
+    return Vocabulary(BYTES + choose_tokens(counts, size, options, choose)[0])

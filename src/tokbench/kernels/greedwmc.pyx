@@ -1,0 +1,104 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+# distutils: extra_compile_args = -O3
+"""GreedWMC: a substring joins the bytes of all its places (Lim, Choo and Lauw 2025, section 4.2)."""
+
+from cython cimport final
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.vector cimport vector
+
+from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
+from tokbench.kernels.gains cimport Entry, Evaluation
+from tokbench.kernels.partition cimport Partition
+
+from tokbench.kernels.partition import chosen
+
+
+@final
+cdef class Coverage(Partition):
+    """A substring joins the bytes of all its places, wherever cuts stand."""
+
+    cdef int evaluate_single(self, int32_t place, Entry* found) except -1 nogil:
+        """At its only place the shortest substring joins most that holds the last cut which the longest holds."""
+        cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3]
+        cdef int32_t last = last_cut(self.cuts.data(), place + 1, place + longest)
+        if last > place:
+            found.gain = count_cuts(self.cuts.data(), place + 1, last + 1) * self.counts[self.words[place]]
+            found.length = max(shortest, last + 1 - place)
+        return 0
+
+    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found) except -1 nogil:
+        cdef int32_t group = found.group, high = self.groups[group, 1], longest = self.groups[group, 3]
+        cdef int64_t sum = 0
+        cdef uint64_t some, inner
+        if self.groups[group, 2] == longest < 64:
+            inner = (<uint64_t>1 << longest) - 2
+            while i < high:
+                some = cuts_from(self.cuts.data(), self.suffixes[i]) & inner
+                if some:
+                    sum += popcount(some) * self.counts[self.words[self.suffixes[i]]]
+                i = self.after(i, linked)
+            found.gain, found.length = sum, longest
+            return 0
+        self.sums.clear()
+        while i < high:
+            self.add(group, self.suffixes[i], self.suffixes[i] + longest)
+            i = self.after(i, linked)
+        self.accumulate()
+        found[0] = self.best_of(self.sums, group)
+        return 0
+
+    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found) except -1 nogil:
+        """A cut is joined from the length on at which the nearest place before it reaches past it."""
+        cdef int32_t place, stop
+        cdef size_t i
+        self.sums.clear()
+        for i in range(self.places.size()):
+            place = self.places[i]
+            stop = place + self.groups[group, 3]
+            if i + 1 < self.places.size():
+                stop = min(stop, self.places[i + 1] + 1)
+            self.add(group, place, stop)
+        self.accumulate()
+        found.bound = found.exact = self.best_of(self.sums, group)
+        return 0
+
+    cdef inline int add(self, int32_t group, int32_t place, int32_t stop) except -1 nogil:
+        """Add to each of ``sums`` what one byte more joins of the cuts after ``place`` and before ``stop``."""
+        cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
+        cdef const uint64_t* cuts = self.cuts.data()
+        cdef int32_t cut = next_cut(cuts, place + 1, stop)
+        cdef int64_t count = self.counts[self.words[place]]
+        if cut == stop:
+            return 0
+        self.sums.resize(longest - shortest + 1)
+        if cut < place + shortest:
+            self.sums[0] += count * count_cuts(cuts, cut, min(stop, place + shortest))
+            cut = next_cut(cuts, place + shortest, stop)
+        while cut < stop:
+            self.sums[cut + 1 - place - shortest] += count
+            cut = next_cut(cuts, cut + 1, stop)
+        return 0
+
+    cdef void accumulate(self) noexcept nogil:
+        cdef size_t i
+        for i in range(1, self.sums.size()):
+            self.sums[i] += self.sums[i - 1]
+
+    cdef int apply(self, Entry choice) except -1 nogil:
+        cdef size_t i
+        self.list_places(choice.group, False)
+        for i in range(self.places.size()):
+            self.join(self.places[i], self.places[i] + choice.length)
+        return 0
+
+    cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
+        return length - 1
+
+    cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
+        return sum
+
+
+def choose(data, offsets, counts, suffixes, groups, limit):
+    """What GreedWMC chooses; see :func:`tokbench.kernels.partition.chosen`."""
+    return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit)

@@ -1,0 +1,50 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from tokbench.kernels.gains cimport Entry, Evaluation
+
+
+cdef class Partition:
+    cdef const uint8_t[::1] data
+    cdef const int64_t[::1] offsets
+    cdef const int64_t[::1] counts
+    cdef const int32_t[::1] words           # word of each byte
+    cdef const int32_t[::1] suffixes
+    cdef const int32_t[:, ::1] groups
+    cdef int32_t[::1] ranks                 # where the suffix of each byte of a long word stands in ``suffixes``
+    cdef int32_t[::1] links                 # of each suffix, itself while its place is alive, else one further on
+    cdef int32_t[::1] tails                 # last cut inside each long word, or its start
+    cdef bint cut_first                     # whether a cut must stand where a substring starts
+    cdef vector[uint64_t] cuts              # bit p stands before byte p; ends of words are always cut
+    cdef vector[uint64_t] in_long           # bit p: byte p is one of a long word
+    cdef vector[uint8_t] kinds              # of each group
+    cdef vector[Entry] heap
+    cdef vector[Entry] aside
+    cdef vector[int32_t] places
+    cdef vector[int64_t] sums               # by length, from the group's shortest
+    cdef vector[int64_t] bounds
+    cdef vector[int64_t] heaviest           # by length, of the places that overlap the last one taken
+    cdef vector[int32_t] free_from          # by length, the end of the last place taken
+
+    cdef int start(self) except -1 nogil
+    cdef bint is_long(self, int64_t word) noexcept nogil
+    cdef bint has_links(self, int64_t place) noexcept nogil
+    cdef int32_t alive_from(self, int32_t i) noexcept nogil
+    cdef int32_t after(self, int32_t i, bint linked) noexcept nogil
+    cdef void kill(self, int64_t place) noexcept nogil
+    cdef void join(self, int32_t start, int32_t end) noexcept nogil
+    cdef void shorten(self, int32_t word) noexcept nogil
+    cdef int list_places(self, int32_t group, bint in_order) except -1 nogil
+    cdef int find_overlaps(self, int32_t group) except -1 nogil
+    cdef bint may_overlap(self, const uint8_t* spelling, int32_t length) noexcept nogil
+    cdef Entry best_of(self, const vector[int64_t]& sums, int32_t group) noexcept nogil
+    cdef int evaluate(self, int32_t group, Evaluation* found) except -1 nogil
+    cdef int evaluate_single(self, int32_t place, Entry* found) except -1 nogil
+    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found) except -1 nogil
+    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found) except -1 nogil
+    cdef int apply(self, Entry choice) except -1 nogil
+    cdef int64_t most_in_word(self, int64_t length) noexcept nogil
+    cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil
+    cdef int bound_in_words(self, vector[int64_t]& reach, vector[int64_t]& often) except -1 nogil
+    cdef int fill(self) except -1 nogil
+    cdef int choose(self, Entry* best) except -1 nogil
