@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pydoc_data.topics import topics
 from types import ModuleType
@@ -149,6 +150,16 @@ def write_json_lines(path: Path, rows: list[Any]) -> Path:
     """Rows as JSON Lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def tool_of(name: str) -> ModuleType:
+    """A script of ``tools/`` as a module."""
+    spec = spec_from_file_location(name, Path(__file__).parents[1] / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,15 @@
 ``python -m tests.small_chain FOLDER [CORES]`` makes it in a process of its own, on so many of the machine's cores.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from tests.chain import Chain, call
 from tests.small_report import whole
-from tokbench.commands.main import main
 from tokbench.report.figures.style import COLUMN, svg
 from tokbench.report.files import write_tables
 from tokbench.report.html import drawings
@@ -28,7 +26,6 @@ CORPUS = {
     },
     "splits": {"byte_lm": 0.2, "tokenizer": 0.5, "evaluation": 0.3},
     "seed": 0,
-    "shards": 3,
 }
 BYTE_LM = {"kind": "ngram", "order": 4}
 SIZE = "900"
@@ -36,57 +33,18 @@ OPTIONS = {
     "unigram": ["seed_size=4000"],
     "sage": ["initial_size=1600", "lines=150", "dimensions=16", "epochs=1"],
     "pathpiece": ["initial_size=1600", "ties=random"],
+    "randtrain": ["initial_size=1600"],
 }
 """Of constructions that would take long, or whose random draws are to show."""
 
 
-def call(*arguments: Any) -> None:
-    main([argument if isinstance(argument, str) else json.dumps(argument) for argument in arguments])
-
-
 def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
-    """Every file below ``folder``, made with so many threads; with its shards and
-    measurements named last to first, if so wished. (Tokenizers are compared in the order in which they are named.)"""
-
-    def path(*parts: str) -> str:
-        place = folder.joinpath(*parts)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return str(place)
-
-    def turned(files: list[str]) -> list[str]:
-        return files[::-1] if backwards else files
-
-    def split(name: str) -> list[str]:
-        return turned([path("corpus", name, f"{shard:04}.parquet") for shard in range(3)])
-
-    call("prepare", "--recipe", CORPUS, "-o", path("corpus"))
-    for name in ("tokenizer", "evaluation"):
-        parts = [path("parts", name, Path(shard).name) for shard in split(name)]
-        for shard, output in zip(split(name), parts, strict=True):
-            call("count", "--scheme", "gpt2", shard, "-o", output)
-        call("merge_counts", "-o", path("counts", f"{name}.parquet"), *parts)
-    call("train_byte_lm", "--recipe", BYTE_LM, "-o", path("byte_lm"), *split("byte_lm"))
-    scores = [path("scores", Path(shard).name) for shard in split("tokenizer")]
-    for shard, output in zip(split("tokenizer"), scores, strict=True):
-        call("score_bytes", "--recipe", BYTE_LM, "--model", path("byte_lm"), shard, "-o", output)
-    made: list[str] = []
-    measurements: list[str] = []
-    for method in constructions.methods():
-        source = [f"--counts={path('counts', 'tokenizer.parquet')}"]
-        if method.traits["source"] == "scores":
-            source = [f"--scores={file}" for file in scores]
-        if method.traits["source"] == "documents":
-            source.append(f"--documents={path('corpus')}")
-        chosen = OPTIONS.get(method.name, ["initial_size=1600"] if method.traits["initial"] else [])
-        tokenizer, measured = path("tokenizers", method.name), path("intrinsic", f"{method.name}.json")
-        options = [f"--set={option}" for option in chosen]
-        call("build", method.name, *source, *options, "--size", SIZE, f"--threads={threads}", "-o", tokenizer)
-        call("measure", tokenizer, "--counts", path("counts", "evaluation.parquet"), "-o", measured)
-        made.append(f"--tokenizer={tokenizer}")
-        measurements.append(f"--intrinsic={measured}")
-    call("tabulate", *made, *turned(measurements), "-o", path("tables"))
+    """Every file below ``folder``, made with so many threads; with its shards and measurements named last to first, if
+    so wished."""
+    chain = Chain(folder, shards=3, threads=threads, backwards=backwards)
+    call("tabulate", *chain.measured(CORPUS, BYTE_LM, SIZE, OPTIONS), "-o", chain.path("tables"))
     answered([method.name for method in constructions.methods()], folder / "tables", folder / "answered")
-    call("analyse", path("answered"), "-o", path("statistics"))
+    call("analyse", chain.path("answered"), "-o", chain.path("statistics"))
 
 
 def answered(variants: list[str], tables: Path, folder: Path) -> None:

@@ -1,7 +1,6 @@
 """The configuration: short forms, paths from the command line, its JSON schema and its documentation."""
 
 import copy
-import importlib.util
 import json
 import os
 import subprocess
@@ -16,7 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import Tokbench
+from tests.conftest import Tokbench, tool_of
 from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
 from tokbench.config.targets import Targets, canonical
@@ -32,12 +31,7 @@ SCHEMA = jsonschema.Draft202012Validator(schema())
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generator", ROOT / "tools" / "make_configuration_docs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return tool_of("make_configuration_docs")
 
 
 def test_documentation_is_up_to_date(generator: ModuleType) -> None:

@@ -5,7 +5,6 @@ one shard with one thread, and on seven shards with two. That a killed training 
 where training is.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -15,10 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.chain import Chain, call, words
 from tokbench.byte_lm.options import PRESETS as BYTE_LMS
-from tokbench.commands.main import main
 from tokbench.pretraining.options import PRESETS as MODELS
-from tokbench.vocabulary import constructions
 
 CORPUS = {
     "source": {"type": "embedded", "max_documents": 60},
@@ -33,59 +31,21 @@ UNTOLD = ("manifest.json", "curve.csv")
 """Files that tell the time; what else they say is in the others too."""
 
 
-def call(*arguments: Any) -> None:
-    main(_texts(arguments))
-
-
 def call_apart(*arguments: Any) -> None:
     """In a process of its own: llm-foundry claims the name of MPT for a class of its own in the one that imports it."""
-    subprocess.run([sys.executable, "-m", "tokbench.commands.main", *_texts(arguments)], check=True)
-
-
-def _texts(arguments: tuple[Any, ...]) -> list[str]:
-    return [argument if isinstance(argument, str) else json.dumps(argument) for argument in arguments]
+    subprocess.run([sys.executable, "-m", "tokbench.commands.main", *words(arguments)], check=True)
 
 
 def run(folder: Path, shards: int, threads: int) -> None:
     """Every stage from the corpus to the tables."""
-
-    def path(*parts: str) -> str:
-        place = folder.joinpath(*parts)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return str(place)
-
-    def split(name: str) -> list[str]:
-        return [path("corpus", name, f"{shard:04}.parquet") for shard in range(shards)]
-
-    call("prepare", "--recipe", {**CORPUS, "shards": shards}, "-o", path("corpus"))
-    for name in ("tokenizer", "evaluation"):
-        counted = [path("counts", name, Path(shard).name) for shard in split(name)]
-        for shard, output in zip(split(name), counted, strict=True):
-            call("count", "--scheme", "gpt2", shard, "-o", output)
-        call("merge_counts", "-o", path("counts", f"{name}.parquet"), *counted)
-    call("train_byte_lm", "--recipe", BYTE_LM, "-o", path("byte_lm"), *split("byte_lm"))
-    scores = [path("scores", Path(shard).name) for shard in split("tokenizer")]
-    for shard, output in zip(split("tokenizer"), scores, strict=True):
-        call("score_bytes", "--recipe", BYTE_LM, "--model", path("byte_lm"), shard, "-o", output)
-
-    made: list[str] = []
-    for method in constructions.methods():
-        tokenizer, measured = path("tokenizers", method.name), path("intrinsic", f"{method.name}.json")
-        source = [f"--scores={file}" for file in scores]
-        if method.traits["source"] == "counts":
-            source = [f"--counts={path('counts', 'tokenizer.parquet')}"]
-        if method.traits["source"] == "documents":
-            source = [f"--counts={path('counts', 'tokenizer.parquet')}", f"--documents={path('corpus')}"]
-        options = ["--set=initial_size=2048"] if method.traits["initial"] else []
-        call("build", method.name, *source, *options, "--size", SIZE, f"--threads={threads}", "-o", tokenizer)
-        call("measure", tokenizer, "--counts", path("counts", "evaluation.parquet"), "-o", measured)
-        made += ["--tokenizer", tokenizer, "--intrinsic", measured]
-
+    chain = Chain(folder, shards, threads)
+    path, split = chain.path, chain.split
+    flags = chain.measured(CORPUS, BYTE_LM, SIZE, {})
     tokenizer = path("tokenizers", "bpe")
     call("pack", tokenizer, "--sequence-length", "64", "-o", path("packed"), *split("pretraining"))
     call_apart("pretrain", "--recipe", MODEL, "--packed", path("packed"), "--tokenizer", tokenizer, "-o", path("model"))
     call("make_tasks", "--recipe", TASKS, "-o", path("tasks"), *split("evaluation"))
-    call("tabulate", *made, "-o", path("tables"))
+    call("tabulate", *flags, "-o", path("tables"))
     call("analyse", path("tables"), "-o", path("statistics"))
 
 

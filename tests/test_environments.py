@@ -1,7 +1,6 @@
 """The rules' conda environments: written from the lock, and holding whatever a rule's command may import."""
 
 import ast
-import importlib.util
 import re
 import sys
 from functools import cache
@@ -11,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.conftest import tool_of
 from tests.test_workflow import RULES, VERB
 from tests.workflow.checkout import ROOT
 from tokbench.config import fingerprint as module
@@ -25,11 +25,7 @@ PINNED = re.compile(r"^      - ([a-z0-9-]+)(\[[a-z,]+\])?==", re.MULTILINE)
 
 
 def test_environments_are_written_from_the_lock() -> None:
-    spec = importlib.util.spec_from_file_location("make_environments", ROOT / "tools" / "make_environments.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = tool_of("make_environments")
     written = tool.environments()
     assert written.keys() == set((ROOT / "envs").glob("*.yaml"))
     for path, text in written.items():
