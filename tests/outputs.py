@@ -1,7 +1,10 @@
-"""What the tests of outputs share: a folder of two files, what is in one, a refusal, a forked process."""
+"""What the tests of outputs share: a folder of two files, what is in one, a refusal, a small disk, a
+forked process."""
 
 import os
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +43,14 @@ def in_a_fork(action: Callable[[], None]) -> int:
         finally:
             os._exit(1)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+@contextmanager
+def small_files() -> Iterator[None]:
+    """No file may have more than 64 KiB."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

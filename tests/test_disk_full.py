@@ -1,10 +1,7 @@
 """No space for an output is told in one line, and nothing is lost by it."""
 
 import errno
-import resource
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import Tokbench
-from tests.outputs import fill, names, told
+from tests.outputs import fill, names, small_files, told
 from tokbench.atomic import atomic_file, atomic_folder
 from tokbench.registry import TokbenchError
-
-
-@contextmanager
-def small_files() -> Iterator[None]:
-    """No file may have more than 64 KiB."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
 
 NUMBERS = np.random.default_rng(0).integers(0, 1 << 60, 50_000)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Tokbench
-from tests.test_atomic import names, small_files
+from tests.outputs import names, small_files
 from tokbench.pretokens import PretokenCounts
 from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
