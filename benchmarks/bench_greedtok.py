@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from tokbench.intrinsic.unigram_objective import unigram_objective
+from tokbench.construction import bpe
+from tokbench.construction.greedtok import GreedTokOptions, choose_tokens
+from tokbench.counting.word_list import read_word_list
 from tokbench.intrinsic.usage import usage_of
-from tokbench.pretokenization.word_list import read_word_list
+from tokbench.metric.unigram_objective import unigram_objective
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import bpe
-from tokbench.vocabulary.greedtok import GreedTokOptions, choose_tokens
+from tokbench.vocabulary import BYTES, Vocabulary
 
 T = TypeVar("T")
 

@@ -15,14 +15,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from tokbench.pretokenization.word_list import read_word_list
+from tokbench.construction import bpe_trimmed, picky_bpe, scaffold_bpe
+from tokbench.construction.bpe_trimmed import BpeTrimmedOptions
+from tokbench.construction.picky_bpe import AlphabetOptions, PickyBpeOptions, cut_into_characters
+from tokbench.counting.word_list import read_word_list
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import Vocabulary
-from tokbench.vocabulary import bpe_trimmed, picky_bpe, scaffold_bpe
-from tokbench.vocabulary.bpe_trimmed import BpeTrimmedOptions
-from tokbench.vocabulary.picky_bpe import AlphabetOptions, PickyBpeOptions, cut_into_characters
+from tokbench.vocabulary import Vocabulary
 
 SPECIAL = 4
 """Special tokens that published sizes count."""

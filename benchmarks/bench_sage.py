@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from tokbench.candidates.running_text import read_documents
+from tokbench.construction import sage
 from tokbench.kernels.sage import UNITS
 from tokbench.kernels.trie import Trie
-from tokbench.tokens import Vocabulary, read_tokens, write_tokens
-from tokbench.vocabulary import sage
-from tokbench.vocabulary.documents import read_documents
+from tokbench.vocabulary import Vocabulary, read_tokens, write_tokens
 
 SCHEDULE = (262144, 229376, 196608, 163840, 131072, 98304, 65536, 57344, 49152, 40960, 32768, 16384)
 EMBEDDING_SCHEDULE = (262144, 131072, 65536, 49152, 40960, 32768)

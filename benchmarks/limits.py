@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 from job import Job
 
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
 from tokbench.kernels.pathpiece import omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import expect
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import Vocabulary
-from tokbench.vocabulary import constructions
+from tokbench.vocabulary import Vocabulary
 
 ARRAY_BYTES = 1 << 29
 TABLE_ENTRIES = 1 << 19

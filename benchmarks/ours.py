@@ -10,11 +10,11 @@ from pathlib import Path
 
 from job import Job
 
-from tokbench.pretokenization.count import count_pretokens
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import Vocabulary
-from tokbench.vocabulary import constructions
+from tokbench.vocabulary import Vocabulary
 
 SCHEME = "gpt2"
 

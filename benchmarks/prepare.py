@@ -16,15 +16,15 @@ from job import Job
 from ours import SCHEME
 from tokenizers import pre_tokenizers
 
+from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.commands.documents import documents_of
+from tokbench.construction import constructions
 from tokbench.corpus.documents import Document, shard_writers
-from tokbench.export import to_hugging_face
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.pretokenization.word_list import read_word_list
+from tokbench.counting.count import count_pretokens
+from tokbench.counting.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import constructions
 
 SHARES = (1.0, 0.5, 0.25)
 INITIAL_SIZE = 1 << 18

@@ -3,11 +3,11 @@ import sys
 
 from snakemake.settings.types import DeploymentMethod
 
-from tokbench.config.commands import shell_prefix
-from tokbench.config.fingerprint import fingerprint
+from tokbench.workflow.shell import shell_prefix
+from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
-from tokbench.config.lock import hold
-from tokbench.config.targets import Targets, canonical, flags
+from tokbench.workflow.lock import hold
+from tokbench.workflow.targets import Targets, canonical, flags
 from tokbench.faults import told
 
 try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.commands.main import main
-from tokbench.vocabulary import constructions
+from tokbench.construction import constructions
 
 
 def words(arguments: Sequence[Any]) -> list[str]:

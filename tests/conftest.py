@@ -19,11 +19,11 @@ from hypothesis import settings
 
 from tests.downstream import DOCUMENTS, SMALL
 from tokbench.commands.main import main
+from tokbench.construction.bpe import BpeOptions, build
+from tokbench.counting.count import count_pretokens
 from tokbench.downstream.tasks import make_tasks
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary.bpe import BpeOptions, build
 
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")

@@ -19,28 +19,28 @@ from tests.conftest import EXPERIMENT, ODD
 from tokbench.byte_lm import ngram
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import write_scores
+from tokbench.candidates.running_text import read_documents
+from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.decode import decoded
 from tokbench.config.load import read as read_configuration
 from tokbench.corpus.documents import Document, read_shard, shard_writers
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
+from tokbench.counting.count import count_pretokens
+from tokbench.counting.languages import read_languages, write_languages
+from tokbench.counting.word_list import read_word_list
 from tokbench.downstream.local import _read as read_questions
 from tokbench.downstream.suites import LocalTask
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
-from tokbench.intrinsic.resources import read_resource, resource_types
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.pretokenization.languages import read_languages, write_languages
-from tokbench.pretokenization.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import write_mds
 from tokbench.pretraining.pack import Packing
+from tokbench.resource import read_resource, resource_types
 from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Event, Vocabulary
-from tokbench.vocabulary.documents import read_documents
-from tokbench.vocabulary.scores import read_scores
+from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 TEXT = b"the cat sat on the mat\n\n" + ODD
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tests.conftest import ODD, TOPICS
+from tokbench.candidates.scored_text import ScoredDocument
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens, merge_counts
 from tokbench.kernels.ids import decimals, from_decimals
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokenization.count import count_pretokens, merge_counts
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import constructions
-from tokbench.vocabulary.scores import ScoredDocument
 
 TEXT = TOPICS[0][:2500] + ODD
 COUNTS = count_pretokens([TEXT], "gpt2")

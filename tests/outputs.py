@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tokbench.atomic import atomic_folder
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def fill(folder: Path, text: str = "new", kind: Any = "tables") -> None:

@@ -12,11 +12,11 @@ import polars as pl
 
 from tests.chain import Chain, call
 from tests.small_report import whole
+from tokbench.construction import constructions
 from tokbench.report.figures.style import COLUMN, svg
 from tokbench.report.files import write_tables
 from tokbench.report.html import drawings
 from tokbench.statistics.questions import OUTCOME
-from tokbench.vocabulary import constructions
 
 CORPUS = {
     "source": {

@@ -19,14 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adversarial import EDGES
+from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, to_hugging_face
 from tokbench.byte_level import CHARACTERS, spell, unspell
-from tokbench.export import END_OF_TEXT, PADDING, to_hugging_face
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import constructions
+from tokbench.vocabulary import BYTES, Vocabulary
 
 tokenizers = pytest.importorskip("tokenizers")
 models = tokenizers.models

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.downstream import tiny_mpt, toy_face
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 @given(length=st.integers(0, 30), window=st.integers(1, 9), data=st.data())

@@ -12,14 +12,14 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twins.bpe import train as twin
+from tokbench.byte_level import PRINTABLE, spelt_ranks
+from tokbench.candidates import limits
+from tokbench.construction.bpe import BpeOptions, build
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
+from tokbench.reference.bpe import train as twin
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES
-from tokbench.vocabulary import limits
-from tokbench.vocabulary.bpe import BpeOptions, build
-from tokbench.vocabulary.printed import PRINTABLE, printed_ranks
+from tokbench.vocabulary import BYTES
 
 NOVELS = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "novels.jsonl.gz"
 GPT2 = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
@@ -77,7 +77,7 @@ def assert_equals_reference(counts: PretokenCounts, size: int, options: BpeOptio
 def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
     vocabulary = build(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
-    merges, tokens = twin(list(counts.items()), printed_ranks().tolist(), size, least, longest or 10**6)
+    merges, tokens = twin(list(counts.items()), spelt_ranks().tolist(), size, least, longest or 10**6)
     assert list(vocabulary.tokens) == tokens
     assert vocabulary.merges.tolist() == [[*pair, 256 + index] for index, pair in enumerate(merges)]
 
@@ -109,12 +109,12 @@ def test_tokenizers_on_novels() -> None:
     assert_equals_reference(count(text[:1_000_000]), 8192, BpeOptions())
 
 
-def test_printed_ranks() -> None:
+def test_spelt_ranks() -> None:
     """Bytes are ordered by the code point of their character: ``!`` first, the space after all that print."""
-    by_rank = np.argsort(printed_ranks())
+    by_rank = np.argsort(spelt_ranks())
     assert [SPELLING[byte] for byte in by_rank.tolist()] == sorted(SPELLING.values())
-    assert printed_ranks()[ord("!")] == 0
-    assert printed_ranks()[ord(" ")] == 220
+    assert spelt_ranks()[ord("!")] == 0
+    assert spelt_ranks()[ord(" ")] == 220
 
 
 def test_counts_beyond_32_bits() -> None:

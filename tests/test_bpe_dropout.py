@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from tests.test_segmentation import PAIRS, TEXTS, by_merges, cut, make
-from tests.twins.bpe_dropout import bpe_dropout as twin
-from tests.twins.bpe_dropout import outcomes
-from tests.twins.splitmix import draws, place_of
+from tokbench.construction import bpe
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.kernels.dropout import DropoutSegmenter
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.registry import TokbenchError
+from tokbench.reference.bpe_dropout import bpe_dropout as twin
+from tokbench.reference.bpe_dropout import outcomes
+from tokbench.reference.splitmix import draws, place_of
 from tokbench.segmentation import segmentations
 from tokbench.segmentation.merge import replayed
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import bpe
+from tokbench.vocabulary import BYTES, Vocabulary
 
 SEEDS = st.integers(0, 2**64 - 1)
 DROPOUTS = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]) | st.floats(0, 1)

@@ -19,7 +19,7 @@ from tokbench.byte_lm.model import START, build, load
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.byte_lm.score import bits_per_byte, score, score_text
 from tokbench.byte_lm.stream import Windows, write_stream
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 SMALL = PRESETS["tiny"].model_copy(
     update={

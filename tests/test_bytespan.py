@@ -13,14 +13,17 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from tests.twins import bytespan as twin
+from tokbench.candidates import scored_text as scores
+from tokbench.construction import bpe_wp, bytespan
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.kernels import bytespan as kernel
+from tokbench.options import Options
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Method, Options, TokbenchError
+from tokbench.reference import bytespan as twin
+from tokbench.registry import Method
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import bpe_wp, bytespan, scores
 
 Boundaries = Callable[[bytes], NDArray[np.int64]]
 Documents = list[tuple[bytes, list[float]]]

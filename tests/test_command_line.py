@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
 from tokbench.commands.main import VERBS, cli
+from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES
-from tokbench.vocabulary import constructions
+from tokbench.vocabulary import BYTES
 
 QUICK: dict[str, list[str]] = {
     "pathpiece": ["--set", "initial_size=2000"],

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SCHEMES, Tokbench
+from tokbench.construction.bpe import BpeOptions, build
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary.bpe import BpeOptions, build
 
 
 @pytest.mark.parametrize(

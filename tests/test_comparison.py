@@ -14,7 +14,10 @@ from safetensors.numpy import save_file
 
 from tests.conftest import Tokbench
 from tests.test_intrinsic import vocabulary
-from tokbench.intrinsic import Measurement, measure, measure_embeddings
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
+from tokbench.counting.languages import write_languages
+from tokbench.errors import TokbenchError
 from tokbench.intrinsic.comparison import (
     Compared,
     exchanged_embeddings,
@@ -24,17 +27,16 @@ from tokbench.intrinsic.comparison import (
     venn_tokens,
 )
 from tokbench.intrinsic.embeddings import Embeddings, embeddings_of, packed_ids
+from tokbench.intrinsic.measure import measure, measure_embeddings
+from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.overlap import venn_regions
-from tokbench.intrinsic.undertrained import UndertrainedOptions
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.pretokenization.languages import write_languages
+from tokbench.metric.undertrained import UndertrainedOptions
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import write_mds
-from tokbench.registry import Options, TokbenchError
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import Vocabulary
-from tokbench.vocabulary import constructions
+from tokbench.vocabulary import Vocabulary
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 UN, PUBLISHED = SHARED / "data" / "english" / "un", SHARED / "published"

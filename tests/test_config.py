@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench, tool_of
 from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
-from tokbench.config.targets import Targets, canonical
+from tokbench.construction import construction
 from tokbench.corpus.sources import JsonLinesSource
+from tokbench.errors import TokbenchError
 from tokbench.inputs.yaml import parse_yaml
-from tokbench.registry import Options, TokbenchError
-from tokbench.vocabulary import construction
+from tokbench.options import Options
+from tokbench.workflow.targets import Targets, canonical
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "config.yaml", *sorted((ROOT / "experiments").glob("*.yaml"))]

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.conftest import SCHEMES, Tokbench
+from tokbench.construction import constructions
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
 
 ROOT = Path(__file__).parents[1]
 GONE = object()

@@ -33,7 +33,7 @@ from tokbench.corpus.sources import (
     TextSource,
 )
 from tokbench.corpus.splits import split_documents
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 FRACTIONS = {"byte_lm": 0.2, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.25}
 WRAPPERS: dict[str, Callable[[bytes], bytes]] = {

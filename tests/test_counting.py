@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.twins import count as twin
+from tokbench.counting.count import count_pretokens, merge_counts
+from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokenization.count import count_pretokens, merge_counts
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
+from tokbench.reference import count as twin
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 PIECES = [

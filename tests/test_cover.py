@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twins.cover import cover as twin
-from tests.twins.greedtok import choose, substrings
+from tokbench.construction.greedtok import GreedTokOptions, build
+from tokbench.errors import TokbenchError
 from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.trie import Trie
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
+from tokbench.reference.cover import cover as twin
+from tokbench.reference.greedtok import choose, substrings
 from tokbench.segmentation.cover import cover
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary.greedtok import GreedTokOptions, build
+from tokbench.vocabulary import BYTES, Vocabulary
 
 TEXTS = st.one_of(
     st.text("ab", max_size=200).map(str.encode),

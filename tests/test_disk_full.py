@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Tokbench
 from tests.outputs import fill, names, small_files, told
 from tokbench.atomic import atomic_file, atomic_folder
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 NUMBERS = np.random.default_rng(0).integers(0, 1 << 60, 50_000)
 

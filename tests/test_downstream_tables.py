@@ -15,7 +15,7 @@ from tokbench.downstream.tables import (
     read_results,
     text_table,
 )
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.sections.boundaries import boundaries, texts
 

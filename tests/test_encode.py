@@ -15,23 +15,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.conftest import ODD, TOPICS, Tokbench
-from tests.twins import encode as twin
-from tests.twins import greedy, merge, scan, shortest_path
 from tokbench import tokenizer as tokenizer_module
 from tokbench.commands import decode as decode_command
 from tokbench.commands import encode as encode_command
+from tokbench.construction.bpe import BpeOptions, build
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import decimals, from_decimals, joined
 from tokbench.kernels.scan import Scheme, boundaries, settled_after, settled_before
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.registry import TokbenchError
+from tokbench.reference import encode as twin
+from tokbench.reference import greedy, merge, scan, shortest_path
 from tokbench.segmentation import segmentation, segmentations
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary.bpe import BpeOptions, build
+from tokbench.vocabulary import BYTES, Vocabulary
 
 BY_PLACE = ShortestPathOptions(ties="random", seed=3, draws="document")
 PIECES = [

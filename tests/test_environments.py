@@ -13,12 +13,12 @@ from packaging.utils import canonicalize_name
 from tests.conftest import tool_of
 from tests.test_workflow import RULES, VERB
 from tests.workflow.checkout import ROOT
-from tokbench.config import fingerprint as module
-from tokbench.intrinsic import metrics
-from tokbench.intrinsic.resources import resource_types
+from tokbench.construction import constructions
+from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
+from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
+from tokbench.workflow import fingerprint as module
 
 REGISTRIES = (constructions, segmentations, schemes, metrics, resource_types)
 PINNED = re.compile(r"^      - ([a-z0-9-]+)(\[[a-z,]+\])?==", re.MULTILINE)

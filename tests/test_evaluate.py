@@ -11,7 +11,7 @@ import pytest
 from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_face
 from tokbench.downstream.suites import SuiteOptions, named_suite
 from tokbench.downstream.tasks import make_tasks
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, offline_tasks: Path) -> None:
@@ -120,11 +120,11 @@ def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: Module
 def test_evaluate_writes_the_same_file_twice(
     torch: ModuleType, offline_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tokbench import hugging_face
+    from tokbench.adapters.transformers import TokbenchTokenizer
     from tokbench.downstream.evaluate import evaluate
 
     face = toy_face()
-    monkeypatch.setattr(hugging_face.TokbenchTokenizer, "from_folder", lambda folder: face)
+    monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: face)
     tiny_mpt(torch, 64).save_pretrained(tmp_path / "model")
     suite = named_suite("offline")
     written = []

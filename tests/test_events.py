@@ -8,17 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
-from tests.twins import events as twins
-from tokbench.pretokenization.count import count_pretokens
+from tokbench.construction import bpe, bpe_trimmed, scaffold_bpe
+from tokbench.construction.bpe_trimmed import BpeTrimmedOptions
+from tokbench.construction.picky_bpe import AlphabetOptions, PickyBpeOptions, build
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
+from tokbench.reference import events as twins
 from tokbench.segmentation.events import events as by_events
 from tokbench.segmentation.post_removal import PostRemovalOptions, post_removal
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Event, Vocabulary
-from tokbench.vocabulary import bpe, bpe_trimmed, scaffold_bpe
-from tokbench.vocabulary.bpe_trimmed import BpeTrimmedOptions
-from tokbench.vocabulary.picky_bpe import AlphabetOptions, PickyBpeOptions, build
+from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 ALPHABETS = {"ab": ("a", "b"), "abc": ("a", "b", "c"), "aé▁": ("a", "é", "▁"), "▁◁🦀": ("▁", "◁", "🦀")}
 REMOVES_HE = (Event(False, (b"h", b"e")), Event(True, (b"h", b"e")), Event(False, (b"e", b"r")))

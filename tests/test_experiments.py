@@ -11,10 +11,10 @@ import yaml
 from tests.conftest import Tokbench
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read
-from tokbench.config.targets import Targets
+from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
-from tokbench.vocabulary import constructions
+from tokbench.workflow.targets import Targets
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 IN_FULL = ("books_in_full", "languages_in_full")

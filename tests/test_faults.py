@@ -16,8 +16,8 @@ import pytest
 
 from tests.conftest import Tokbench
 from tokbench.commands import main
+from tokbench.errors import TokbenchError
 from tokbench.faults import GONE, INTERRUPTED, OUR_OWN, REFUSED
-from tokbench.registry import TokbenchError
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from tests.conftest import Tokbench
-from tokbench.pretokenization.word_list import read_word_list
+from tokbench.counting.word_list import read_word_list
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 def replaced(file: Path, old: str, new: str) -> None:

@@ -12,14 +12,14 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tests.test_workflow import RULES, VERB
-from tokbench.config import fingerprint as module
-from tokbench.config import targets as targets_module
-from tokbench.config.fingerprint import fingerprint
 from tokbench.config.load import read
-from tokbench.config.targets import Targets
+from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
+from tokbench.workflow import fingerprint as module
+from tokbench.workflow import targets as targets_module
+from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.targets import Targets
 
 SOURCE = Path(module.__file__).parents[1]
 PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
@@ -58,7 +58,7 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 
 def built() -> dict[str, str]:
-    return {name: fingerprint(f"tokbench.vocabulary.{name}") for name in METHODS}
+    return {name: fingerprint(f"tokbench.construction.{name}") for name in METHODS}
 
 
 def changed(before: dict[str, str]) -> set[str]:
@@ -72,15 +72,15 @@ def test_form() -> None:
 
 def test_documentation_and_layout_do_not_count(edit: Edit) -> None:
     before = built()
-    edit("vocabulary/bpe.py", '"""BPE: merge', '"""BPE, that is: merge')
-    edit("vocabulary/bpe.py", '"""Pairs seen less often', '"""Those pairs seen less often')
-    edit("vocabulary/bpe.py", "    pairs = train(", "    # A comment.\n\n    pairs = train(")
+    edit("construction/bpe.py", '"""BPE: merge', '"""BPE, that is: merge')
+    edit("construction/bpe.py", '"""Pairs seen less often', '"""Those pairs seen less often')
+    edit("construction/bpe.py", "    pairs = train(", "    # A comment.\n\n    pairs = train(")
     assert changed(before) == set()
 
 
 def test_code_counts(edit: Edit) -> None:
     before = built()
-    edit("vocabulary/bpe.py", "Field(0, ge=0)", "Field(1, ge=0)")
+    edit("construction/bpe.py", "Field(0, ge=0)", "Field(1, ge=0)")
     assert changed(before) == {"bpe"}
 
 
@@ -107,16 +107,16 @@ def test_tables_that_a_kernel_reads_count(edit: Edit) -> None:
 
 def test_a_new_method_changes_no_other(edit: Edit, tmp_path: Path) -> None:
     before = built()
-    new = tmp_path / "tokbench" / "vocabulary" / "mine.py"
+    new = tmp_path / "tokbench" / "construction" / "mine.py"
     new.write_text("from tokbench.kernels.bpe import train\n")
     forget()
     assert changed(before) == set()
-    assert fingerprint("tokbench.vocabulary.mine") not in built().values()
+    assert fingerprint("tokbench.construction.mine") not in built().values()
 
 
 def test_plumbing_does_not_count(edit: Edit) -> None:
     before = built()
-    edit("registry.py", "cutoff=0.5", "cutoff=0.6")
+    edit("errors.py", "cutoff=0.5", "cutoff=0.6")
     edit("config/check.py", "1 + 1e-9", "1 + 1e-8")
     assert changed(before) == set()
 
@@ -201,7 +201,7 @@ def test_fingerprint_covers_only_the_chosen_methods(rule: str, behind: dict[str,
     """Of all constructions, segmentations and schemes, those that the variant names."""
     methods = [*constructions.methods(), *segmentations.methods(), *schemes.methods()]
     names = {method.module for method in methods} & behind[rule]
-    assert names == {"tokbench.vocabulary.bpe", "tokbench.pretokenization.built_in"} | (
+    assert names == {"tokbench.construction.bpe", "tokbench.pretokenization.built_in"} | (
         {"tokbench.segmentation.merge"} if rule == "build" else set()
     )
 
@@ -321,7 +321,7 @@ def test_nothing_heavy_is_imported() -> None:
     """The workflow fingerprints language-model code on machines that do not have its libraries."""
     code = (
         "import sys\n"
-        "from tokbench.config.fingerprint import fingerprint\n"
+        "from tokbench.workflow.fingerprint import fingerprint\n"
         "names = ['tokbench.byte_lm.train', 'tokbench.byte_lm.score', 'tokbench.pretraining.train',\n"
         "         'tokbench.pretraining.pack', 'tokbench.downstream.evaluate', 'tokbench.tokenizer']\n"
         "assert len({fingerprint(name) for name in names}) == len(names)\n"

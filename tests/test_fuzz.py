@@ -16,15 +16,15 @@ import pytest
 
 from tests.adversarial import Strings
 from tests.conftest import ODD, TOPICS
+from tokbench.candidates.running_text import Documents
+from tokbench.candidates.scored_text import ScoredDocuments
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.registry import TokbenchError
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import constructions
-from tokbench.vocabulary.documents import Documents
-from tokbench.vocabulary.scores import ScoredDocuments
+from tokbench.vocabulary import BYTES, Vocabulary
 
 STRINGS = int(os.environ.get("TOKBENCH_FUZZ_STRINGS", "4000"))
 BATCH = 20_000

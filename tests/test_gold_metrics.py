@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tests import test_released_vocabularies as released
 from tests.test_intrinsic import Greedy, value, vocabulary
-from tests.twins import morphology as twin
-from tokbench.intrinsic import ByLanguage, measure_words
-from tokbench.intrinsic.cognition import chunkability
+from tokbench.intrinsic.gold import Decision, Segmentation, decision_table, segmentation_table
+from tokbench.intrinsic.measure import ByLanguage, measure_words
 from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.resources import read_resource, resource_types
-from tokbench.intrinsic.resources.gold import Decision, Segmentation, decision_table, segmentation_table
 from tokbench.intrinsic.words import Words, words_of
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.metric.cognition import chunkability
+from tokbench.reference import morphology as twin
+from tokbench.resource import read_resource, resource_types
+from tokbench.vocabulary import BYTES, Vocabulary
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 needs_data = pytest.mark.skipif(

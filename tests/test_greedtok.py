@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twins.greedtok import choose as twin
-from tests.twins.greedtok import substrings
+from tokbench.construction import greedtok, greedwmc
+from tokbench.construction.greedtok import GreedTokOptions, choose_tokens
+from tokbench.counting.word_list import read_word_list
+from tokbench.errors import TokbenchError
 from tokbench.kernels.substrings import distinct_substrings, occurrences_of
 from tokbench.kernels.suffix_order import order_suffixes
-from tokbench.pretokenization.word_list import read_word_list
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
+from tokbench.reference.greedtok import choose as twin
+from tokbench.reference.greedtok import substrings
 from tokbench.segmentation.cover import cover
-from tokbench.tokens import BYTES, Vocabulary, write_tokens
-from tokbench.vocabulary import greedtok, greedwmc
-from tokbench.vocabulary.greedtok import GreedTokOptions, choose_tokens
+from tokbench.vocabulary import BYTES, Vocabulary, write_tokens
 
 UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from tokbench.candidates.scored_text import ScoredDocument
+from tokbench.construction import constructions
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
-from tokbench.tokens import Vocabulary
-from tokbench.vocabulary import constructions
-from tokbench.vocabulary.scores import ScoredDocument
+from tokbench.vocabulary import Vocabulary
 
 SHORT = 6_000
 TOO_MUCH = 10

@@ -9,15 +9,15 @@ from pydoc_data.topics import topics
 import pytest
 
 from tests.conftest import TOPICS
-from tokbench.export import END_OF_TEXT, PADDING, export, to_hugging_face
+from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, export, to_hugging_face
+from tokbench.candidates.scored_text import ScoredDocuments
+from tokbench.construction import bpe, bytespan, ngram, unigram
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import bpe, bytespan, ngram, unigram
-from tokbench.vocabulary.scores import ScoredDocuments
+from tokbench.vocabulary import BYTES, Vocabulary
 
 tokenizers = pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
@@ -171,7 +171,7 @@ def test_configuration_file(folders: dict[str, Path]) -> None:
 def test_building_tokenizers_imports_nothing_heavy(module: str) -> None:
     code = (
         f"import sys, {module}\n"
-        "from tokbench.vocabulary import constructions; constructions.load()\n"
+        "from tokbench.construction import constructions; constructions.load()\n"
         "heavy = {'torch', 'transformers', 'tokenizers', 'llmfoundry', 'datasets', 'lm_eval', 'matplotlib'}\n"
         "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"
     )

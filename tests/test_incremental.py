@@ -100,7 +100,7 @@ def test_touched_files_rerun_nothing(finished: Checkout) -> None:
 
 def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> None:
     with (
-        finished.edited("src/tokbench/vocabulary/bpe.py", '"""', '"""Again: '),
+        finished.edited("src/tokbench/construction/bpe.py", '"""', '"""Again: '),
         finished.edited("src/tokbench/segmentation/merge.py", "\n\n\n", "\n\n\n# As in the paper.\n"),
         finished.edited("rules/vocabulary.smk", "mem_mb=8000", "mem_mb=9000"),
         finished.edited("rules/vocabulary.smk", "threads: 1", "threads: 2"),
@@ -180,7 +180,7 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        pytest.param("vocabulary/unigram.py", with_models("unigram") | FINAL, id="construction"),
+        pytest.param("construction/unigram.py", with_models("unigram") | FINAL, id="construction"),
         pytest.param(
             "kernels/bpe.pyx",
             {"initial/books/first_space/bpe/2048"}
@@ -192,19 +192,21 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
         pytest.param("kernels/pathpiece.pyx", tokenizers("pathpiece_bpe", "pathpiece_ngram") | FINAL, id="kernel"),
         pytest.param("kernels/merge.pxd", with_models("bpe") | FINAL, id="kernel of a segmentation"),
         pytest.param(
-            "intrinsic/renyi.py",
+            "metric/renyi.py",
             {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | FINAL,
             id="metric",
         ),
-        pytest.param("intrinsic/morphology.py", measured_on("gold", *VARIANTS) | FINAL, id="metric of gold data"),
-        pytest.param("intrinsic/resources/sigmorphon2022.py", measured_on("gold", *VARIANTS) | FINAL, id="resource"),
+        pytest.param("metric/morphology.py", measured_on("gold", *VARIANTS) | FINAL, id="metric of gold data"),
+        pytest.param("resource/sigmorphon2022.py", measured_on("gold", *VARIANTS) | FINAL, id="resource"),
         pytest.param(
-            "intrinsic/undertrained.py",
+            "metric/undertrained.py",
             {f"embeddings/{model}/{variant}/1024" for model in ("small", "large") for variant in ("bpe", "unigram")}
             | FINAL,
             id="metric of embeddings",
         ),
-        pytest.param("vocabulary/scores.py", tokenizers("bytespan") | FINAL, id="what only one construction reads"),
+        pytest.param(
+            "candidates/scored_text.py", tokenizers("bytespan") | FINAL, id="what only one construction reads"
+        ),
         pytest.param("statistics/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
     ],
 )
@@ -216,7 +218,7 @@ def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> No
 
 
 def test_counting_of_languages_reruns_counts_and_what_follows(finished: Checkout) -> None:
-    with finished.edited("src/tokbench/pretokenization/languages.py", "\n\n\n", "\n\n\nCHANGED = 1\n\n"):
+    with finished.edited("src/tokbench/counting/languages.py", "\n\n\n", "\n\n\nCHANGED = 1\n\n"):
         pending = plan(finished)
     counts = {f"pretokens/books/{split}/gpt2.parquet" for split in ("tokenizer", "evaluation")}
     assert counts | tokenizers(*VARIANTS) | FINAL <= pending

@@ -19,11 +19,12 @@ from tokbench.commands.main import VERBS, cli
 from tokbench.commands.numbers import Real, Whole
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
+from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_SEED, real_number, whole_number
 from tokbench.inputs.scalars import dump_yaml
 from tokbench.inputs.yaml import parse_yaml, survey
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 NUMBER = st.integers(-LARGEST_SEED, LARGEST_SEED) | st.floats(allow_nan=False, allow_infinity=False)

@@ -13,18 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tokbench.intrinsic import measure, metrics
-from tokbench.intrinsic.compression import compression
-from tokbench.intrinsic.length import LengthOptions, character_lengths
+from tokbench.errors import TokbenchError
+from tokbench.intrinsic.measure import measure
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.overlap import overlap, venn_regions
-from tokbench.intrinsic.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
-from tokbench.intrinsic.unigram_objective import substring_occurrences
 from tokbench.intrinsic.usage import Usage, usage_of
-from tokbench.intrinsic.vocabulary import VocabularyOptions, whole_words
+from tokbench.metric import metrics
+from tokbench.metric.compression import compression
+from tokbench.metric.length import LengthOptions, character_lengths
+from tokbench.metric.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
+from tokbench.metric.unigram_objective import substring_occurrences
+from tokbench.metric.vocabulary import VocabularyOptions, whole_words
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 TIMTC = SHARED / "data" / "timtc"

@@ -12,8 +12,8 @@ from tests.conftest import Tokbench
 from tests.test_workflow import RULES
 from tests.workflow.checkout import ROOT, Checkout
 from tokbench.atomic import atomic_folder
-from tokbench.config.lock import hold
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
+from tokbench.workflow.lock import hold
 
 PATIENCE = 120.0
 """Seconds until a test gives up waiting for a run to start."""

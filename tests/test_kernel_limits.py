@@ -11,18 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tokbench.construction import constructions
+from tokbench.counting.count import merge_counts
+from tokbench.counting.word_list import read_word_list
+from tokbench.errors import TokbenchError
 from tokbench.kernels import bpe, ids, matches, picky, wordpiece
 from tokbench.kernels.count import Counter
 from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.events import EventSegmenter
 from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.pretokenization.count import merge_counts
-from tokbench.pretokenization.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import constructions
+from tokbench.vocabulary import BYTES, Vocabulary
 
 MOST = 2**62
 TOO_MUCH = r"the counts, each times the bytes of its pre-token and one, add up past 2\^62"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench
 from tests.test_command_line import done
 from tokbench.corpus.documents import Document, shard_writers
-from tokbench.pretokenization.count import count_languages, count_pretokens
-from tokbench.pretokenization.languages import read_languages, write_languages
+from tokbench.counting.count import count_languages, count_pretokens
+from tokbench.counting.languages import read_languages, write_languages
 from tokbench.pretokens import PretokenCounts
 
 GERMAN = [b"der Hund und der Hund", b"die Katze der Hund", "schöne Grüße".encode()]

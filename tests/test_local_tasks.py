@@ -13,11 +13,11 @@ from pydantic import ValidationError
 from tests.conftest import Tokbench
 from tests.downstream import rows, stub
 from tokbench.config.load import validate
-from tokbench.config.targets import Targets
 from tokbench.downstream.formats import FORMS
 from tokbench.downstream.local import task_files, write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
+from tokbench.workflow.targets import Targets
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "multiple_choice"
 FILES = {

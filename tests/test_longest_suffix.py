@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_segmentation import NEW_TOKENS, TEXTS, cut, ids_of, make
-from tests.twins.longest_suffix import longest_suffix as twin
+from tokbench.errors import TokbenchError
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.reference.longest_suffix import longest_suffix as twin
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 @given(NEW_TOKENS, st.lists(TEXTS, max_size=3))

@@ -11,8 +11,8 @@ import pytest
 
 from tests.zygote import PATIENCE
 from tokbench import memory
+from tokbench.errors import TokbenchError
 from tokbench.memory import STATUS, shortage_in
-from tokbench.registry import TokbenchError
 
 # What libraries do that are not Python
 

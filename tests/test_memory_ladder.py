@@ -18,10 +18,10 @@ import pytest
 
 from tests.zygote import PATIENCE
 from tokbench.commands.main import main
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
 from tokbench.memory import RESERVE, STATUS
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
 
 RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
 """Memory allowed beside the reserve, as parts of what the command takes where it may."""

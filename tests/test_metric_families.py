@@ -5,16 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.test_intrinsic import TEXT, TOKENS, Greedy, value, vocabulary
-from tests.twins import covered as twin
-from tokbench.intrinsic import measure, measure_languages
-from tokbench.intrinsic.frequency import FrequencyOptions, class_names, frequency_classes
-from tokbench.intrinsic.parity import ParityOptions
-from tokbench.intrinsic.removed import removed_tokens
+from tokbench.intrinsic.measure import measure, measure_languages
 from tokbench.kernels.covered import covered_pairs
 from tokbench.kernels.trie import Trie
+from tokbench.metric.frequency import FrequencyOptions, class_names, frequency_classes
+from tokbench.metric.parity import ParityOptions
+from tokbench.metric.removed import removed_tokens
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options
-from tokbench.tokens import BYTES, Event, Vocabulary
+from tokbench.reference import covered as twin
+from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=30), st.integers(1, 6))

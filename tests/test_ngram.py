@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twins import ngram as twin
+from tokbench.construction import ngram
 from tokbench.pretokens import PretokenCounts
-from tokbench.tokens import BYTES
-from tokbench.vocabulary import ngram
+from tokbench.reference import ngram as twin
+from tokbench.vocabulary import BYTES
 
 WORDS = st.one_of(
     st.text("ab", min_size=1, max_size=24).map(str.encode),

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.conftest import TOPICS
-from tests.twins import ngram_lm as twin
 from tokbench.byte_lm.ngram import load, score, train
 from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
+from tokbench.candidates.scored_text import read_scores
+from tokbench.construction.bytespan import ByteSpanOptions, build
+from tokbench.errors import TokbenchError
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
-from tokbench.registry import TokbenchError
-from tokbench.vocabulary.bytespan import ByteSpanOptions, build
-from tokbench.vocabulary.scores import read_scores
+from tokbench.reference import ngram_lm as twin
 
 texts = st.one_of(st.text("ab", max_size=20).map(str.encode), st.binary(max_size=6))
 

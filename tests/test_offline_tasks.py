@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, rows, spaced
 from tokbench.downstream.passages import Paragraph, read_paragraphs, sentences
 from tokbench.downstream.tasks import TaskOptions, make_tasks
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def test_paragraphs_end_at_blank_and_undecodable_lines() -> None:

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.twins import pathpiece as twin
+from tokbench.candidates import initial
+from tokbench.construction import ngram, pathpiece
+from tokbench.errors import TokbenchError
 from tokbench.kernels import pathpiece as kernel
 from tokbench.kernels import trie
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import initial, ngram, pathpiece
+from tokbench.reference import pathpiece as twin
+from tokbench.vocabulary import BYTES, Vocabulary
 
 WORDS = st.one_of(st.text("ab", min_size=1, max_size=14), st.text("abc\0", min_size=1, max_size=10)).map(str.encode)
 PAIRS = st.lists(st.tuples(WORDS, st.integers(1, 3)), min_size=1, max_size=8)

@@ -10,8 +10,8 @@ import yaml
 
 from tests.workflow.checkout import Checkout
 from tokbench.config.load import validate
+from tokbench.errors import TokbenchError
 from tokbench.inputs.paths import path_mistakes
-from tokbench.registry import TokbenchError
 
 WORST = """-x y  $(touch pwned)`touch pwned`;touch pwned&#~!|'"\\ü東京(%s)=:,@"""
 """A name that a shell would run, cut, expand or leave out where nothing quotes it."""

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twins.picky_bpe import train as twin
-from tests.twins.scaffold_bpe import train as scaffold_twin
-from tokbench.pretokenization.word_list import read_word_list
+from tokbench.byte_level import spelt_ranks
+from tokbench.candidates import limits
+from tokbench.construction import bpe, bpe_trimmed, picky_bpe, scaffold_bpe
+from tokbench.construction.bpe_trimmed import BpeTrimmedOptions
+from tokbench.construction.picky_bpe import AlphabetOptions, PickyBpeOptions, build, cut_into_characters, train
+from tokbench.counting.word_list import read_word_list
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
+from tokbench.reference.picky_bpe import train as twin
+from tokbench.reference.scaffold_bpe import train as scaffold_twin
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Event, Vocabulary
-from tokbench.vocabulary import bpe, bpe_trimmed, limits, picky_bpe, scaffold_bpe
-from tokbench.vocabulary.bpe_trimmed import BpeTrimmedOptions
-from tokbench.vocabulary.picky_bpe import AlphabetOptions, PickyBpeOptions, build, cut_into_characters, train
-from tokbench.vocabulary.printed import printed_ranks
+from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
 EXAMPLE = {"▁the": 19, "▁he": 5, "▁hen": 34, "▁then": 32, "▁tot": 25, "▁hot": 28, "▁not": 4, "▁ten": 10}
@@ -39,7 +40,7 @@ words = st.dictionaries(
     max_size=8,
 )
 thresholds = st.sampled_from([0.1, 0.3, 0.5, 0.6, 0.75, 0.9, 1.0])
-BYTES_BY_RANK = sorted(map(chr, range(256)), key=lambda byte: printed_ranks()[ord(byte)])
+BYTES_BY_RANK = sorted(map(chr, range(256)), key=lambda byte: spelt_ranks()[ord(byte)])
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twins import scan as twin
+from tokbench.errors import TokbenchError
 from tokbench.kernels import unicode_classes
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.registry import TokbenchError
+from tokbench.reference import scan as twin
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 BLANKS = [" ", "  ", "\n", "\t", "\r\n", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u2028", "\u3000"]

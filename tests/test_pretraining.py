@@ -16,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover, seal
 from tokbench.pretraining.mds import write_mds
 from tokbench.pretraining.options import PRESETS, ModelOptions
 from tokbench.pretraining.pack import Packing, pack
 from tokbench.pretraining.train import _prepare, pretrain
-from tokbench.registry import TokbenchError
 
 SMALL = PRESETS["tiny"].model_copy(
     update={

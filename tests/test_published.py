@@ -15,8 +15,8 @@ import yaml
 from tests.conftest import Tokbench
 from tokbench.byte_level import spell
 from tokbench.config.load import validate
-from tokbench.config.targets import Targets
 from tokbench.downstream.suites import named_suites
+from tokbench.errors import TokbenchError
 from tokbench.pretraining.options import PRESETS
 from tokbench.published import facts, tables
 from tokbench.published.agreement import DIFFERS, MISSING, SAME, WITHIN, Statistic, judged
@@ -24,11 +24,11 @@ from tokbench.published.beside import BESIDE, MODELS, beside
 from tokbench.published.comparisons import compared
 from tokbench.published.recompute import recompute
 from tokbench.published.released import FILES, released
-from tokbench.registry import TokbenchError
 from tokbench.report.figures import style
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.rounding import Span, printed_span
-from tokbench.tokens import BYTES
+from tokbench.vocabulary import BYTES
+from tokbench.workflow.targets import Targets
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.sections.questions import questions
 from tokbench.statistics.bootstrap import paired_bootstrap, stratified_sums, summarized

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tests.twins import matches as twin
+from tokbench.construction import bpe, ngram, randtrain, unigram
+from tokbench.construction.randtrain import RandTrainOptions, build, sampling_keys
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import bpe, ngram, randtrain, unigram
-from tokbench.vocabulary.randtrain import RandTrainOptions, build, sampling_keys
+from tokbench.reference import matches as twin
+from tokbench.vocabulary import BYTES, Vocabulary
 
 WORDS = st.text("ab", min_size=1, max_size=12).map(str.encode)
 PAIRS = st.lists(st.tuples(WORDS, st.integers(1, 3)), min_size=1, max_size=6)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.files import READERS, Reader
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 FILES = int(os.environ.get("TOKBENCH_FUZZ_FILES", "25"))
 MEMORY = 1 << 19

@@ -18,7 +18,7 @@ import pytest
 from tokbench.byte_level import unspell
 from tokbench.pretokenization import schemes
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 TIMTC = SHARED / "data" / "timtc"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.small_report import IDENTIFIERS, PARTS, VARIANTS, WHY, accuracy, intrinsic, whole
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Section
 from tokbench.report.html import drawings, render, sections, tables

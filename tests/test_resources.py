@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
-from tokbench.intrinsic.resources import ResourceOptions, read_resource, resource_files, resource_types
-from tokbench.intrinsic.resources.gold import boundaries
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
+from tokbench.intrinsic.gold import boundaries
+from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not (DATA / "morphology").is_dir(), reason=f"no gold data at {DATA}")

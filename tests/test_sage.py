@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.twins import sage as twin
-from tests.twins import skipgram as skipgram_twin
+from tokbench.candidates.running_text import Documents, read_documents
+from tokbench.construction import ngram, sage
+from tokbench.construction.sage import SageOptions
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.kernels import sage as kernel
 from tokbench.kernels.skipgram import alias_table, train
 from tokbench.kernels.trie import Trie
-from tokbench.pretokenization.count import count_pretokens
-from tokbench.registry import TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import ngram, sage
-from tokbench.vocabulary.documents import Documents, read_documents
-from tokbench.vocabulary.sage import SageOptions
+from tokbench.reference import sage as twin
+from tokbench.reference import skipgram as skipgram_twin
+from tokbench.vocabulary import BYTES, Vocabulary
 
 LINES = st.lists(st.text("ab\n", max_size=24).map(str.encode), min_size=1, max_size=6).filter(any)
 TOKENS = st.lists(st.text("ab", min_size=2, max_size=6).map(str.encode), max_size=14, unique=True)

@@ -7,10 +7,10 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.outputs import names, small_files
+from tokbench.construction import bpe, ngram, unigram
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import bpe, ngram, unigram
 
 BY_MERGES = [".tokbench.json", "merges.tsv", "tokbench.json", "tokenizer_config.json", "tokens.vocab"]
 BY_SCORES = [name.replace("merges.tsv", "scores.txt") for name in BY_MERGES]

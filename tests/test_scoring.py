@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from tests.downstream import requests_of, tiny_mpt, toy_face
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def scoring(model, face, encode, window: int):

@@ -10,7 +10,7 @@ import yaml
 
 from tests.small_report import whole
 from tokbench.config.load import read
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.report.html import render
 
 SOURCE = Path(__file__).parents[1] / "src" / "tokbench"

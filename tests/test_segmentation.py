@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.twins import greedy as greedy_twin
-from tests.twins import likelihood as likelihood_twin
-from tests.twins import merge as merge_twin
-from tests.twins import shortest_path as shortest_path_twin
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
+from tokbench.reference import greedy as greedy_twin
+from tokbench.reference import likelihood as likelihood_twin
+from tokbench.reference import merge as merge_twin
+from tokbench.reference import shortest_path as shortest_path_twin
 from tokbench.segmentation import Segmenter, segmentations
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 TEXTS = st.one_of(
     st.text("ab", max_size=200).map(str.encode),

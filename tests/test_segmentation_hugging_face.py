@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter
 from tokbench.segmentation.likelihood import likelihood
 from tokbench.segmentation.merge import merge
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 tokenizers = pytest.importorskip("tokenizers")
 models = tokenizers.models

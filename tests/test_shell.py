@@ -15,9 +15,9 @@ from snakemake.utils import format as filled
 from tests.conftest import Tokbench
 from tests.test_workflow import RULES
 from tests.workflow.checkout import STAND_IN
-from tokbench.config.commands import shell_prefix
 from tokbench.config.load import validate
-from tokbench.config.targets import Targets, flags
+from tokbench.workflow.shell import shell_prefix
+from tokbench.workflow.targets import Targets, flags
 
 ODD = ["", "a b", "$(touch pwned)", "'", '"', "\\", "-x", "@y", "*", "a\nb", "東京"]
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from tests.test_segmentation import NEW_TOKENS, TEXTS, cut, ids_of, make
-from tests.twins import shortest_path as twin
-from tests.twins.splitmix import place_of
 from tokbench.kernels.shortest_path import ShortestPathSegmenter
+from tokbench.reference import shortest_path as twin
+from tokbench.reference.splitmix import place_of
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 SEEDS = st.integers(0, 2**64 - 1)
 TIED = Vocabulary((*BYTES, b"aa", b"aaa"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 
 from tests.conftest import Tokbench
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.corrections import benjamini_hochberg, holm

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.pairs import compare_pairs

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tests.downstream import OFFLINE
 from tokbench.downstream.suites import SuiteOptions, named_suite, named_suites
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def test_named_suites() -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.small_report import accuracy, whole
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.report.files import write_tables
 from tokbench.report.html import tables
 from tokbench.report.latex import latex

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
 from tests.test_command_line import combinations
+from tokbench.candidates.running_text import Documents
+from tokbench.candidates.scored_text import ScoredDocuments
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 from tokbench.segmentation import segmentations
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokens import BYTES, Vocabulary, write_tokens
-from tokbench.vocabulary import constructions
-from tokbench.vocabulary.documents import Documents
-from tokbench.vocabulary.scores import ScoredDocuments
+from tokbench.vocabulary import BYTES, Vocabulary, write_tokens
 
 SIZE = 900
 QUICK: dict[str, dict[str, Any]] = {"unigram": {"seed_size": 5000}, "sage": {"dimensions": 8, "epochs": 1}}

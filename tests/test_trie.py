@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.twins import trie as twin
 from tokbench.kernels import trie
+from tokbench.reference import trie as twin
 
 TOKENS = st.one_of(
     st.lists(st.text("ab", min_size=1, max_size=9).map(str.encode), max_size=60),

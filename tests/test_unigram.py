@@ -23,16 +23,16 @@ from benchmarks.agreement_unigram import (
     train_tokenizers,
     with_ours,
 )
-from tests.twins import unigram as twin
+from tokbench.candidates import limits
+from tokbench.candidates.barriers import barriers
+from tokbench.construction.unigram import UNSEEN_PENALTY, UnigramOptions, build
+from tokbench.errors import TokbenchError
 from tokbench.kernels import unigram as kernel
 from tokbench.kernels.suffix import repeats
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
-from tokbench.tokens import BYTES, Vocabulary
-from tokbench.vocabulary import limits
-from tokbench.vocabulary.barriers import barriers
-from tokbench.vocabulary.unigram import UNSEEN_PENALTY, UnigramOptions, build
+from tokbench.reference import unigram as twin
+from tokbench.vocabulary import BYTES, Vocabulary
 
 words = st.dictionaries(st.text("ab", min_size=1, max_size=9).map(str.encode), st.integers(1, 4), max_size=6)
 

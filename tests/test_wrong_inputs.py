@@ -14,10 +14,10 @@ from tests.conftest import EXPERIMENT, Outcome, Tokbench
 from tests.test_config_refusals import changed
 from tests.wrong_commands import COMMANDS, NUMBERS, WHOLE_OPTIONS
 from tests.wrong_configurations import TEXTS, VALUES, Pieces
+from tokbench.construction.bpe import BpeOptions
+from tokbench.construction.bpe import build as bpe
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary.bpe import BpeOptions
-from tokbench.vocabulary.bpe import build as bpe
 
 
 @pytest.fixture(scope="module")

@@ -30,10 +30,10 @@ def pages(name: str) -> int:
 def warm() -> None:
     """Import what the commands import, and let every array be a mapping of its own, so that limits bite at each."""
     from tokbench.commands.main import VERBS
-    from tokbench.intrinsic import metrics
+    from tokbench.construction import constructions
+    from tokbench.metric import metrics
     from tokbench.pretokenization import schemes
     from tokbench.segmentation import segmentations
-    from tokbench.vocabulary import constructions
 
     for registry in (constructions, segmentations, schemes, metrics):
         registry.load()

@@ -16,18 +16,19 @@ from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.schema import schema
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
+from tokbench.construction import constructions
 from tokbench.corpus import sources
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
-from tokbench.intrinsic import metrics
-from tokbench.intrinsic.resources import ResourceOptions, resource_types
+from tokbench.metric import metrics
+from tokbench.options import Options
 from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
-from tokbench.registry import Method, Options
+from tokbench.registry import Method
+from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\

@@ -20,7 +20,7 @@ END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 
 MODULE = "transformers.models.auto.tokenization_auto"
-FACE = "tokbench.hugging_face"
+FACE = "tokbench.adapters.transformers"
 
 
 def register_when_imported() -> None:

@@ -1,20 +1,23 @@
 """The printable spelling of bytes that GPT-2 introduced and Hugging Face's byte-level tokenizers share."""
 
-CHARACTERS: tuple[str, ...]
-"""The character of each of the 256 bytes: itself where printable, else one from U+0100 upwards in byte order."""
+import numpy as np
+from numpy.typing import NDArray
 
-
-def _characters() -> tuple[str, ...]:
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    replacements = iter(range(0x100, 0x200))
-    return tuple(chr(byte if byte in printable else next(replacements)) for byte in range(256))
-
-
-CHARACTERS = _characters()
-BYTE_OF = {character: byte for byte, character in enumerate(CHARACTERS)}
+PRINTABLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
+"""The bytes that are spelt as the character of the same code point; the others follow from U+0100, in order."""
 CONTINUATION = "\u203f"
 """Stands before tokens that match only inside a pre-token. No byte is spelt with it, so spellings stay unique,
 which WordPiece's own ``##`` would not be."""
+
+
+def _characters() -> tuple[str, ...]:
+    replacements = iter(range(0x100, 0x200))
+    return tuple(chr(byte if byte in PRINTABLE else next(replacements)) for byte in range(256))
+
+
+CHARACTERS: tuple[str, ...] = _characters()
+"""The character of each of the 256 bytes."""
+BYTE_OF = {character: byte for byte, character in enumerate(CHARACTERS)}
 
 
 def spell(token: bytes, continuation: bool = False) -> str:
@@ -25,3 +28,9 @@ def spell(token: bytes, continuation: bool = False) -> str:
 def unspell(spelling: str) -> bytes:
     """The bytes of a printable spelling."""
     return bytes(BYTE_OF[character] for character in spelling.removeprefix(CONTINUATION))
+
+
+def spelt_ranks() -> NDArray[np.int64]:
+    """int64 [256], each byte's place in the order of characters, by which Hugging Face settles ties."""
+    order = sorted(range(256), key=CHARACTERS.__getitem__)
+    return np.argsort(np.array(order)).astype(np.int64)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 REFUSED = 2
 OUR_OWN = 70

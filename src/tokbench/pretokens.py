@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
+from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
-from tokbench.registry import TokbenchError
 
 if TYPE_CHECKING:
     import pyarrow as pa

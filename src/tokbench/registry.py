@@ -6,44 +6,16 @@ method needs no second place to be mentioned. Built-in methods are the modules o
 theirs in the Python entry-point group of the same kind.
 """
 
-import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
-from pydantic_core import CoreSchema
-
-from tokbench.inputs.numbers import shortened
-from tokbench.inputs.strict import exact
-
-
-class TokbenchError(Exception):
-    """A mistake in the input, told in one line that names the key, file or record and the remedy.
-
-    Pieces of the input may be quoted as they are: what a terminal would obey, or could not show, becomes ``?``.
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in message))
-
-
-class Options(BaseModel):
-    """Base of every method's options: unknown keys are refused, values cannot be changed after validation.
-
-    Numbers are finite and written as numbers, in every class of options: neither ``true`` nor ``"3"`` is one.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        schema: CoreSchema = exact(handler(source))
-        return schema
+from tokbench.errors import TokbenchError, unknown
+from tokbench.options import Options
 
 
 @dataclass(frozen=True)
@@ -138,17 +110,3 @@ class Registry:
     def methods(self) -> list[Method]:
         """All methods, ordered by name."""
         return [self[name] for name in self]
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`` Did you mean 'x'?`` for the closest known name, or nothing when none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" Did you mean '{close[0]}'?" if close else ""
-
-
-def unknown(name: str, kind: str, known: Iterable[str]) -> str:
-    """The one-line message for a name that is not among the known ones."""
-    known = sorted(known)
-    article = "an" if kind[0] in "aeiou" else "a"
-    listed = ", ".join(known) or "there is none"
-    return f"'{shortened(name)}' is not {article} {kind} ({listed}).{nearest(name, known)}"

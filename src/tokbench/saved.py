@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from tokbench.auto_tokenizer import CONFIGURATION, finds_another_class
-from tokbench.registry import TokbenchError
-from tokbench.tokens import VOCABULARY_FILES
+from tokbench.errors import TokbenchError
+from tokbench.vocabulary import VOCABULARY_FILES
 
 EXPORTED = "tokenizer.json"
 OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")

@@ -16,18 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
 from tokbench.auto_tokenizer import write_configuration
+from tokbench.errors import TokbenchError
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
+from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.registry import Options, TokbenchError
 from tokbench.saved import files_that_go, outdated
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokenizer_folder import SETTINGS, read_settings, sealed
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts

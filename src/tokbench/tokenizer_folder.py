@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.registry import Method, Options, TokbenchError
-from tokbench.tokens import VOCABULARY_FILES
+from tokbench.options import Options
+from tokbench.registry import Method
+from tokbench.vocabulary import VOCABULARY_FILES
 
 SETTINGS = "tokbench.json"
 AGAIN = "build the tokenizer again"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tokbench.atomic.partial import ended_by_sigterm
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
 """Folders whose entries are the open files of a process."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 RECORD = ".tokbench.json"
 NOT_CONTENT = (RECORD, ".snakemake_timestamp")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TOLD = re.compile(

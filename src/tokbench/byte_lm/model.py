@@ -9,7 +9,7 @@ from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaForCausalLM
 
 from tokbench.byte_lm.options import ByteLmOptions
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 START = 256
 """Token that begins every document; tokens 0 to 255 are the bytes."""

@@ -16,12 +16,12 @@ import numpy as np
 from tokbench.atomic import atomic_folder
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import Documents, write_scores
+from tokbench.errors import TokbenchError
 from tokbench.inputs.arrays import read_array
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.manifest import write_manifest
-from tokbench.registry import TokbenchError
 
 log = logging.getLogger(__name__)
 

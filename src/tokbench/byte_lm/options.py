@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tokbench.inputs.numbers import Seed
-from tokbench.registry import Options
+from tokbench.options import Options
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 MAX_ORDER = 6

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.byte_lm.model import START
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def write_stream(documents: Iterable[bytes], path: Path) -> str:

@@ -14,10 +14,10 @@ from tokbench.atomic import atomic_folder, remove_written
 from tokbench.byte_lm.model import arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
+from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
-from tokbench.registry import TokbenchError
 
 log = logging.getLogger(__name__)
 

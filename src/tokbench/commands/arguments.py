@@ -9,9 +9,11 @@ from pydantic import ValidationError
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import explain
+from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.numbers import shortened
 from tokbench.inputs.yaml import parse_yaml
-from tokbench.registry import Method, Options, TokbenchError, unknown
+from tokbench.options import Options
+from tokbench.registry import Method
 
 Chosen = TypeVar("Chosen", bound=Options)
 

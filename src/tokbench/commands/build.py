@@ -8,20 +8,21 @@ from typing import Any
 import click
 
 from tokbench import memory
+from tokbench.adapters.tokenizer_json import export
 from tokbench.atomic import atomic_folder
+from tokbench.candidates.running_text import Documents, read_documents
+from tokbench.candidates.scored_text import ScoredDocuments, read_scores
 from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
 from tokbench.commands.numbers import SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
-from tokbench.export import export
+from tokbench.construction import constructions
+from tokbench.errors import TokbenchError
 from tokbench.manifest import write_manifest
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Method, TokbenchError
+from tokbench.registry import Method
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import SETTINGS, Tokenizer
-from tokbench.tokens import Vocabulary
-from tokbench.vocabulary import constructions
-from tokbench.vocabulary.documents import Documents, read_documents
-from tokbench.vocabulary.scores import ScoredDocuments, read_scores
+from tokbench.vocabulary import Vocabulary
 
 
 @click.command("build")

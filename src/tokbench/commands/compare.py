@@ -13,9 +13,9 @@ from tokbench.commands.documents import documents_of, names_fields
 from tokbench.commands.numbers import Whole
 from tokbench.commands.sides import Side, distinct, matched, side
 from tokbench.corpus.documents import Document, read_documents
+from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
-from tokbench.registry import TokbenchError
 from tokbench.report.exhibits import counted, words
 from tokbench.report.numbers import probability
 from tokbench.report.terminal import Line, Part, told

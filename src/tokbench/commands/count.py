@@ -4,8 +4,8 @@ import click
 
 from tokbench import memory
 from tokbench.commands.documents import documents_of, names_fields
-from tokbench.pretokenization.count import count_languages
-from tokbench.pretokenization.languages import write_languages
+from tokbench.counting.count import count_languages
+from tokbench.counting.languages import write_languages
 from tokbench.pretokens import PretokenCounts
 
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.errors import TokbenchError
 from tokbench.inputs.arrays import MAGIC, read_header
 from tokbench.kernels.ids import from_decimals
-from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 
 PIECE = 1 << 18

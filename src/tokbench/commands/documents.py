@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 TEXT, LANGUAGE = "text", "language"
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.numbers import THREADS
+from tokbench.errors import TokbenchError
 from tokbench.kernels.ids import decimals
-from tokbench.registry import TokbenchError
 from tokbench.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 22

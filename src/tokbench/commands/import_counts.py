@@ -2,10 +2,10 @@
 
 import click
 
+from tokbench.counting.word_list import read_word_list
+from tokbench.errors import TokbenchError
 from tokbench.pretokenization import schemes
-from tokbench.pretokenization.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
 
 
 @click.command("import_counts")

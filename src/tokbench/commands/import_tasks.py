@@ -8,7 +8,7 @@ from tokbench.commands.arguments import recipe_options
 from tokbench.commands.outputs import OutputFolder
 from tokbench.downstream.local import write_local_tasks
 from tokbench.downstream.suites import SuiteOptions, named_suites
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 @click.command("import_tasks")

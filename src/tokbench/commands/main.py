@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from tokbench import memory
+from tokbench.errors import TokbenchError, nearest
 from tokbench.faults import told
-from tokbench.registry import TokbenchError, nearest
 
 VERBS = {
     "count": "count the pre-tokens of texts",

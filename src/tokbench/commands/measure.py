@@ -8,10 +8,12 @@ import click
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.arguments import mapping_of, validated
-from tokbench.intrinsic import ByLanguage, families_of, measure, measure_languages, metrics
-from tokbench.pretokenization.languages import read_languages
+from tokbench.counting.languages import read_languages
+from tokbench.errors import TokbenchError
+from tokbench.intrinsic.measure import ByLanguage, measure, measure_languages
+from tokbench.metric import families_of, metrics
+from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Options, TokbenchError
 from tokbench.tokenizer import Tokenizer
 
 

@@ -8,8 +8,8 @@ import click
 from tokbench.atomic import atomic_folder
 from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.commands.outputs import OutputFolder
-from tokbench.intrinsic import measure_embeddings
 from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.intrinsic.measure import measure_embeddings
 from tokbench.spreadsheets import write_csv
 from tokbench.tokenizer import Tokenizer
 

@@ -6,9 +6,9 @@ import click
 
 from tokbench.commands.arguments import mapping_of, same_files, validated
 from tokbench.commands.measure import metric_families, write_measurements
-from tokbench.intrinsic import measure_words
-from tokbench.intrinsic.resources import ResourceOptions, read_resource, resource_files, resource_types
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
+from tokbench.intrinsic.measure import measure_words
+from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
 from tokbench.tokenizer import Tokenizer
 
 

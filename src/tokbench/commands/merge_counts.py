@@ -3,8 +3,8 @@
 import click
 
 from tokbench import memory
-from tokbench.pretokenization.count import merge_counts
-from tokbench.pretokenization.languages import read_languages, tells_languages, write_languages
+from tokbench.counting.count import merge_counts
+from tokbench.counting.languages import read_languages, tells_languages, write_languages
 from tokbench.pretokens import PretokenCounts
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from tokbench.construction import constructions
+from tokbench.errors import TokbenchError, nearest
 from tokbench.inputs.numbers import shortened
-from tokbench.intrinsic import metrics
-from tokbench.intrinsic.resources import resource_types
+from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
-from tokbench.registry import Method, Registry, TokbenchError, nearest
+from tokbench.registry import Method, Registry
+from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
 
 KINDS: dict[str, Registry] = {
     "construction": constructions,

@@ -10,8 +10,9 @@ from tokbench.commands.outputs import OutputFolder
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
+from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import Seed
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 
 
 class Seeded(Options):

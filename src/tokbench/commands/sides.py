@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokbench.registry import TokbenchError, nearest
+from tokbench.errors import TokbenchError, nearest
 from tokbench.tokenizer import SETTINGS
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from tokbench.commands.outputs import OutputFolder
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
+from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.numbers import WHOLE
 from tokbench.intrinsic.comparison import (
@@ -21,7 +22,6 @@ from tokbench.intrinsic.comparison import (
     venn_tokens,
 )
 from tokbench.intrinsic.overlap import overlaps_by_size, venn_by_size
-from tokbench.registry import TokbenchError
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.embedding_norms import embedding_norms
 from tokbench.statistics.relative import relative_to

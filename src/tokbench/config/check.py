@@ -5,14 +5,14 @@ from pathlib import Path
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
+from tokbench.construction import constructions
 from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
+from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
-from tokbench.intrinsic.resources import resource_files
-from tokbench.registry import TokbenchError, unknown
+from tokbench.resource import resource_files
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
 
 FORMS = "longest_prefix"
 """The one segmentation that tells a token's form inside a pre-token from that at its start; constructions that cut by

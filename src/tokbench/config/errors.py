@@ -7,7 +7,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tokbench.registry import nearest
+from tokbench.errors import nearest
 
 KEY = "[key]"
 """Pydantic's mark for an error in a mapping's key, not in its value."""

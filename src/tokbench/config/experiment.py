@@ -12,9 +12,9 @@ from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.inputs.numbers import Seed, VocabularySize
+from tokbench.options import Options
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
-from tokbench.registry import Options
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
 Model = Annotated[ModelOptions, Preset("model", lambda: MODEL_PRESETS)]

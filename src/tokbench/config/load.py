@@ -10,9 +10,9 @@ from tokbench.config.beside import check_beside
 from tokbench.config.check import check
 from tokbench.config.errors import explain
 from tokbench.config.experiment import Experiment
+from tokbench.errors import TokbenchError
 from tokbench.inputs.scalars import reread
 from tokbench.inputs.yaml import read_yaml
-from tokbench.registry import TokbenchError
 
 
 def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ()) -> Experiment:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from tokbench.config.short_forms import NameAlone
+from tokbench.construction import constructions
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.inputs.numbers import VocabularySize
-from tokbench.intrinsic import metrics
-from tokbench.intrinsic.resources import resource_types
+from tokbench.metric import metrics
+from tokbench.options import Options
 from tokbench.pretokenization import schemes
-from tokbench.registry import Options, Registry
+from tokbench.registry import Registry
+from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import constructions
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 """Names become folder names and wildcards of the workflow."""

@@ -8,7 +8,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from tokbench.registry import Options, unknown
+from tokbench.errors import unknown
+from tokbench.options import Options
 
 
 @dataclass(frozen=True)

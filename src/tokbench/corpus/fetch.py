@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from tokbench.atomic import atomic_file
 from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubSource
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
 ROWS = 1000

@@ -4,7 +4,7 @@ from itertools import islice
 
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, tagged_files
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def mistakes_of_fields(source: FileSource) -> list[str]:

@@ -19,10 +19,10 @@ from tokbench.corpus.sources import (
     Unit,
     tagged_files,
 )
+from tokbench.errors import TokbenchError
 from tokbench.inputs.files import read_lines, read_whole
 from tokbench.inputs.json import HALF_PAIR, parse_json
 from tokbench.inputs.parquet import is_text, parquet, raw, strings
-from tokbench.registry import TokbenchError
 
 REMEDY = "fetch or make the file again"
 

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_BYTES
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 
 
 def _as_list(value: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 SPLITS = ("byte_lm", "tokenizer", "evaluation", "pretraining")
 """Training of byte language models; construction of vocabularies; every measure and task; pretraining."""

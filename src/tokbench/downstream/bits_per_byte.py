@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import torch
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 Window = tuple[list[int], list[int]]
 

@@ -17,7 +17,7 @@ from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
@@ -84,10 +84,10 @@ def evaluate(
     import torch
     from transformers import AutoModelForCausalLM
 
+    from tokbench.adapters.transformers import TokbenchTokenizer
     from tokbench.downstream.bits_per_byte import bits_per_byte
     from tokbench.downstream.coverings import Spellings
     from tokbench.downstream.scoring_lm import ScoringLM
-    from tokbench.hugging_face import TokbenchTokenizer
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"

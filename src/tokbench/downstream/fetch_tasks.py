@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokbench.atomic import atomic_folder
 from tokbench.downstream.suites import SuiteOptions
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 
 def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
-from tokbench.registry import TokbenchError
 
 Shape = Literal["choices", "schemas", "completions"]
 Row = dict[str, Any]

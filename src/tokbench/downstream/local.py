@@ -11,8 +11,8 @@ import yaml
 from tokbench.atomic import atomic_folder
 from tokbench.downstream.formats import FORMS, Row, Shape
 from tokbench.downstream.suites import LocalTask, SuiteOptions
+from tokbench.errors import TokbenchError
 from tokbench.inputs.files import read_whole
-from tokbench.registry import TokbenchError
 
 REMEDY = "name a file of UTF-8 text"
 METRICS = {"choices": ("acc", "acc_norm"), "schemas": ("acc",), "completions": ("acc",)}

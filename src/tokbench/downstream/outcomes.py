@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokbench.downstream.suites import SuiteOptions
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM

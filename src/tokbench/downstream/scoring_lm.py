@@ -21,7 +21,7 @@ from tokbench.downstream.coverings import (
     log_covered,
     log_probability,
 )
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 Request = tuple[tuple[str, str], list[int], list[int]]
 

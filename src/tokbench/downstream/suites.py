@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
 from tokbench.inputs.yaml import parse_yaml
-from tokbench.registry import Options, TokbenchError, unknown
+from tokbench.options import Options
 
 Metric = Literal["acc", "acc_norm"]
 Format = Literal["choices", "schemas", "completions", "mmlu", "winograd", "minimal_pairs"]

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
-from tokbench.registry import TokbenchError
 
 Row = tuple[Any, ...]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tokbench.downstream.suites import SuiteOptions
-from tokbench.registry import TokbenchError, nearest, unknown
+from tokbench.errors import TokbenchError, nearest, unknown
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task

@@ -17,8 +17,9 @@ from pydantic import Field
 from tokbench.atomic import atomic_folder
 from tokbench.downstream.passages import read_paragraphs
 from tokbench.downstream.questions import MAKERS, Question
+from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_BYTES, Seed
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 
 TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 GZIP, ZSTD = (".gz",), (".zst", ".zstd")
 MOST = 1 << 31

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.registry import TokbenchError
 
 
 def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl.DataFrame:

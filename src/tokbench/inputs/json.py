@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 DEEPEST = 100
 """Levels of lists and objects within each other; no file of ours comes near."""

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.registry import TokbenchError
 
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 """Parquet's types of text."""

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import yaml
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import shortened
 from tokbench.inputs.scalars import plain_value
-from tokbench.registry import TokbenchError
 
 DEEPEST = 50
 """Brackets or indents within each other."""

@@ -10,10 +10,10 @@ from math import fsum
 import polars as pl
 
 from tokbench.exact import mean
-from tokbench.intrinsic.length import character_length
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.overlap import Form, forms
-from tokbench.tokens import Vocabulary
+from tokbench.metric.length import character_length
+from tokbench.vocabulary import Vocabulary
 
 Tokenizer = tuple[str, int]
 """Variant and vocabulary size."""

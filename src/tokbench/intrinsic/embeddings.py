@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.registry import TokbenchError
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 WEIGHTS = "model.safetensors"
 AGAIN, MAKE = "pretrain the model again", "make them with 'tokbench pack'"

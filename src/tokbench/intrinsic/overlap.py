@@ -6,8 +6,8 @@ from itertools import combinations
 
 import polars as pl
 
-from tokbench.registry import TokbenchError
-from tokbench.tokens import Vocabulary
+from tokbench.errors import TokbenchError
+from tokbench.vocabulary import Vocabulary
 
 Form = tuple[bytes, bool]
 

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import TokbenchError
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 class CountSegmenter(Protocol):

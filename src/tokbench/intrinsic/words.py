@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokbench.intrinsic.usage import CountSegmenter
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 class WordSegmenter(CountSegmenter, Protocol):

@@ -209,7 +209,7 @@ cdef class Trie:
 
     Args:
         data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each starts; as :meth:`tokbench.tokens.Vocabulary.flat` gives them.
+        offsets: int64 [tokens + 1], where each starts; as :meth:`tokbench.vocabulary.Vocabulary.flat` gives them.
         included: bool [tokens], the tokens to hold, or None for all. Where the same bytes stand twice among them,
             the lower id is kept.
         backwards: spell the tokens from their last byte to their first, to walk a text from an end leftwards.

@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 
 from tokbench.atomic import atomic_file
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any
 from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
 from tokbench.atomic import NOT_CONTENT, atomic_folder
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
-from tokbench.registry import TokbenchError
 
 
 def publish(

@@ -4,8 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 LONGEST_SEQUENCE = 1 << 24

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_folder
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.pretraining.mds import write_mds
-from tokbench.registry import TokbenchError
 
 PACKING = "packing.json"
 """File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""

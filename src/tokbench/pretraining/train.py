@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.atomic import atomic_file, failures_told
+from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover
 from tokbench.pretraining.options import ModelOptions
-from tokbench.registry import TokbenchError
 
 log = logging.getLogger(__name__)
 

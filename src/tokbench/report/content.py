@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
-from tokbench.registry import TokbenchError
 
 COLUMNS = {
     "intrinsic": ("variant", "size", "corpus", "language", "metric", "definition", "value", "n", "reason"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
+from tokbench.construction import constructions
 from tokbench.manifest import provenance
 from tokbench.report.content import ReportContent, read_frames
-from tokbench.vocabulary import constructions
 
 LANGUAGE_MODEL_PARTS = (
     "accuracy",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.report.numbers import Kind, fitting_decimals, printed
 
 UNEXPLAINED = "no value was recorded"

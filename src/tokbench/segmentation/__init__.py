@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.registry import Options, Registry
+from tokbench.options import Options
+from tokbench.registry import Registry
 
 
 class Segmenter(Protocol):

@@ -9,10 +9,10 @@ from typing import Literal
 from pydantic import Field
 
 from tokbench.kernels.dropout import DropoutSegmenter
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.merge import replayed
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 class BpeDropoutOptions(Options):

@@ -8,10 +8,10 @@ import numpy as np
 
 from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("cover")

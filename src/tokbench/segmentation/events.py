@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tokbench.errors import TokbenchError
 from tokbench.kernels.events import EventSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
 from tokbench.segmentation.merge import joined_bytes
-from tokbench.tokens import BYTES, Event, Vocabulary
+from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """Vocabularies that tell tokens at the start of a pre-token from tokens inside it, and who can take them."""
 
-from tokbench.registry import TokbenchError
-from tokbench.tokens import Vocabulary
+from tokbench.errors import TokbenchError
+from tokbench.vocabulary import Vocabulary
 
 
 def refuse_forms(vocabulary: Vocabulary, segmentation: str) -> None:

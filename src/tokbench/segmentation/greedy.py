@@ -5,10 +5,10 @@ from pydantic import Field
 
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 class GreedyOptions(Options):

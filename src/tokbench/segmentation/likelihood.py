@@ -5,12 +5,13 @@ Kudo, "Subword Regularization" (2018), section 3.2.
 
 import numpy as np
 
+from tokbench.errors import TokbenchError
 from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 UNKNOWN_PENALTY = 10.0
 """Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""

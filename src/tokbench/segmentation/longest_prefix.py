@@ -5,11 +5,12 @@ Devlin et al., "BERT" (2019), and ByteSpan's inference. Unlike theirs it knows n
 
 import numpy as np
 
+from tokbench.errors import TokbenchError
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 @segmentation("longest_prefix")

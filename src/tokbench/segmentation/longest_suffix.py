@@ -2,10 +2,10 @@
 
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("longest_suffix")

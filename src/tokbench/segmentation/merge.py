@@ -6,11 +6,12 @@ Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subwo
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.errors import TokbenchError
 from tokbench.kernels.merge import MergeSegmenter
-from tokbench.registry import Options, TokbenchError
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 @segmentation("merge", needs="merges")

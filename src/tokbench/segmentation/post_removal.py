@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from tokbench.kernels.merge import MergeSegmenter
 from tokbench.kernels.post_removal import PostRemovalSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.events import History, history_of
 from tokbench.segmentation.merge import joined_bytes
-from tokbench.tokens import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 class PostRemovalOptions(Options):

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from tokbench.kernels.shortest_path import ShortestPathSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.registry import Options
+from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.forms import refuse_forms
-from tokbench.tokens import Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 class ShortestPathOptions(Options):

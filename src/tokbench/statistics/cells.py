@@ -11,7 +11,7 @@ from math import isnan
 
 import polars as pl
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 
 ACCURACY = {
     "variant": pl.String,

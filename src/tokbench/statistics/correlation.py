@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import polars as pl
 
+from tokbench.errors import TokbenchError
 from tokbench.exact import correlation
-from tokbench.registry import TokbenchError
 from tokbench.statistics.cells import INTRINSIC, require
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.tails import correlation_tail

@@ -5,7 +5,7 @@ from math import fsum, sqrt
 import polars as pl
 from scipy.stats import norm
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.statistics.bootstrap import CONFIDENCE
 from tokbench.statistics.cells import ACCURACY, require
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from tokbench.registry import TokbenchError, unknown
+from tokbench.errors import TokbenchError, unknown
 from tokbench.statistics.cells import INTRINSIC, require
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.registry import TokbenchError
+from tokbench.errors import TokbenchError
 from tokbench.statistics.cells import ACCURACY, require
 
 SEVERAL = re.compile(r" \(\d+ seeds\)$")

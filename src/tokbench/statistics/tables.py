@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from tokbench.atomic import Kind, atomic_folder
+from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
-from tokbench.registry import TokbenchError, unknown
 from tokbench.spreadsheets import write_csv
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, require
 from tokbench.statistics.ranks import averages, averages_by_size

@@ -1,0 +1,67 @@
+"""Initial vocabularies: what top-down constructions start from, and the sizes at which they cut it down."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.vocabulary import BYTES, Vocabulary
+
+InitialName = Literal["ngram", "bpe", "unigram"]
+"""Constructions that give an initial vocabulary in "Tokenization Is More Than Compression", section 3.2."""
+
+PAPER_INITIAL_SIZE = 262_144
+
+
+def fitting(initial: Vocabulary, max_token_bytes: int) -> tuple[bytes, ...]:
+    """The initial vocabulary's tokens that are short enough: the 256 bytes first, the others in their own order."""
+    return BYTES + tuple(token for token in initial.tokens if 1 < len(token) <= max_token_bytes)
+
+
+def byte_ranks(tokens: Sequence[bytes]) -> NDArray[np.int64]:
+    """int64 [tokens]: the place of each token in byte order, for ties that fall to the bytes."""
+    ranks = np.empty(len(tokens), np.int64)
+    ranks[sorted(range(len(tokens)), key=tokens.__getitem__)] = np.arange(len(tokens))
+    return ranks
+
+
+def schedule(initial_size: int, size: int) -> Iterator[int]:
+    """Sizes of the vocabulary after each batch of omissions, from below ``initial_size`` down to ``size``.
+
+    The sizes are multiples of a step: 8,192 from 65,536 down to 16,384, elsewhere an eighth of the least power of two
+    that is not below the present size. From 262,144 this gives the published runs' 229,376, 196,608, 163,840, 131,072,
+    114,688, 98,304, 81,920, 65,536, 57,344, ..., 16,384, so that smaller vocabularies of one run are cut from larger
+    ones, and goes on below. The last size is ``size`` itself; none is given when ``initial_size`` is not larger.
+    """
+    present = initial_size
+    while present > size:
+        step = 8192 if 16384 < present <= 65536 else max(1, (1 << (present - 1).bit_length()) // 8)
+        present = max(size, (present - 1) // step * step)
+        yield present
+
+
+def own_schedule(sizes: Sequence[int], initial_size: int, size: int) -> Iterator[int]:
+    """The entries of a user's schedule that lie between the two sizes, then ``size``."""
+    if initial_size > size:
+        yield from (entry for entry in sizes if size < entry < initial_size)
+        yield size
+
+
+def check_descending(sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Refuse a schedule that does not descend (for options' validators)."""
+    if sizes is not None and any(later >= earlier for earlier, later in pairwise(sizes)):
+        raise ValueError("sizes must descend, each smaller than the one before")
+    return sizes
+
+
+def check_size(size: int) -> None:
+    """Refuse a size that the 256 bytes alone exceed.
+
+    Raises:
+        TokbenchError: ``size`` is below 256.
+    """
+    if size < len(BYTES):
+        raise TokbenchError(f"vocabulary size {size} is below 256, the number of single bytes; ask for 256 or more")

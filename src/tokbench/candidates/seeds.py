@@ -1,0 +1,142 @@
+"""Seeds of Unigram: the repeated substrings that pruning starts from, and the rules that say which may be tokens."""
+
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from tokbench.candidates.barriers import barriers
+from tokbench.candidates.characters import frequent_characters
+from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.suffix import repeats
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+from tokbench.vocabulary import BYTES
+
+
+class SeedOptions(Options):
+    alphabet: Literal["byte", "character"] = "byte"
+    """What is always kept: the bytes; or beside them the frequent characters of the text, as in sentencepiece."""
+
+    character_coverage: float = Field(0.9995, gt=0, le=1)
+    """For the character alphabet: share of the text's characters that tokens are made of; the rarest are left in
+    bytes, and no longer token holds them."""
+
+    max_token_length: int = Field(16, ge=1)
+    """Longest token, in characters (in bytes unless ``whole_characters``)."""
+
+    whole_characters: bool = True
+    """Tokens longer than a byte neither start nor end inside a UTF-8 character."""
+
+    seed_size: int = Field(1_000_000, ge=1)
+    """Substrings to start from, by count times length."""
+
+    seed_counts: Literal["types", "occurrences"] = "types"
+    """What is counted for a seed longer than a character: its places in the unique pre-tokens, as in ``tokenizers``;
+    or its occurrences in the text, as in sentencepiece."""
+
+    seed_boundaries: Literal["shared", "distinct"] = "shared"
+    """Whether all ends of pre-tokens are one way in which a seed goes on, as in the suffix arrays of both libraries,
+    which pass over strings that are only seen at the end of pre-tokens; or each is one of its own, which takes these
+    in and makes shorter sequences of tokens."""
+
+    split_by_unicode_script: bool = False
+    """No token crosses from one script to another; punctuation and digits are a script, and Han, Hiragana and Katakana
+    are one."""
+
+    split_by_number: bool = True
+    """With ``split_by_unicode_script``: digits count as punctuation does, rather than with every script."""
+
+    split_by_whitespace: bool = False
+    """A space is only found at the start of a token."""
+
+    split_digits: bool = False
+    """A digit is a token by itself."""
+
+    @model_validator(mode="after")
+    def _characters_are_whole(self) -> "SeedOptions":
+        if self.alphabet == "character" and not self.whole_characters:
+            raise ValueError("alphabet 'character' needs whole_characters; leave whole_characters out")
+        return self
+
+
+class Pieces(NamedTuple):
+    """The tokens under consideration, those that are always kept first: the 256 bytes, then characters.
+
+    Attributes:
+        data: uint8 [bytes], the tokens laid end to end.
+        offsets: int64 [tokens + 1], where each starts.
+        scores: float64 [tokens], natural logarithms of probabilities; -inf for a token that has been dropped.
+        kept: how many are always kept.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    kept: int
+
+
+def gather(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Lay the slices ``data[start:end]`` end to end; int64 [slices + 1] offsets say where each starts."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=offsets[1:])
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)
+    return data[places], offsets
+
+
+def repeated(counts: PretokenCounts, options: SeedOptions, alphabet: Collection[bytes] | None) -> NDArray[np.int64]:
+    """Substrings that may be tokens, int64 [m, 4] as :func:`tokbench.kernels.suffix.repeats` gives them."""
+    found: NDArray[np.int64] = repeats(
+        counts.data,
+        counts.offsets,
+        counts.counts,
+        options.max_token_length,
+        options.whole_characters,
+        options.seed_counts == "occurrences",
+        options.seed_boundaries == "distinct",
+    )
+    rules = options.split_by_unicode_script, options.split_by_whitespace, options.split_digits
+    if not any(rules) and alphabet is None:
+        return found
+    crossed = np.zeros(len(counts.data) + 1, np.int32)
+    np.cumsum(
+        barriers(
+            counts,
+            split_by_unicode_script=options.split_by_unicode_script,
+            split_by_number=options.split_by_number,
+            split_by_whitespace=options.split_by_whitespace,
+            split_digits=options.split_digits,
+            alphabet=alphabet,
+        ),
+        out=crossed[1:],
+    )
+    return found[crossed[found[:, 1]] == crossed[found[:, 0] + 1]]
+
+
+def seeds(counts: PretokenCounts, options: SeedOptions) -> Pieces:
+    """The alphabet, and the repeated substrings of greatest count times length; ties fall to the greater bytes."""
+    alphabet = frequent_characters(counts, options.character_coverage) if options.alphabet == "character" else None
+    wide = [character for character in alphabet or () if len(character) > 1]
+    found = repeated(counts, options, None if alphabet is None else set(alphabet))
+    starts, ends, characters, occurrences = found.T
+    values = characters.astype(np.float64) * occurrences  # beyond 64 bits in a long run of one character
+    kept = characters == 1 if alphabet is not None else ends - starts == 1
+    places = {token: place for place, token in enumerate([*BYTES, *wide])}
+    first = np.zeros(len(places))
+    for index in np.flatnonzero(kept).tolist():
+        first[places[counts.data[starts[index] : ends[index]].tobytes()]] = values[index]
+    order = np.lexsort((-np.arange(len(found)), -values, characters > 1))
+    chosen = order[~kept[order]][: max(options.seed_size - int(kept.sum()), 0)]
+    spelt = np.frombuffer(b"".join(places), np.uint8)
+    edges = np.cumsum([0, *map(len, places)])
+    data, offsets = gather(
+        np.concatenate([spelt, counts.data]),
+        np.concatenate([edges[:-1], starts[chosen] + len(spelt)]),
+        np.concatenate([edges[1:], ends[chosen] + len(spelt)]),
+    )
+    values = np.concatenate([first, values[chosen]])
+    return Pieces(data, offsets, logs_of(values / max(values.sum(), 1.0)), len(first))

@@ -1,0 +1,74 @@
+"""N-grams: the most frequent byte strings within pre-tokens.
+
+The initial vocabulary of PathPiece and SaGe in "Tokenization Is More Than Compression", section 3.2 and appendix A.2.1:
+the top byte n-grams by raw count, single bytes always among them.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.construction import construction
+from tokbench.kernels.ngram import MAX_WIDTH, best_ngrams, pair_positions
+from tokbench.options import Options
+from tokbench.parallel import mapped
+from tokbench.pretokens import PretokenCounts
+from tokbench.vocabulary import BYTES, Vocabulary
+
+PART_POSITIONS = 1 << 21
+MOST_PARTS = 32
+
+
+class NgramOptions(Options):
+    max_token_bytes: int = Field(16, ge=2, le=MAX_WIDTH)
+    """Longest n-gram, in bytes."""
+
+
+@construction("ngram", options=NgramOptions, segmentation="greedy")
+def build(counts: PretokenCounts, size: int, options: NgramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
+    """The 256 bytes, then the most frequent n-grams of two bytes or more, until there are ``size`` tokens.
+
+    Ties fall to byte order. Fewer tokens come back when the pre-tokens do not hold enough different n-grams.
+    """
+    tokens, _ = top_ngrams(counts, size - len(BYTES), options.max_token_bytes, threads=threads)
+    return Vocabulary(BYTES + tuple(tokens))
+
+
+def top_ngrams(
+    counts: PretokenCounts, limit: int, max_bytes: int = MAX_WIDTH, *, threads: int = 1
+) -> tuple[list[bytes], NDArray[np.int64]]:
+    """The ``limit`` most frequent n-grams of 2 to ``max_bytes`` bytes, overlapping occurrences included.
+
+    An occurrence lies within one pre-token and counts as often as the pre-token does.
+
+    Returns:
+        The n-grams, by count descending, then bytes; int64 [n], their counts.
+    """
+    if limit < 1 or not len(counts):
+        return [], np.empty(0, np.int64)
+    positions = pair_positions(counts.data, counts.offsets)
+
+    def best(part: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+        first, last = part
+        held = int(positions[first:last].sum())
+        return best_ngrams(counts.data, counts.offsets, counts.counts, first, last, held, max_bytes, limit)
+
+    parts = list(mapped(best, _parts(positions), threads))
+    words, widths, totals = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    if len(totals) > limit:
+        hopeful = totals >= np.partition(totals, -limit)[-limit]
+        words, widths, totals = words[hopeful], widths[hopeful], totals[hopeful]
+    order = np.lexsort((widths, words[:, 1], words[:, 0], -totals))[:limit]
+    spelling = words[order].astype(">u8").tobytes()
+    tokens = [spelling[16 * row : 16 * row + width] for row, width in enumerate(widths[order].tolist())]
+    return tokens, totals[order]
+
+
+def _parts(positions: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut the 65,536 byte pairs into ranges of like work; depends on the text alone, never on the threads."""
+    share = max(PART_POSITIONS, int(positions.sum()) // MOST_PARTS)
+    edges = np.flatnonzero(np.diff(np.cumsum(positions) // share)) + 1
+    bounds = [0, *edges.tolist(), len(positions)]
+    return list(pairwise(bounds))

@@ -1,0 +1,93 @@
+"""RandTrain: a random part of a large vocabulary, likelier tokens more likely; the baseline of top-down constructions.
+
+"Tokenization Is More Than Compression", appendix F: tokens are drawn without replacement by their counts, with
+algorithm A-ES of Efraimidis ("Weighted Random Sampling over Data Streams", 2010): each token draws u, uniform between
+0 and 1, and the tokens of greatest u^(1/p) are taken.
+"""
+
+import hashlib
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.candidates.initial import PAPER_INITIAL_SIZE, InitialName, check_size, fitting
+from tokbench.construction import construction, constructions
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.matches import count_matches
+from tokbench.kernels.trie import Trie
+from tokbench.options import Options
+from tokbench.parallel import mapped
+from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import BYTES, Vocabulary
+
+PARTS = 16
+
+
+class RandTrainOptions(Options):
+    initial: InitialName = "ngram"
+    """Construction of the vocabulary to draw from. Tokens of n-grams weigh what they count in the text, overlapping
+    occurrences included; other tokens what they count after segmentation by the initial vocabulary's own method."""
+    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
+    """Size of the vocabulary to draw from, before tokens that are too long are left out."""
+    max_token_bytes: int = Field(16, ge=2)
+    """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
+
+
+@construction("randtrain", options=RandTrainOptions, segmentation="greedy", initial=True)
+def build(
+    counts: PretokenCounts,
+    size: int,
+    options: RandTrainOptions,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    initial: Vocabulary,
+) -> Vocabulary:
+    """Draw ``size`` tokens of ``initial``: the 256 bytes always, then the others in their initial order.
+
+    What a token draws is a function of the seed and its bytes, so that with one seed a smaller vocabulary is part of a
+    larger one. Tokens without any count come last, in their initial order.
+
+    Raises:
+        TokbenchError: ``size`` is below 256.
+    """
+    check_size(size)
+    tokens = fitting(initial, options.max_token_bytes)[len(BYTES) :]
+    weight_of = dict(zip(initial.tokens, weights(counts, initial, options.initial, threads).tolist(), strict=True))
+    keys = sampling_keys(tokens, np.array([weight_of[token] for token in tokens], np.float64), seed)
+    chosen = np.sort(np.argsort(-keys, kind="stable")[: size - len(BYTES)])
+    return Vocabulary(BYTES + tuple(tokens[index] for index in chosen.tolist()))
+
+
+def sampling_keys(tokens: tuple[bytes, ...], weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """ln(u) / weight of each token, float64 [tokens]; minus infinity for a weight of 0.
+
+    u is (h + 1/2) / 2^64, h the keyed BLAKE2b hash of the token's bytes; normalising the weights would not change the
+    order.
+    """
+    key = hashlib.blake2b(str(seed).encode(), digest_size=32).digest()
+    hashes = b"".join(hashlib.blake2b(token, digest_size=8, key=key).digest() for token in tokens)
+    uniform = (np.frombuffer(hashes, "<u8").astype(np.float64) + 0.5) / 2.0**64
+    with np.errstate(divide="ignore"):
+        return np.where(weights > 0, logs_of(np.minimum(uniform, 1 - 2.0**-53)) / weights, -np.inf)
+
+
+def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: int) -> NDArray[np.int64]:
+    """Occurrences of each token of the initial vocabulary in the text, int64 [tokens]; see the options."""
+    if method == "ngram":
+        trie = Trie(*initial.flat())
+        cuts = np.searchsorted(counts.offsets, np.linspace(0, counts.offsets[-1], PARTS + 1)).tolist()
+
+        def part(edge: tuple[int, int]) -> NDArray[np.int64]:
+            return count_matches(trie, counts.data, counts.offsets, counts.counts, *edge, len(initial))
+
+        return np.sum(list(mapped(part, pairwise(cuts), threads)), axis=0)
+    cut = segmentations[constructions[method].traits["segmentation"]]
+    ids, bounds = cut.function(initial, cut.options()).segment(counts.data, counts.offsets)
+    total = np.zeros(len(initial), np.int64)
+    np.add.at(total, ids, np.repeat(counts.counts, np.diff(bounds)))
+    return total

@@ -1,0 +1,252 @@
+"""SaGe: drop, batch by batch, the tokens without which the text's contexts are least unlikely.
+
+Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), in the form of its version 2.0, which
+"Tokenization Is More Than Compression" uses (section 2.2): lines of text are segmented by the longest match, embeddings
+of the tokens are trained on them by skip-gram, and each token's loss is the log-likelihood of the contexts that its
+occurrences make less that of the contexts without it. The sizes of the batches are version 2.0's.
+"""
+
+from collections.abc import Iterator
+from heapq import nsmallest
+from itertools import pairwise
+from operator import itemgetter
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+
+from tokbench.candidates.initial import (
+    PAPER_INITIAL_SIZE,
+    InitialName,
+    check_descending,
+    check_size,
+    fitting,
+    own_schedule,
+)
+from tokbench.candidates.running_text import Documents
+from tokbench.construction import construction
+from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.kernels.greedy import GreedySegmenter
+from tokbench.kernels.sage import ablation_losses
+from tokbench.kernels.skipgram import MAX_DIMENSIONS, train
+from tokbench.kernels.trie import Trie
+from tokbench.options import Options
+from tokbench.parallel import mapped
+from tokbench.vocabulary import Vocabulary
+
+PARTS = 16
+"""Parts in which the lines are gone through; their losses are integers, so that threads cannot show."""
+
+Sizes = Annotated[tuple[Annotated[int, Field(ge=256)], ...], AfterValidator(check_descending)]
+
+
+class SageOptions(Options):
+    initial: InitialName = "ngram"
+    """Construction of the vocabulary to start from."""
+    initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
+    """Size of the vocabulary to start from, before tokens that are too long are left out."""
+    max_token_bytes: int = Field(16, ge=2)
+    """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
+    lines: int = Field(1_000_000, ge=1)
+    """Lines of text to read, chosen at random with the seed, in random order."""
+    schedule: Sizes | None = None
+    """Sizes after each batch, descending; by default those of version 2.0, continued downwards."""
+    embedding_schedule: Sizes = (262_144, 131_072, 65_536, 49_152, 40_960, 32_768)
+    """Sizes of the schedule at which embeddings are trained anew; at the first size they always are."""
+    dimensions: int = Field(50, ge=1, le=MAX_DIMENSIONS)
+    """Length of an embedding."""
+    window: int = Field(5, ge=1)
+    """Farthest context of the embeddings, in tokens."""
+    negatives: int = Field(15, ge=1)
+    """Negative samples of the embeddings for each token."""
+    epochs: int = Field(5, ge=1)
+    """Passes over the text for the embeddings."""
+    sample: float = Field(1e-3, ge=0, lt=1)
+    """Share of the text above which a token is left out at random for the embeddings; 0 for never."""
+    learning_rate: float = Field(0.025, gt=0)
+    """Learning rate at the start of the embeddings' training, from which it falls to 0.0001."""
+    rows_as_released: bool = False
+    """Whether the embeddings' rows stay in place while each batch renumbers the tokens, as in version 2.0's released
+    code: until embeddings are trained anew, most tokens then have another token's. To compare with its vocabularies."""
+
+
+class Lines(NamedTuple):
+    """Lines of text laid end to end.
+
+    Attributes:
+        data: uint8 [bytes], the lines with their newlines.
+        offsets: int64 [lines + 1], where each starts.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+class Segmentation(NamedTuple):
+    """Lines as tokens.
+
+    Attributes:
+        trie: the vocabulary.
+        ids: int32 [n], the lines' tokens laid end to end.
+        bounds: int64 [lines + 1], where each line's tokens start.
+    """
+
+    trie: Trie
+    ids: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+
+
+@construction("sage", options=SageOptions, segmentation="greedy", source="documents", initial=True)
+def build(
+    documents: Documents,
+    size: int,
+    options: SageOptions,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    initial: Vocabulary,
+) -> Vocabulary:
+    """Drop tokens of ``initial`` until ``size`` are left: the 256 bytes, then the others in their initial order.
+
+    A batch drops the tokens of least loss, ties in their order. Tokens that do not occur in the lines have no loss:
+    they do not count towards a size, wait until they occur, and are left out at the end, so that fewer than ``size``
+    come back where no more occur. Embeddings are trained in one thread; the rest uses ``threads``. A token keeps its
+    embedding until embeddings are trained anew, unless the options ask for what version 2.0's code does.
+
+    Raises:
+        TokbenchError: ``size`` is below 256, or the documents are unreadable or hold no text.
+    """
+    check_size(size)
+    tokens = fitting(initial, options.max_token_bytes)
+    label = len(tokens)
+    steps = schedule(label, size) if options.schedule is None else own_schedule(options.schedule, label, size)
+    sizes = list(steps)
+    if not sizes:
+        return Vocabulary(tokens)
+    lines = choose_lines(documents, options.lines, seed)
+    data, offsets = Vocabulary(tokens).flat()
+    lengths = np.diff(offsets).astype(np.int32)
+    alive = np.ones(len(tokens), np.bool_)
+    active = alive
+    embeddings: NDArray[np.float32] | None = None
+    while sizes:
+        text = segment(lines, Trie(data, offsets, included=alive), threads)
+        if embeddings is None or label in options.embedding_schedule:
+            embeddings = embed(text, len(tokens), options, seed)
+            rows = embeddings[alive]
+        elif options.rows_as_released:
+            embeddings[alive] = rows[: alive.sum()]
+        losses, occurrences = ablate(lines, text, lengths, embeddings, threads)
+        active = alive & ((occurrences > 0) | (lengths == 1))
+        while sizes and sizes[0] >= active.sum():
+            label = sizes.pop(0)
+        if sizes:
+            label = sizes.pop(0)
+            candidates = np.flatnonzero(active & (lengths > 1))
+            order = candidates[np.argsort(losses[candidates], kind="stable")]
+            dropped = order[: int(active.sum()) - label]
+            alive[dropped] = False
+            active[dropped] = False
+    return Vocabulary(tuple(token for token, stays in zip(tokens, active.tolist(), strict=True) if stays))
+
+
+def schedule(initial_size: int, size: int) -> Iterator[int]:
+    """Sizes of the vocabulary after each batch, from below ``initial_size`` down to ``size``.
+
+    The sizes are multiples of a step: 32,768 above 65,536, 8,192 down to 32,768, 16,384 below that and, below 16,384,
+    an eighth of the least power of two that is not below the present size. From 262,144 this gives version 2.0's
+    229,376, 196,608, 163,840, 131,072, 98,304, 65,536, 57,344, 49,152, 40,960, 32,768 and 16,384. The last size is
+    ``size`` itself; none is given when ``initial_size`` is not larger.
+    """
+    present = initial_size
+    while present > size:
+        step = next((step for floor, step in ((65536, 32768), (32768, 8192), (16384, 16384)) if present > floor), 0)
+        step = step or max(1, (1 << (present - 1).bit_length()) // 8)
+        present = max(size, (present - 1) // step * step)
+        yield present
+
+
+def choose_lines(documents: Documents, limit: int, seed: int) -> Lines:
+    """The first ``limit`` lines, each with its newline, of a random order of all; no more of them are held.
+
+    Raises:
+        TokbenchError: there is no line.
+    """
+    draws = np.random.default_rng(seed)
+
+    def drawn() -> Iterator[tuple[int, bytes]]:
+        for text in documents.texts():
+            own = _lines(text)
+            yield from zip(draws.integers(1 << 64, size=len(own), dtype=np.uint64).tolist(), own, strict=True)
+
+    chosen = [line for _, line in nsmallest(limit, drawn(), key=itemgetter(0))]
+    if not chosen:
+        raise TokbenchError("the documents hold no text; give documents that are not empty")
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum([len(line) for line in chosen], out=offsets[1:])
+    return Lines(np.frombuffer(b"".join(chosen), np.uint8), offsets)
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """Lines with their newline; only a line feed ends one."""
+    *ended, rest = text.split(b"\n")
+    return [line + b"\n" for line in ended] + ([rest] if rest else [])
+
+
+def segment(lines: Lines, trie: Trie, threads: int) -> Segmentation:
+    """Each line by the longest match."""
+    segmenter = GreedySegmenter(trie, trie)
+
+    def part(edge: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        cut: tuple[NDArray[np.int32], NDArray[np.int64]] = segmenter.segment(
+            lines.data, lines.offsets[edge[0] : edge[1] + 1]
+        )
+        return cut
+
+    parts = list(mapped(part, _edges(lines.offsets), threads))
+    bounds = np.zeros(len(lines.offsets), np.int64)
+    np.cumsum(np.concatenate([np.diff(own) for _, own in parts]), out=bounds[1:])
+    return Segmentation(trie, np.concatenate([ids for ids, _ in parts]), bounds)
+
+
+def embed(text: Segmentation, tokens: int, options: SageOptions, seed: int) -> NDArray[np.float32]:
+    """Embeddings, float32 [tokens, columns]; see :func:`tokbench.kernels.skipgram.train`."""
+    embeddings: NDArray[np.float32] = train(
+        text.ids,
+        text.bounds,
+        tokens,
+        dimensions=options.dimensions,
+        negatives=options.negatives,
+        window=options.window,
+        epochs=options.epochs,
+        sample=options.sample,
+        rate=options.learning_rate,
+        seed=int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]),
+    )
+    return embeddings
+
+
+def ablate(
+    lines: Lines, text: Segmentation, lengths: NDArray[np.int32], embeddings: NDArray[np.float32], threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Loss (fixed point) and occurrences of each token, int64 [tokens]."""
+    losses, occurrences = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
+
+    def part(edge: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        own: tuple[NDArray[np.int64], NDArray[np.int64]] = ablation_losses(
+            text.trie, lines.data, lines.offsets, text.ids, text.bounds, lengths, embeddings, *edge
+        )
+        return own
+
+    for loss, occurrence in mapped(part, _edges(lines.offsets), threads):
+        losses += loss
+        occurrences += occurrence
+    return losses, occurrences
+
+
+def _edges(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """First and last line of parts of about as many bytes each."""
+    cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PARTS + 1)[1:-1])
+    return list(pairwise([0, *cuts.tolist(), len(offsets) - 1]))

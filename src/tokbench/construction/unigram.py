@@ -1,0 +1,191 @@
+"""Unigram: from many substrings, drop again and again those whose loss would hurt the likelihood of the text least.
+
+Kudo, "Subword Regularization" (2018), section 3.2, on bytes, with the procedure of the trainers of sentencepiece and
+Hugging Face ``tokenizers``: seeds are repeated substrings; expectation-maximisation alternates with pruning; the
+maximisation is that of a sparse prior (digamma; Liang and Klein, "Structured Bayesian Nonparametric Models with
+Variational Inference", 2007); tokens expected less than half a time are dropped.
+
+The rules of ``tokenizers`` are the defaults with ``whole_characters: false`` and ``pruning_loss: tokenizers``. Those of
+sentencepiece are ``alphabet: character``, ``seed_counts: occurrences``, ``split_by_unicode_script: true``,
+``split_by_whitespace: true`` and ``final_cut: score``, on pre-tokens that are words with the space before them.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.candidates.limits import check_alphabet, check_bytes
+from tokbench.candidates.seeds import Pieces, SeedOptions, gather, seeds
+from tokbench.construction import construction
+from tokbench.exact import total
+from tokbench.kernels.elementary import digamma_of, exponentials_of
+from tokbench.kernels.trie import Trie
+from tokbench.kernels.unigram import count_best, losses
+from tokbench.kernels.unigram import expect as add_expected
+from tokbench.parallel import mapped
+from tokbench.pretokens import PretokenCounts
+from tokbench.vocabulary import BYTES, Vocabulary
+
+PARTS = 8
+"""Parts in which pre-tokens and tokens are gone through; fixed, so that sums are the same for any number of threads."""
+
+MIN_EXPECTED = 0.5
+"""Tokens expected less often than this are dropped."""
+
+SLACK = 1.1
+"""Pruning stops at this many times the size; the rest are cut without another round."""
+
+UNSEEN_PENALTY = 10.0
+"""Nats by which a byte without an estimate of its own is less likely than the least likely token."""
+
+DECIMALS = 12
+"""To these scores are rounded: ``tokenizers`` reads numbers of more than fifteen digits not always to the last bit,
+and with it a tie may fall otherwise."""
+
+
+class UnigramOptions(SeedOptions):
+    shrinking_factor: float = Field(0.75, gt=0, lt=1)
+    """Share of the tokens that a round of pruning keeps."""
+
+    sub_iterations: int = Field(2, ge=1)
+    """Steps of expectation-maximisation before each round of pruning."""
+
+    pruning_loss: Literal["likelihood", "tokenizers"] = "likelihood"
+    """What a token is worth: the likelihood that the text loses without it, as in sentencepiece; or what the trainer of
+    ``tokenizers`` takes for that, which makes much of frequent tokens: each replaced occurrence adds as many tokens to
+    the text as the vocabulary holds, and all bytes without an estimate are one unknown token."""
+
+    final_cut: Literal["need", "score"] = "need"
+    """What decides about the last tenth, which is cut without another round: the loss of the last round, as in
+    ``tokenizers``, or the probability, as in sentencepiece."""
+
+
+T = TypeVar("T")
+
+
+def over_parts(work: Callable[[int, int], T], offsets: NDArray[np.int64], threads: int) -> list[T]:
+    """Do ``work(first, last)`` on :data:`PARTS` runs of items of about as many bytes each; results in their order."""
+    cuts = np.searchsorted(offsets, np.linspace(offsets[0], offsets[-1], PARTS + 1)[1:-1])
+    edges = [0, *cuts.tolist(), len(offsets) - 1]
+    return list(mapped(lambda edge: work(*edge), pairwise(edges), threads))
+
+
+def select(pieces: Pieces, chosen: NDArray[np.int64]) -> Pieces:
+    """Those that are always kept and the chosen others, in the order given."""
+    chosen = np.concatenate([np.arange(pieces.kept), chosen])
+    data, offsets = gather(pieces.data, pieces.offsets[chosen], pieces.offsets[chosen + 1])
+    return Pieces(data, offsets, pieces.scores[chosen], pieces.kept)
+
+
+def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.float64]:
+    """The scores with a finite one for what is kept and has none: :data:`UNSEEN_PENALTY` below the least."""
+    least = scores[np.isfinite(scores)].min(initial=0.0)
+    unseen = (np.arange(len(scores)) < kept) & np.isneginf(scores)
+    return np.where(unseen, least - UNSEEN_PENALTY, scores)
+
+
+def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> tuple[NDArray[np.float64], float]:
+    """Expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
+    scores = with_every_byte(pieces.scores, pieces.kept)
+    probabilities = exponentials_of(scores)
+
+    def work(first: int, last: int) -> tuple[NDArray[np.float64], float]:
+        expected = np.zeros(len(scores))
+        return expected, add_expected(
+            trie, probabilities, counts.data, counts.offsets, counts.counts, first, last, expected
+        )
+
+    results = over_parts(work, counts.offsets, threads)
+    return np.sum([expected for expected, _ in results], axis=0), sum(likelihood for _, likelihood in results)
+
+
+def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
+    kept = np.isfinite(scores) & (expected >= MIN_EXPECTED)
+    result = np.full(len(scores), -np.inf)
+    if kept.any():
+        result[kept] = digamma_of(expected[kept]) - digamma_of(total(expected[kept]))
+    return result
+
+
+def by_loss(
+    counts: PretokenCounts, trie: Trie, pieces: Pieces, options: UnigramOptions, threads: int
+) -> NDArray[np.int64]:
+    """The tokens beyond the alphabet that are worth keeping, most needed first; ties in their present order."""
+    scores = with_every_byte(pieces.scores, pieces.kept)
+
+    def best(first: int, last: int) -> NDArray[np.int64]:
+        occurrences = np.zeros(len(scores), np.int64)
+        count_best(trie, scores, counts.data, counts.offsets, counts.counts, first, last, occurrences)
+        return occurrences
+
+    occurrences = np.sum(over_parts(best, counts.offsets, threads), axis=0)
+    total, growth = int(occurrences.sum()), -1
+    if options.pruning_loss == "tokenizers":
+        unknown = np.isneginf(pieces.scores)
+        growth = int(np.count_nonzero(~unknown))
+        occurrences[unknown] = occurrences[unknown].sum()
+    loss = np.empty(len(scores))
+    over_parts(
+        lambda first, last: losses(
+            trie, scores, occurrences, pieces.data, pieces.offsets, first, last, total, growth, loss
+        ),
+        pieces.offsets,
+        threads,
+    )
+    loss[: pieces.kept] = -np.inf
+    order = np.argsort(-loss, kind="stable")
+    return order[: np.count_nonzero(loss > -np.inf)]
+
+
+@construction("unigram", options=UnigramOptions, segmentation="likelihood")
+def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
+    """Prune repeated substrings to the ``size`` tokens that a unigram model needs most, the 256 bytes included.
+
+    Args:
+        counts: pre-tokens; no token crosses them.
+        size: tokens wanted. Fewer are returned when there are not as many repeated substrings worth keeping.
+        options: seeds and pruning.
+        seed: not used; nothing is random.
+        threads: threads to use; the result does not depend on them.
+
+    Returns:
+        The bytes, then the other tokens by descending score, ties in byte order; with scores. Bytes without an
+        estimate score :data:`UNSEEN_PENALTY` below the least likely token, so that any text can be segmented.
+
+    Raises:
+        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
+    """
+    check_bytes(counts, "unigram")
+    pieces = seeds(counts, options)
+    if options.alphabet == "character":
+        check_alphabet(range(pieces.kept), size, "unigram")
+    kept = pieces.kept
+    enough = max(int(SLACK * size), kept)
+    while True:
+        trie = Trie(pieces.data, pieces.offsets)
+        for _ in range(options.sub_iterations):
+            expected, _ = expect(counts, trie, pieces, threads)
+            pieces = pieces._replace(scores=maximise(pieces.scores, expected))
+        estimated = np.isfinite(pieces.scores)
+        left = int(estimated.sum())
+        if left <= enough:
+            break
+        target = max(enough, int(options.shrinking_factor * left))
+        needed = by_loss(counts, trie, pieces, options, threads)[: target - int(estimated[:kept].sum())]
+        pieces = select(pieces, needed)
+    # By now the order is that of need, which decides what the slack is cut to.
+    chosen = kept + np.flatnonzero(estimated[kept:])
+    if options.final_cut == "score":
+        chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]
+    pieces = select(pieces, chosen[: max(size - kept, 0)])
+    text = pieces.data.tobytes()
+    longer = [text[start:end] for start, end in zip(pieces.offsets[256:-1], pieces.offsets[257:], strict=True)]
+    scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)
+    order = sorted(range(len(longer)), key=lambda index: (-scores[256 + index], longer[index]))
+    tokens = (*BYTES, *(longer[index] for index in order))
+    return Vocabulary(tokens, scores=np.concatenate([scores[:256], scores[256:][order]]))

@@ -1,0 +1,88 @@
+"""WordPiece: merges of word pieces, those that start a pre-token apart from those inside it.
+
+Schuster and Nakajima, "Japanese and Korean Voice Search" (2012), section 3, choose the merge that raises the
+likelihood of a unigram model of the text most: count(ab) / (count(a) count(b)). The trainer of Hugging Face
+``tokenizers``, by which most WordPiece vocabularies were made, chooses the most frequent pair instead, which is BPE on
+pieces marked ``##``.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.byte_level import spelt_ranks
+from tokbench.candidates.limits import MAX_BYTES, check_bytes
+from tokbench.construction import construction
+from tokbench.errors import TokbenchError
+from tokbench.kernels.bpe import train as train_by_frequency
+from tokbench.kernels.wordpiece import train as train_by_likelihood
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+from tokbench.vocabulary import BYTES, Vocabulary
+
+ALPHABET = 2 * len(BYTES)
+
+
+class WordPieceOptions(Options):
+    objective: Literal["frequency", "likelihood"] = "frequency"
+    """Which pair is merged: the most frequent, or the one with the greatest count(ab) / (count(a) count(b))."""
+
+    min_pair_count: int = Field(0, ge=0)
+    """Pairs seen less often than this are not merged; the likelihood favours rare pairs, so set it there."""
+
+    max_token_bytes: int | None = Field(None, ge=2)
+    """Longest token, in bytes; no limit when absent."""
+
+
+@construction("wordpiece", options=WordPieceOptions, segmentation="longest_prefix", alphabet=ALPHABET)
+def build(
+    counts: PretokenCounts, size: int, options: WordPieceOptions, *, seed: int = 0, threads: int = 1
+) -> Vocabulary:
+    """Merge pieces until there are ``size`` of them, the 512 of the alphabet included: each byte in both forms.
+
+    The space before a word is its pre-token's first byte like any other: where a scheme leaves it there, the words'
+    first pieces start with it, and ``the`` after a space is another piece than ``the`` at the start of a line. No text
+    has an unknown piece, however long its words.
+
+    Args:
+        counts: pre-tokens; no merge crosses them.
+        size: tokens wanted. Fewer are returned when no pair is left to merge.
+        options: the objective, and limits on what is merged.
+        seed: not used; nothing is random.
+        threads: not used; training takes one thread.
+
+    Returns:
+        The bytes as they start a pre-token, the bytes inside one, then pieces in order of creation, with
+        ``continuation``. Ties fall as in BPE, the bytes that start a pre-token before the others; the likelihood gives
+        equal scores to the more frequent pair first.
+
+    Raises:
+        TokbenchError: ``size`` is below 512, or the unique pre-tokens come to 2 GiB or more.
+    """
+    if size < ALPHABET:
+        raise TokbenchError(f"vocabulary size {size} is below WordPiece's alphabet of {ALPHABET}; ask for more")
+    check_bytes(counts, "wordpiece")
+    ranks = np.concatenate([spelt_ranks(), len(BYTES) + spelt_ranks()])
+    text, longest = marked(counts), options.max_token_bytes or MAX_BYTES
+    if options.objective == "frequency":
+        lengths = np.ones(ALPHABET, np.int64)
+        pairs = train_by_frequency(
+            text, counts.offsets, counts.counts, ranks, lengths, size, options.min_pair_count, longest
+        )
+    else:
+        pairs = train_by_likelihood(text, counts.offsets, counts.counts, ranks, size, options.min_pair_count, longest)
+    tokens = [*BYTES, *BYTES]
+    inside = [False] * len(BYTES) + [True] * len(BYTES)
+    for left, right in pairs.tolist():
+        tokens.append(tokens[left] + tokens[right])
+        inside.append(inside[left])
+    return Vocabulary(tuple(tokens), continuation=np.array(inside, np.bool_))
+
+
+def marked(counts: PretokenCounts) -> NDArray[np.int32]:
+    """int32 [bytes of the unique pre-tokens]: each byte, and 256 added to those that do not start a pre-token."""
+    text = counts.data.astype(np.int32) + len(BYTES)
+    text[counts.offsets[:-1]] -= len(BYTES)
+    return text

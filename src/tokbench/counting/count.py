@@ -1,0 +1,102 @@
+"""Counting pre-tokens: a map over shards and a merge, so that it spreads over as many machines as there are shards."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from tokbench.errors import TokbenchError
+from tokbench.kernels.count import Counter
+from tokbench.pretokenization import schemes
+from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
+from tokbench.registry import Method
+
+
+def count_pretokens(documents: Iterable[bytes], scheme: str) -> PretokenCounts:
+    """Cut documents into pre-tokens and count them.
+
+    Documents are taken one by one, so memory grows with the unique pre-tokens only. The result does not depend on
+    the order of the documents.
+
+    Args:
+        documents: texts, valid UTF-8 or not.
+        scheme: name of a pre-tokenization.
+
+    Raises:
+        TokbenchError: there is no such scheme, or a scheme of a third party gives boundaries that do not cut the text.
+    """
+    found = count_languages((("", text) for text in documents), scheme)
+    return found.get("", PretokenCounts.from_pairs([], scheme))
+
+
+def count_languages(documents: Iterable[tuple[str, bytes]], scheme: str) -> dict[str, PretokenCounts]:
+    """Count the pre-tokens of each language by themselves, as :func:`count_pretokens` does.
+
+    Args:
+        documents: language tags (empty where unknown) and texts.
+        scheme: name of a pre-tokenization.
+
+    Raises:
+        TokbenchError: as :func:`count_pretokens`.
+    """
+    method = schemes[scheme]
+    code = KERNEL_SCHEMES.get(scheme)
+    counters: dict[str, Counter] = {}
+    for number, (language, text) in enumerate(documents):
+        if language not in counters:
+            counters[language] = Counter() if code is None else Counter(code)
+        if code is None:
+            _add_cut(counters[language], text, method, number)
+        else:
+            counters[language].add(text)
+    return {language: _counted(counter, scheme) for language, counter in counters.items()}
+
+
+def _counted(counter: Counter, scheme: str) -> PretokenCounts:
+    data, offsets, counts = counter.counts()
+    return PretokenCounts(data, offsets, counts, scheme)
+
+
+def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts:
+    """Add up the counts of several parts of a text, each given as counts or as a file of them.
+
+    Files are read one at a time. The result does not depend on the order of the parts.
+
+    Raises:
+        TokbenchError: there are no parts, one cannot be read, they were not all cut by the same scheme, or the counts
+            add up to more than the kernels can.
+    """
+    counter = Counter()
+    first: tuple[str, str | None] | None = None
+    for number, part in enumerate(parts, 1):
+        counts = part if isinstance(part, PretokenCounts) else PretokenCounts.read(part)
+        name = f"part {number}" if isinstance(part, PretokenCounts) else str(part)
+        first = first or (name, counts.scheme)
+        if counts.scheme != first[1]:
+            raise TokbenchError(
+                f"{name}: pre-tokens of {_quoted(counts.scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
+                "count both with one pre-tokenization"
+            )
+        try:
+            counter.add_pretokens(counts.data, counts.offsets, counts.counts)
+        except OverflowError as error:
+            raise TokbenchError(f"{name}: with the parts before it, {error}; {TOO_MUCH}") from None
+    if first is None:
+        raise TokbenchError("no pre-token counts to merge; name at least one file made with 'tokbench count'")
+    data, offsets, totals = counter.counts()
+    return PretokenCounts(data, offsets, totals, first[1])
+
+
+def _quoted(scheme: str | None) -> str:
+    return "an unnamed scheme" if scheme is None else f"'{scheme}'"
+
+
+def _add_cut(counter: Counter, text: bytes, method: Method, number: int) -> None:
+    bounds = np.ascontiguousarray(method.function(text), dtype=np.int64)
+    if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(text) or (np.diff(bounds) <= 0).any():
+        raise TokbenchError(
+            f"pre-tokenization '{method.name}' ({method.module}): boundaries of document {number} do not ascend from 0 "
+            f"to its {len(text)} bytes; correct the scheme"
+        )
+    counter.add_pretokens(np.frombuffer(text, np.uint8), bounds)

@@ -1,0 +1,64 @@
+"""Counts of a text in several languages: one table with a column for the language, read whole or apart."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tokbench.counting.count import merge_counts
+from tokbench.pretokens import PretokenCounts, read_table, write_table
+
+
+def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> PretokenCounts:
+    """Write the counts of each language into one file, whole or not at all, and return those of the whole text.
+
+    The table has the columns ``language``, ``pretoken`` and ``count``, languages in order of their tags; where no
+    language is known it is that of :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of
+    languages find the whole text in both.
+
+    Raises:
+        TokbenchError: there are no counts, or they were not all cut by the same scheme.
+    """
+    whole = merge_counts(counts.values())
+    if set(counts) == {""}:
+        whole.write(path)
+        return whole
+    tables = [
+        part.add_column(0, "language", pa.repeat(language, len(part)))
+        for language in sorted(counts)
+        for part in [counts[language].to_arrow()]
+    ]
+    write_table(pa.concat_tables(tables), path)
+    return whole
+
+
+def tells_languages(path: Path | str) -> bool:
+    """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
+    try:
+        return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
+    """The counts of each language of a file, in order of their tags; of one without a name where it tells none.
+
+    Raises:
+        TokbenchError: the file is missing or holds no counts; the message names it.
+    """
+    if not tells_languages(path):
+        return {"": PretokenCounts.read(path)}
+    return read_table(Path(path), _apart)
+
+
+def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
+    tags = pc.unique(table["language"].cast(pa.string()))
+    if tags.null_count:
+        raise ValueError("a language is missing")
+    languages = sorted(tags.to_pylist())
+    return {
+        language: PretokenCounts.from_arrow(table.filter(pc.equal(table["language"].cast(pa.string()), language)))
+        for language in languages
+    }

@@ -1,0 +1,54 @@
+"""Word lists: pre-token counts published as two files, the words and how often each occurs.
+
+This is the form of the data of Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025): words as they
+were cut there, a space spelt U+0120, which stays the two bytes C4 A0 that it is in their experiments.
+"""
+
+from pathlib import Path
+
+from tokbench.errors import TokbenchError
+from tokbench.inputs.files import opened, read_whole
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
+
+GZIP_MAGIC = b"\x1f\x8b"
+DIGITS = 19
+"""Of the largest count, 2^63 - 1."""
+
+
+def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
+    """Read words and their counts from two files, either of them compressed by gzip or not.
+
+    Args:
+        words: the words in UTF-8, a single space between one and the next; other white space belongs to words.
+        counts: an integer a line, in the order of the words.
+
+    Raises:
+        TokbenchError: a file cannot be read, a line is not a count, a word is empty or stands twice, or there are
+            more of one than of the other; the message names the file and the record.
+    """
+    spelt = _read(Path(words)).split(b" ")
+    numbers = _read(Path(counts)).splitlines()
+    if len(spelt) != len(numbers):
+        raise TokbenchError(
+            f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; give one count for each word"
+        )
+    pairs: dict[bytes, int] = {}
+    for record, (word, line) in enumerate(zip(spelt, numbers, strict=True), 1):
+        if not word or word in pairs:
+            fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} stands there before"
+            raise TokbenchError(f"{words}: word {record} {fault}; give each word once, with one space between words")
+        if not line.strip().isdigit() or len(line.strip()) > DIGITS or int(line) >= 1 << 63:
+            raise TokbenchError(f"{counts}:{record}: {line[:60].decode(errors='replace')!r} is not a count; correct it")
+        pairs[word] = int(line)
+    try:
+        return PretokenCounts.from_pairs(pairs.items())
+    except OverflowError as error:
+        raise TokbenchError(f"{counts}: {error}; {TOO_MUCH}") from None
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file, decompressed where it begins as gzip does, whatever its name."""
+    remedy = "correct the path"
+    with opened(path, remedy, "") as file:
+        suffix = ".gz" if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC else ""
+    return read_whole(path, remedy, suffix)

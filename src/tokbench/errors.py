@@ -1,0 +1,30 @@
+"""Mistakes in the input: how they are raised, and how a name that is not known is told."""
+
+import difflib
+from collections.abc import Iterable
+
+from tokbench.inputs.numbers import shortened
+
+
+class TokbenchError(Exception):
+    """A mistake in the input, told in one line that names the key, file or record and the remedy.
+
+    Pieces of the input may be quoted as they are: what a terminal would obey, or could not show, becomes ``?``.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in message))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`` Did you mean 'x'?`` for the closest known name, or nothing when none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def unknown(name: str, kind: str, known: Iterable[str]) -> str:
+    """The one-line message for a name that is not among the known ones."""
+    known = sorted(known)
+    article = "an" if kind[0] in "aeiou" else "a"
+    listed = ", ".join(known) or "there is none"
+    return f"'{shortened(name)}' is not {article} {kind} ({listed}).{nearest(name, known)}"

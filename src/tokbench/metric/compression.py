@@ -1,0 +1,21 @@
+"""Compression: how many tokens a text takes."""
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.options import Options
+
+NO_TOKENS = "the text has no tokens"
+
+
+@metric("compression", per_language=True)
+def compression(usage: Usage, options: Options) -> list[Measurement]:
+    """Corpus token count, and bytes per token.
+
+    The corpus token count (CTC; "Tokenization Is More Than Compression", section 3) has no end-of-text tokens in it.
+    """
+    total = usage.total
+    return [
+        Measurement("corpus_token_count", "tokens of the text, without end-of-text tokens", float(total), total),
+        ratio("bytes_per_token", "bytes of the text / tokens", usage.counts.total_bytes, total, NO_TOKENS),
+    ]

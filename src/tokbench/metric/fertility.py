@@ -1,0 +1,55 @@
+"""Fertility: tokens per word, for each meaning of "word" that pre-token counts can tell.
+
+Every scheme cuts the text without loss, so its spaces and line feeds can be counted exactly from the pre-tokens.
+ByteSpan's benchmark counts ``len(line.split(" "))`` words a line: spaces plus lines. Line feeds stand for the lines
+here; that is exact when every document ends in one, and else misses one word per document.
+"""
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+
+LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+SPACE, LINE_FEED = 0x20, 0x0A
+
+
+def words(counts: PretokenCounts) -> NDArray[np.bool_]:
+    """Which pre-tokens hold a letter or a number: bool [n]. Bytes that are not valid UTF-8 are neither."""
+    flags = (LETTER_OR_NUMBER.search(token.decode("utf-8", "replace")) is not None for token, _ in counts.items())
+    return np.fromiter(flags, np.bool_, len(counts))
+
+
+def split_words(counts: PretokenCounts) -> int:
+    """Spaces and line feeds of the text: the words of ``line.split(" ")`` over lines that end in a line feed."""
+    breaks = np.zeros(len(counts.data) + 1, np.int64)
+    np.cumsum((counts.data == SPACE) | (counts.data == LINE_FEED), out=breaks[1:])
+    return int(np.diff(breaks[counts.offsets]) @ counts.counts)
+
+
+@metric("fertility", per_language=True)
+def fertility(usage: Usage, options: Options) -> list[Measurement]:
+    """Tokens per pre-token, per word, and per space-separated word."""
+    occurrences = usage.counts.counts
+    is_word = words(usage.counts)
+    word_count = int(occurrences[is_word].sum())
+    word_tokens = int(usage.tokens_per_pretoken[is_word] @ occurrences[is_word])
+    pretokens, split = usage.counts.total, split_words(usage.counts)
+    no_word = "no pre-token of the text holds a letter or a number"
+    return [
+        ratio("fertility", "tokens / pre-tokens", usage.total, pretokens, "the text has no pre-tokens"),
+        ratio("fertility", "tokens / pre-tokens that hold a letter or a number", usage.total, word_count, no_word),
+        ratio(
+            "fertility",
+            "tokens of the pre-tokens that hold a letter or a number / those pre-tokens",
+            word_tokens,
+            word_count,
+            no_word,
+        ),
+        ratio("fertility", "tokens / (spaces + line feeds)", usage.total, split, "the text has no space or line feed"),
+    ]

@@ -1,0 +1,57 @@
+"""Token frequencies: how many tokens a text uses how often, and how frequent its rare tokens are."""
+
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.options import Options
+
+USED = "tokens of the vocabulary that the text uses"
+
+
+class FrequencyOptions(Options):
+    classes: int = Field(17, ge=1, le=62)
+    """Classes of frequency beside 0: once, 2 to 3 times, 4 to 7 times, each twice as wide; the last has no end."""
+
+    percentiles: tuple[Annotated[int, Field(ge=1, le=100)], ...] = (50, 95, 99)
+    """Shares of the vocabulary, in per cent and from the most frequent token on, whose least frequency is told."""
+
+
+def frequency_classes(frequencies: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Tokens that occur 0, 1, 2 to 3, ..., 2^(classes - 1) or more times: int64 [classes + 1]."""
+    lowest = np.concatenate([[0], np.int64(1) << np.arange(classes)])
+    return np.bincount(np.searchsorted(lowest, frequencies, "right") - 1, minlength=classes + 1)
+
+
+def class_names(classes: int) -> list[str]:
+    """The classes in words whose alphabetical order is their own."""
+    named = [f"2^{low:02} to 2^{high:02} - 1 times" for low, high in pairwise(range(classes))]
+    return ["0 times", *named, f"2^{classes - 1:02} times or more"]
+
+
+@metric("frequency", options=FrequencyOptions)
+def frequency(usage: Usage, options: FrequencyOptions) -> list[Measurement]:
+    """The distribution of token frequencies, whose left tail holds the rare tokens.
+
+    The frequency at the 95th percentile is Gowda and May's measure of the tail ("Finding the optimal vocabulary size
+    for neural machine translation", 2020).
+    """
+    size = len(usage.vocabulary)
+    rows = [
+        Measurement("token_frequency_distribution", f"{USED} {name}", float(n), size)
+        for name, n in zip(
+            class_names(options.classes), frequency_classes(usage.frequencies, options.classes).tolist(), strict=True
+        )
+    ]
+    ordered = np.sort(usage.frequencies)[::-1]
+    for percent in options.percentiles:
+        least = int(ordered[max(1, -(-size * percent // 100)) - 1])
+        definition = f"least occurrences in the text among the {percent} % of the vocabulary's tokens that occur most"
+        rows.append(Measurement(f"token_frequency_at_{percent}", definition, float(least), size))
+    return rows

@@ -1,0 +1,103 @@
+"""Token lengths, over the vocabulary and weighted by use, and the share of tokens that begin a word."""
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.options import Options
+from tokbench.vocabulary import Vocabulary
+
+NO_TOKENS = "the text has no tokens"
+
+
+def byte_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """int64 [tokens], bytes of each token."""
+    return np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
+
+
+def character_length(token: bytes) -> int:
+    """Bytes of a token that begin a UTF-8 character.
+
+    A token may hold part of a character; counting first bytes makes the lengths of a text's tokens add up to its
+    characters, however it is cut. A token of continuation bytes alone has length 0.
+    """
+    return sum(byte & 0xC0 != 0x80 for byte in token)
+
+
+def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """int64 [tokens], characters that begin in each token, see :func:`character_length`."""
+    return np.fromiter(map(character_length, vocabulary.tokens), np.int64, len(vocabulary))
+
+
+def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """bool [tokens], True for tokens that begin with a space."""
+    return np.fromiter((token[0] == 0x20 for token in vocabulary.tokens), np.bool_, len(vocabulary))
+
+
+class LengthOptions(Options):
+    longest: int = Field(16, ge=1)
+    """Greatest length in bytes that the distribution tells apart; longer tokens are counted together."""
+
+
+@metric("length", options=LengthOptions)
+def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
+    """Mean token length in bytes and in characters, the share of word-initial tokens, and the lengths' distribution.
+
+    The first two are reported for Picky BPE ("BPE gets picky", "Token qualities"). Vocabularies with continuation forms
+    mark the tokens that begin a pre-token; in others a token begins a word when it begins with a space.
+    """
+    vocabulary, used, total = usage.vocabulary, usage.frequencies, usage.total
+    rows = []
+    units = (
+        ("bytes", byte_lengths(vocabulary)),
+        ("characters (bytes that begin a UTF-8 character)", character_lengths(vocabulary)),
+    )
+    for unit, lengths in units:
+        rows += [
+            _over_vocabulary("mean_token_length", f"{unit} / tokens of the vocabulary", lengths),
+            ratio("mean_token_length", f"{unit} / tokens of the text", int(lengths @ used), total, NO_TOKENS),
+        ]
+    initial = space_initial(vocabulary)
+    rows += [
+        _over_vocabulary("word_initial_share", "tokens that begin with a space / tokens of the vocabulary", initial),
+        ratio(
+            "word_initial_share",
+            "tokens that begin with a space / tokens of the text",
+            int(used[initial].sum()),
+            total,
+            NO_TOKENS,
+        ),
+    ]
+    return rows + _marked_initial(usage) + _distribution(vocabulary, options.longest)
+
+
+def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
+    """How many tokens have which length."""
+    numbers = np.bincount(np.minimum(byte_lengths(vocabulary), longest + 1), minlength=longest + 2)
+    classes = [*(f"{width:02} bytes" for width in range(1, longest + 1)), f"more than {longest} bytes"]
+    return [
+        Measurement("token_length_distribution", f"tokens of the vocabulary of {name}", float(number), len(vocabulary))
+        for name, number in zip(classes, numbers[1:].tolist(), strict=True)
+    ]
+
+
+def _marked_initial(usage: Usage) -> list[Measurement]:
+    name = "word_initial_share"
+    of_vocabulary = "tokens marked as beginning a pre-token / tokens of the vocabulary"
+    of_text = "tokens marked as beginning a pre-token / tokens of the text"
+    if usage.vocabulary.continuation is None:
+        reason = "the vocabulary has no continuation forms: its tokens match anywhere"
+        return [Measurement(name, definition, None, 0, reason) for definition in (of_vocabulary, of_text)]
+    initial = ~usage.vocabulary.continuation
+    occurrences = int(usage.frequencies[initial].sum())
+    return [
+        _over_vocabulary(name, of_vocabulary, initial),
+        ratio(name, of_text, occurrences, usage.total, NO_TOKENS),
+    ]
+
+
+def _over_vocabulary(name: str, definition: str, values: NDArray[np.int64] | NDArray[np.bool_]) -> Measurement:
+    return Measurement(name, definition, int(values.sum()) / len(values), len(values))

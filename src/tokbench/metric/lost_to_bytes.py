@@ -1,0 +1,64 @@
+"""Tokens lost to bytes: what a text spends on single bytes, and characters that are cut apart.
+
+A byte alphabet makes every tokenizer total, at a price: what the vocabulary does not hold comes out byte by byte. In
+scripts of several bytes a character this is most of the text where the vocabulary was built on other languages.
+"""
+
+import numpy as np
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.options import Options
+
+NO_TOKENS = "the text has no tokens"
+
+
+@metric("lost_to_bytes", per_language=True)
+def lost_to_bytes(usage: Usage, options: Options) -> list[Measurement]:
+    """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
+    tokens, total = usage.vocabulary.tokens, usage.total
+    single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
+    part = np.fromiter((len(token) == 1 and token[0] >= 0x80 for token in tokens), np.bool_, len(tokens))
+    broken = np.fromiter((not _is_text(token) for token in tokens), np.bool_, len(tokens))
+    name, used = "tokens_lost_to_bytes", usage.frequencies
+    lost = int(used[single].sum())
+    return [
+        Measurement(name, "occurrences of tokens of one byte", float(lost), total),
+        ratio(name, "occurrences of tokens of one byte / tokens of the text", lost, total, NO_TOKENS),
+        ratio(
+            name,
+            "occurrences of tokens of one byte / bytes of the text",
+            lost,
+            usage.counts.total_bytes,
+            "the text is empty",
+        ),
+        ratio(
+            name,
+            "occurrences of tokens of one byte of a longer character / tokens of the text",
+            int(used[part].sum()),
+            total,
+            NO_TOKENS,
+        ),
+        ratio(
+            "tokens_cutting_characters",
+            "occurrences of tokens that are not whole characters (no valid UTF-8) / tokens of the text",
+            int(used[broken].sum()),
+            total,
+            NO_TOKENS,
+        ),
+        Measurement(
+            "tokens_cutting_characters",
+            "tokens of the vocabulary that are not whole characters (no valid UTF-8) / tokens of the vocabulary",
+            int(broken.sum()) / len(tokens),
+            len(tokens),
+        ),
+    ]
+
+
+def _is_text(token: bytes) -> bool:
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

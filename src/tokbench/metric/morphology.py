@@ -1,0 +1,94 @@
+"""Morphological alignment: token boundaries against people's segmentations of words, always with coverage.
+
+Source: the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), which ByteSpan reports. A word is scored
+if it is no token and all its gold segments are tokens, the first in the form that begins a word. Boundaries of all
+words of a resource are pooled: F1 = tp / (tp + (fp + fn) / 2). A vocabulary that holds few of the segments is scored on
+few words; that share is ByteSpan's morphological coverage (section 4). Everything is compared in bytes, whatever the
+script, and continuation forms take no room in a word.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.overlap import Form, forms
+from tokbench.intrinsic.words import Words
+from tokbench.metric import metric
+from tokbench.options import Options
+
+SCORED = "words that are no token and whose gold segments all are"
+NO_TOKEN = "words that are no token"
+ALIGNED = "words with gold boundaries inside"
+WIDEST = 1 << 32
+"""More bytes than any word has."""
+
+
+def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Of each word, whether it is a token as a whole, and whether all its gold segments are: bool [n] both.
+
+    A segment that begins the word has the word's space before it; one that begins a pre-token inside the word must be
+    a token that may begin one. A word without boundaries is its own segment.
+    """
+    parted = words.vocabulary.continuation is not None
+    whole = np.zeros(len(words), np.bool_)
+    covered = np.zeros(len(words), np.bool_)
+    columns = (words.gold["word"], words.gold["boundaries"], words.spaces.tolist(), words.cuts)
+    for index, (word, boundaries, space, cuts) in enumerate(zip(*columns, strict=True)):
+        text = b" " * space + word.encode("utf-8", "surrogatepass")
+        whole[index] = (text, False) in known
+        edges = [0, *((boundary + space) for boundary in boundaries), len(text)]
+        starts = {cut + space for cut in cuts} | {0}
+        covered[index] = all(
+            (text[start:end], parted and start not in starts) in known for start, end in pairwise(edges)
+        )
+    return whole, covered
+
+
+def agreement(words: Words, chosen: NDArray[np.bool_]) -> tuple[int, int, int]:
+    """True positives, false positives and false negatives of the chosen words' boundaries, pooled."""
+    index, offset = words.token_ends()
+    kept = chosen[index]
+    found = index[kept] * WIDEST + offset[kept]
+    gold = words.gold.select(pl.int_range(pl.len()).alias("index"), "boundaries").filter(pl.Series(chosen))
+    pairs = gold.explode("boundaries").drop_nulls("boundaries")
+    right = pairs["index"].to_numpy() * WIDEST + pairs["boundaries"].to_numpy()
+    common = int(np.isin(found, right).sum())
+    return common, len(found) - common, len(right) - common
+
+
+@metric("morphology", of="segmentations")
+def morphology(words: Words, options: Options) -> list[Measurement]:
+    """Alignment over the words that can be scored and over all that are no token, coverage, and what is left out."""
+    cuts = words.gold["boundaries"].list.len()
+    unspelt, single = int(cuts.is_null().sum()), int((cuts == 0).sum())
+    total = len(words)
+    words = words.only((cuts > 0).fill_null(False).to_numpy())
+    whole, covered = gold_segments(words, forms(words.vocabulary))
+    rows = _alignment(words, ~whole & covered, SCORED) + _alignment(words, ~whole, NO_TOKEN)
+    name, n, none = "morphological_coverage", len(words), "no word has a gold boundary inside"
+    return [
+        *rows,
+        ratio(name, f"words whose gold segments are all tokens / {ALIGNED}", int(covered.sum()), n, none),
+        ratio(name, f"{SCORED} / {ALIGNED}", int((~whole & covered).sum()), n, none),
+        Measurement("gold_words_left_out", "words that their gold segments do not spell", float(unspelt), total),
+        Measurement("gold_words_left_out", "words of one gold segment", float(single), total),
+    ]
+
+
+def _alignment(words: Words, scored: NDArray[np.bool_], which: str) -> list[Measurement]:
+    n = int(scored.sum())
+    right, wrong, missed = agreement(words, scored)
+    quotients = (
+        ("morphological_alignment", "F1 of token boundaries, pooled", right, right + (wrong + missed) / 2),
+        ("morphological_precision", "gold boundaries at token boundaries / token boundaries", right, right + wrong),
+        ("morphological_recall", "gold boundaries at token boundaries / gold boundaries", right, right + missed),
+    )
+    rows = []
+    for name, meaning, numerator, denominator in quotients:
+        value = numerator / denominator if denominator else None
+        reason = None if value is not None else (f"there are no {which}" if not n else "there are no such boundaries")
+        rows.append(Measurement(name, f"{meaning}, over {which}", value, n, reason))
+    return rows

@@ -1,0 +1,31 @@
+"""Parity across languages: what the same content costs in each of them.
+
+Petrov et al. 2023 ("Language model tokenizers introduce unfairness between languages"): tokens of a text in one
+language relative to those of its translation into another. On texts that are no translations of each other the ratio
+also tells how much text there is.
+"""
+
+from collections.abc import Mapping
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.options import Options
+
+
+class ParityOptions(Options):
+    reference: str | None = None
+    """Language tag to which the others are relative; the one with the fewest tokens where it is left out."""
+
+
+@metric("parity", options=ParityOptions, of="languages")
+def parity(usages: Mapping[str, Usage], options: ParityOptions) -> list[tuple[str, Measurement]]:
+    """Tokens of each language relative to the reference, and how far the languages lie apart."""
+    totals = {language: usage.total for language, usage in usages.items()}
+    fewest = min(totals.values())
+    base = fewest if options.reference is None else totals.get(options.reference, 0)
+    which = "the language that has fewest" if options.reference is None else options.reference
+    definition, none = f"tokens of the language / tokens of {which}", f"the text has no tokens in {which}"
+    rows = [(language, ratio("parity", definition, total, base, none)) for language, total in totals.items()]
+    widest = "tokens of the language that has most / tokens of the language that has fewest"
+    return [*rows, ("", ratio("parity_range", widest, max(totals.values()), fewest, "a language has no tokens"))]

@@ -1,0 +1,39 @@
+"""Partition cover: how much of a text tokens join, and how much they could join at most.
+
+Source: "A partition cover approach to tokenization", sections 3 to 5. A text of single bytes has a cut between every
+two adjacent bytes of a pre-token; every cut that a segmentation removes is a token less (the objective of Tok). A
+vocabulary covers a pair of adjacent bytes wherever a token holds both (the objective of weighted maximum coverage, WMC,
+in which tokens do not stand in each other's way). No segmentation joins more pairs than its vocabulary covers.
+"""
+
+import numpy as np
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.kernels.covered import covered_pairs
+from tokbench.kernels.trie import Trie
+from tokbench.metric import metric
+from tokbench.options import Options
+
+JOINED = "pairs of adjacent bytes of the text's pre-tokens inside one token (bytes - tokens)"
+COVERED = "pairs of adjacent bytes of the text's pre-tokens inside some occurrence of some token"
+
+
+@metric("partition_cover")
+def partition_cover(usage: Usage, options: Options) -> list[Measurement]:
+    """Pairs that the tokenizer joins, pairs that its vocabulary covers, and the share of the one in the other."""
+    pairs = usage.counts.total_bytes - usage.counts.total
+    joined = usage.counts.total_bytes - usage.total
+    rows = [Measurement("joined_pairs", JOINED, float(joined), pairs)]
+    if usage.vocabulary.continuation is not None:
+        reason = "a token with continuation forms does not occur at every place that spells it"
+        names = (("covered_pairs", COVERED), ("joined_share_of_covered_pairs", "joined pairs / covered pairs"))
+        return rows + [Measurement(name, definition, None, pairs, reason) for name, definition in names]
+    counts = usage.counts
+    data = np.ascontiguousarray(counts.data)
+    covered = covered_pairs(Trie(*usage.vocabulary.flat()), data, counts.offsets, counts.counts)
+    return [
+        *rows,
+        Measurement("covered_pairs", COVERED, float(covered), pairs),
+        ratio("joined_share_of_covered_pairs", "joined pairs / covered pairs", joined, covered, "no pair is covered"),
+    ]

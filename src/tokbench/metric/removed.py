@@ -1,0 +1,48 @@
+"""Tokens that a construction made and took out again, as Picky BPE and its kin do.
+
+Source: "BPE Gets Picky", appendix "Number of added/removed tokens": the tokens whose last event is a removal. As many
+others took their places.
+"""
+
+import numpy as np
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.metric.length import character_length
+from tokbench.options import Options
+from tokbench.vocabulary import Vocabulary
+
+NONE_REMOVED = "no token was removed"
+WITHOUT = "the vocabulary keeps no record of removals"
+
+
+def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
+    """The tokens whose last event is a removal, in the order of their first."""
+    last = {event.token: event.split for event in vocabulary.events or ()}
+    return [token for token, split in last.items() if split]
+
+
+@metric("removed")
+def removed(usage: Usage, options: Options) -> list[Measurement]:
+    """Number of removed tokens, their share of word-initial ones and their mean length."""
+    events = usage.vocabulary.events
+    tokens = removed_tokens(usage.vocabulary)
+    n = len(tokens)
+    initial = sum(token[0] == 0x20 for token in tokens)
+    rows = [
+        Measurement("removed_tokens", "tokens made and removed for good", float(n), len(events or ())),
+        ratio(
+            "word_initial_share", "removed tokens that begin with a space / removed tokens", initial, n, NONE_REMOVED
+        ),
+        ratio(
+            "mean_token_length",
+            "characters (bytes that begin a UTF-8 character) / removed tokens",
+            int(np.sum([character_length(token) for token in tokens], dtype=np.int64)),
+            n,
+            NONE_REMOVED,
+        ),
+    ]
+    if events is None:
+        return [Measurement(row.metric, row.definition, None, 0, WITHOUT) for row in rows]
+    return rows

@@ -1,0 +1,73 @@
+"""Renyi efficiency: how evenly a text uses the tokens (Zouhar et al. 2023, "Tokenization and the noiseless channel").
+
+Two denominators are in use. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the
+nominal vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.exact import total
+from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.usage import Usage
+from tokbench.kernels.elementary import logs_of, powers_of
+from tokbench.metric import metric
+from tokbench.options import Options
+
+
+class RenyiOptions(Options):
+    orders: tuple[Annotated[float, Field(gt=0, le=100)], ...] = Field((1.0, 1.5, 2.0, 2.5, 3.0, 3.5), min_length=1)
+    """Orders of the entropy; order 1 is Shannon's, 2.5 is the one Zouhar et al. recommend."""
+
+
+def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
+    """Renyi entropy of a unigram distribution: ``log(sum p^a) / (1 - a)``, or its limit ``-sum p log p`` at a = 1.
+
+    Args:
+        frequencies: int64 [types], occurrences; not all zero. Types that never occur have no part in it.
+        order: the order a, positive.
+
+    Returns:
+        The entropy in nats.
+    """
+    seen = frequencies[frequencies > 0]
+    shares = seen / seen.sum()
+    if order == 1.0:
+        return -total(shares * logs_of(shares))
+    return float(logs_of(total(powers_of(shares, order)))) / (1.0 - order)
+
+
+def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -> float | None:
+    """Renyi entropy as a share of the largest entropy that ``types`` types can have, ``log(types)``.
+
+    Args:
+        frequencies: int64 [any], occurrences of each type.
+        order: the order of the entropy.
+        types: nominal vocabulary size or number of observed types, as the caller decides.
+
+    Returns:
+        A dimensionless number, or None where it is not defined: no occurrences, or fewer than two types.
+    """
+    if types < 2 or not frequencies.any():
+        return None
+    return renyi_entropy(frequencies, order) / float(logs_of(types))
+
+
+@metric("renyi", options=RenyiOptions, per_language=True)
+def renyi(usage: Usage, options: RenyiOptions) -> list[Measurement]:
+    """Renyi efficiency of the token distribution at several orders, over both denominators in use."""
+    observed = int(np.count_nonzero(usage.frequencies))
+    denominators = [
+        ("entropy / log(nominal vocabulary size)", usage.nominal_size),
+        ("entropy / log(number of types seen in the text)", observed),
+    ]
+    rows = []
+    for order in options.orders:
+        for definition, types in denominators:
+            value = renyi_efficiency(usage.frequencies, order, types)
+            reason = "fewer than two types, or no tokens" if value is None else None
+            rows.append(Measurement(f"renyi_efficiency_{order:g}", definition, value, types, reason))
+    return rows

@@ -1,0 +1,63 @@
+"""Under-trained tokens: small embeddings of tokens that a model has hardly met.
+
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13: L2 norms of input embeddings against probabilities. What the
+figures show as a cloud is told here in numbers; the cloud itself is in the table of tokens beside them.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from tokbench.exact import correlation, mean, total
+from tokbench.intrinsic.embeddings import Embeddings
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.kernels.elementary import decimal_logs_of
+from tokbench.metric import metric
+from tokbench.options import Options
+
+
+class UndertrainedOptions(Options):
+    corner: float = Field(0.2, gt=0, lt=1)
+    """Share of the tokens that counts as rare, and share that counts as of small norm; a token that is both is taken
+    for under-trained."""
+
+
+@metric("undertrained", options=UndertrainedOptions, of="embeddings")
+def undertrained(embeddings: Embeddings, options: UndertrainedOptions) -> list[Measurement]:
+    """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""
+    norms, occurrences = embeddings.norms, embeddings.occurrences
+    n, unseen = len(norms), occurrences == 0
+    few = max(1, int(options.corner * n))
+    small, rare = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    small[np.argsort(norms, kind="stable")[:few]] = True
+    rare[np.argsort(occurrences, kind="stable")[:few]] = True
+    share = f"the {100 * options.corner:g} %"
+    name, none = "mean_embedding_norm", "the model has met every token"
+    return [
+        Measurement(name, "mean L2 norm of the input embeddings", mean(norms.tolist()), n),
+        ratio(
+            name,
+            "mean L2 norm of the input embeddings of tokens that the pretraining text never holds",
+            total(norms[unseen]),
+            int(unseen.sum()),
+            none,
+        ),
+        Measurement(
+            "unseen_tokens", "tokens that the pretraining text never holds", float(np.count_nonzero(unseen)), n
+        ),
+        _correlation(norms[~unseen], decimal_logs_of(embeddings.probabilities[~unseen])),
+        Measurement(
+            "undertrained_tokens",
+            f"tokens both among {share} of smallest embedding and among {share} rarest in the pretraining text",
+            float(np.count_nonzero(small & rare)),
+            n,
+        ),
+    ]
+
+
+def _correlation(norms: np.ndarray, logarithms: np.ndarray) -> Measurement:
+    definition = "Pearson's r of embedding norm and log10 of the probability in the pretraining text, tokens it holds"
+    if len(norms) < 3 or not np.ptp(norms) or not np.ptp(logarithms):
+        reason = "fewer than three tokens, or one of the two does not vary"
+        return Measurement("embedding_norm_correlation", definition, None, len(norms), reason)
+    r, _ = correlation(norms, logarithms)
+    return Measurement("embedding_norm_correlation", definition, r, len(norms))

@@ -1,0 +1,76 @@
+"""Unigram objective: log-likelihood of the segmented text under token probabilities counted from its substrings.
+
+Source: "A partition cover approach to tokenization", appendix B, table 8. The probability of a token is its number of
+substring occurrences in the text, overlapping ones included, over the same number summed over the vocabulary. Three
+segmentations are in use: the tokenizer's own, the one with the greatest likelihood, which is what Unigram maximizes,
+and the table's own, by which all its token sets are cut, the cover of GreedTok.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.exact import total
+from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.usage import Usage, token_frequencies
+from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.matches import count_matches
+from tokbench.kernels.trie import Trie
+from tokbench.metric import metric
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation import Segmenter
+from tokbench.segmentation.cover import cover
+from tokbench.segmentation.likelihood import likelihood
+from tokbench.vocabulary import Vocabulary
+
+NAME = "unigram_objective"
+PROBABILITY = "sum over tokens of the text of ln(substring occurrences / those of the whole vocabulary), nats"
+OWN = "text cut by the tokenizer"
+OTHERS = {"each pre-token cut so that its sum is greatest": likelihood, "text cut by cover in order of ids": cover}
+
+
+def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
+    """Occurrences of each token as a substring of the pre-tokens, overlapping ones included.
+
+    Returns:
+        int64 [len(vocabulary)], weighted by the pre-tokens' counts.
+    """
+    trie = Trie(*vocabulary.flat())
+    found: NDArray[np.int64] = count_matches(
+        trie, counts.data, counts.offsets, counts.counts, 0, len(counts), len(vocabulary)
+    )
+    return found
+
+
+@metric(NAME)
+def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
+    """Sum over the tokens of the text of the natural logarithm of their substring probability, in nats."""
+    cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]
+    reason = None
+    if usage.vocabulary.continuation is not None:
+        reason = "a token with continuation forms has no single number of substring occurrences"
+    elif not usage.total:
+        reason = "the text has no tokens"
+    if reason is not None:
+        return [Measurement(NAME, definition, None, usage.total, reason) for definition, _ in cuts]
+    occurrences = substring_occurrences(usage.vocabulary, usage.counts)
+    logarithms = np.full(len(occurrences), -np.inf)
+    logarithms[occurrences > 0] = logs_of(occurrences[occurrences > 0] / occurrences.sum())
+    rows = []
+    for definition, method in cuts:
+        frequencies = usage.frequencies if method is None else _frequencies(usage, method, logarithms)
+        used = frequencies > 0
+        value = total(frequencies[used] * logarithms[used])
+        rows.append(Measurement(NAME, definition, value, int(frequencies.sum())))
+    return rows
+
+
+def _frequencies(
+    usage: Usage, method: Callable[[Vocabulary, Options], Segmenter], logarithms: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Occurrences of each token where the text is cut by another segmentation than the tokenizer's."""
+    vocabulary = Vocabulary(usage.vocabulary.tokens, scores=logarithms)
+    ids, bounds = method(vocabulary, Options()).segment(usage.counts.data, usage.counts.offsets)
+    return token_frequencies(ids, bounds, usage.counts.counts, len(vocabulary))

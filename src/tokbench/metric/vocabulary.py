@@ -1,0 +1,76 @@
+"""The vocabulary as it stands and as the text uses it: size, unused tokens, single bytes, whole words."""
+
+import numpy as np
+from pydantic import Field
+
+from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.usage import Usage
+from tokbench.metric import metric
+from tokbench.metric.fertility import words
+from tokbench.options import Options
+
+
+class VocabularyOptions(Options):
+    frequent_words: int = Field(40_000, ge=1)
+    """How many of the text's most frequent words a token is looked up in to count as a whole word."""
+
+
+def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> int:
+    """Tokens that are one of the most frequent words of the text, from their first byte to their last.
+
+    A word is a pre-token that holds a letter or a number. Words are ordered by count, then by bytes. Tokens that
+    only match inside a pre-token are no whole words. With ``longer``, tokens of one byte are left out, as in the paper,
+    whose vocabularies are counted without the alphabet.
+    """
+    is_word = words(usage.counts).tolist()
+    ordered = (token for (token, _), flag in zip(usage.counts.items(), is_word, strict=True) if flag)
+    frequent = {token for token, _ in zip(ordered, range(frequent_words), strict=False)}
+    continuation = usage.vocabulary.continuation
+    inside = [False] * len(usage.vocabulary) if continuation is None else continuation.tolist()
+    least = 2 if longer else 1
+    tokens = zip(usage.vocabulary.tokens, inside, strict=True)
+    whole = {token for token, inner in tokens if not inner and len(token) >= least}
+    return len(whole & frequent)
+
+
+@metric("vocabulary", options=VocabularyOptions)
+def vocabulary(usage: Usage, options: VocabularyOptions) -> list[Measurement]:
+    """Size, unused tokens, single bytes in use, and whole words.
+
+    Whole words follow appendix B of "A partition cover approach to tokenization", with the words of the measured text
+    in place of those of a reference corpus.
+    """
+    size, total = len(usage.vocabulary), usage.total
+    used = usage.frequencies > 0
+    unused = size - int(np.count_nonzero(used))
+    single = np.fromiter((len(token) == 1 for token in usage.vocabulary.tokens), np.bool_, size)
+    whole = whole_words(usage, options.frequent_words)
+    top = f"the {options.frequent_words} most frequent pre-tokens that hold a letter or a number"
+    return [
+        Measurement("vocabulary_size", "tokens, without special tokens", float(size), size),
+        Measurement("unused_tokens", "tokens of the vocabulary that the text never uses", float(unused), size),
+        Measurement(
+            "unused_token_share", "tokens that the text never uses / tokens of the vocabulary", unused / size, size
+        ),
+        Measurement(
+            "single_byte_tokens_used",
+            "tokens of one byte that the text uses",
+            float(np.count_nonzero(used & single)),
+            int(single.sum()),
+        ),
+        ratio(
+            "single_byte_token_share",
+            "occurrences of tokens of one byte / tokens of the text",
+            int(usage.frequencies[single].sum()),
+            total,
+            "the text has no tokens",
+        ),
+        Measurement("whole_word_share", f"tokens that are one of {top} / tokens of the vocabulary", whole / size, size),
+        ratio(
+            "whole_word_share",
+            f"tokens longer than one byte that are one of {top} / tokens longer than one byte",
+            whole_words(usage, options.frequent_words, longer=True),
+            size - int(single.sum()),
+            "all tokens are of one byte",
+        ),
+    ]

@@ -1,0 +1,22 @@
+"""Options of methods and of everything else that a configuration holds: typed, strict and unchangeable."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+
+from tokbench.inputs.strict import exact
+
+
+class Options(BaseModel):
+    """Base of every method's options: unknown keys are refused, values cannot be changed after validation.
+
+    Numbers are finite and written as numbers, in every class of options: neither ``true`` nor ``"3"`` is one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: CoreSchema = exact(handler(source))
+        return schema

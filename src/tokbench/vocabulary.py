@@ -1,0 +1,242 @@
+"""A vocabulary: the tokens in id order, with what a segmentation may need beside them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.atomic import atomic_file
+from tokbench.errors import TokbenchError
+
+BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
+"""The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
+
+
+VOCABULARY_FILES = ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv")
+"""What a vocabulary is written to; all but the first only where it has them."""
+
+
+class Event(NamedTuple):
+    """A merge, or the removal of a token, in the history of a vocabulary that removes tokens.
+
+    Attributes:
+        split: False where the parts became one token, True where the token of these parts was removed and left them.
+        parts: the bytes of the parts, two for a merge; joined they are the token. Bytes rather than ids, since a
+            removed token has no id.
+    """
+
+    split: bool
+    parts: tuple[bytes, ...]
+
+    @property
+    def token(self) -> bytes:
+        """The token that was made or removed."""
+        return b"".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """Tokens in id order, each of the 256 bytes among them.
+
+    In what a construction makes and a folder holds, the bytes come first, so that id ``b`` is byte ``b``; the
+    vocabularies of others may have them anywhere.
+
+    Attributes:
+        tokens: the bytes of each token. Bytes may stand twice only where ``continuation`` tells the two apart.
+        merges: int32 [m, 3] (left id, right id, resulting id) in order of creation, for segmentation by merging.
+        scores: float64 [tokens], natural logarithms of probabilities, for segmentation by likelihood.
+        continuation: bool [tokens], True for a token that matches only inside a pre-token, False for one that
+            matches only at its start; None where tokens match anywhere.
+        events: merges and removals in the order in which they happened, for segmentation by events. What no merge
+            makes is the alphabet; the other tokens are those whose last event is a merge.
+    """
+
+    tokens: tuple[bytes, ...]
+    merges: NDArray[np.int32] | None = None
+    scores: NDArray[np.float64] | None = None
+    continuation: NDArray[np.bool_] | None = None
+    events: tuple[Event, ...] | None = None
+
+    def __post_init__(self) -> None:
+        present = set(self.tokens)
+        missing = [token for token in BYTES if token not in present]
+        if missing:
+            raise TokbenchError(
+                f"vocabulary lacks {len(missing)} of the 256 bytes (first: {missing[0].hex()}); "
+                "add every single byte, so that any text can be encoded"
+            )
+        if b"" in present:
+            raise TokbenchError(f"vocabulary holds an empty token (id {self.tokens.index(b'')}); remove it")
+        if self.continuation is not None and self.continuation.shape != (len(self.tokens),):
+            raise TokbenchError(
+                f"vocabulary has continuation flags of shape {list(self.continuation.shape)} for {len(self.tokens)} "
+                "tokens; give one for each token"
+            )
+        if len(present) < len(self.tokens):
+            flags = [False] * len(self.tokens) if self.continuation is None else self.continuation.tolist()
+            seen: set[tuple[bytes, bool]] = set()
+            for form in zip(self.tokens, flags, strict=True):
+                if form in seen:
+                    told = " inside pre-tokens" if form[1] else ""
+                    raise TokbenchError(f"vocabulary holds the token {form[0].hex()}{told} twice; remove one")
+                seen.add(form)
+
+    def check_order(self) -> None:
+        """Refuse a vocabulary that does not begin with the 256 bytes.
+
+        Raises:
+            TokbenchError: another token is where a byte belongs; the message names both.
+        """
+        if self.tokens[: len(BYTES)] != BYTES:
+            place = next(index for index, byte in enumerate(BYTES) if self.tokens[index] != byte)
+            raise TokbenchError(
+                f"vocabulary has the token {self.tokens[place].hex()} where the byte {place:02x} belongs (id {place}); "
+                "begin with the 256 bytes in order, so that id b is byte b"
+            )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The tokens as kernels take them: uint8 bytes end to end, int64 [tokens + 1] offsets."""
+        data = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
+        offsets = np.zeros(len(self.tokens) + 1, np.int64)
+        np.cumsum([len(token) for token in self.tokens], out=offsets[1:])
+        return data, offsets
+
+    def write(self, folder: Path) -> None:
+        """Write ``tokens.vocab`` and, where there is any, what segmentations need beside it.
+
+        ``scores.txt`` and ``continuation.txt`` have one line a token in id order. ``merges.tsv`` has one line a merge,
+        in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line an event, in order: ``M`` and
+        the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal.
+
+        Raises:
+            TokbenchError: the vocabulary does not begin with the 256 bytes.
+        """
+        self.check_order()
+        for name in VOCABULARY_FILES:
+            (folder / name).unlink(missing_ok=True)  # Those of an older vocabulary would be read with this one.
+        write_tokens(self.tokens, folder / "tokens.vocab")
+        if self.merges is not None:
+            pairs = (
+                f"{self.tokens[left].hex()}\t{self.tokens[right].hex()}\n" for left, right, _ in self.merges.tolist()
+            )
+            _write(folder / "merges.tsv", pairs)
+        if self.scores is not None:
+            _write(folder / "scores.txt", (f"{score!r}\n" for score in self.scores.tolist()))
+        if self.continuation is not None:
+            _write(folder / "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist()))
+        if self.events is not None:
+            _write(folder / "events.tsv", map(_event_line, self.events))
+
+    @classmethod
+    def read(cls, folder: Path) -> "Vocabulary":
+        """Read what :meth:`write` wrote.
+
+        Raises:
+            TokbenchError: a file is missing, or is not what its name says.
+        """
+        tokens = read_tokens(folder / "tokens.vocab")
+        ids = {token: index for index, token in enumerate(tokens)}
+        merges = _read_lines(folder / "merges.tsv", lambda line: _read_merge(line, ids))
+        scores = _read_lines(folder / "scores.txt", _read_score)
+        continuation = _read_lines(folder / "continuation.txt", ("0", "1").index)
+        events = _read_lines(folder / "events.tsv", _read_event)
+        for name, values in (("scores.txt", scores), ("continuation.txt", continuation)):
+            if values is not None and len(values) != len(tokens):
+                raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
+        try:
+            vocabulary = cls(
+                tokens,
+                None if merges is None else np.array(merges, np.int32).reshape(-1, 3),
+                None if scores is None else np.array(scores, np.float64),
+                None if continuation is None else np.array(continuation, np.bool_),
+                None if events is None else tuple(events),
+            )
+            vocabulary.check_order()
+        except TokbenchError as error:
+            raise TokbenchError(f"{folder / 'tokens.vocab'}: {error}") from None
+        return vocabulary
+
+
+def _read_score(line: str) -> float:
+    """A logarithm of a probability; minus infinity bars a token."""
+    score = float(line)
+    if not score < float("inf"):
+        raise ValueError(line)
+    return score
+
+
+def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:
+    left, right = map(bytes.fromhex, line.split("\t"))
+    return ids[left], ids[right], ids[left + right]
+
+
+def _event_line(event: Event) -> str:
+    fields = ["S", event.token.hex()] if event.split else ["M"]
+    return "\t".join([*fields, *(part.hex() for part in event.parts)]) + "\n"
+
+
+def _read_event(line: str) -> Event:
+    kind, *fields = line.split("\t")
+    event = Event(kind == "S", tuple(map(bytes.fromhex, fields[1:] if kind == "S" else fields)))
+    number = len(event.parts)
+    if _event_line(event).rstrip("\n") != line or not all(event.parts) or (number < 2 if event.split else number != 2):
+        raise ValueError(line)
+    return event
+
+
+def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:
+    """What each line holds; None where there is no such file."""
+    if not path.exists():
+        return None
+    values = []
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            values.append(parse(line))
+        except (ValueError, KeyError):
+            raise TokbenchError(
+                f"{path}:{number}: {line[:60]!r} does not belong here; build the tokenizer again"
+            ) from None
+    return values
+
+
+def read_tokens(path: Path | str) -> tuple[bytes, ...]:
+    """Read a file of tokens, one in hexadecimal a line, in id order (the form that PathPiece and SaGe use).
+
+    Raises:
+        TokbenchError: the file is missing or a line is not hexadecimal.
+    """
+    path = Path(path)
+    tokens = []
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            tokens.append(bytes.fromhex(line))
+        except ValueError:
+            raise TokbenchError(f"{path}:{number}: {line[:60]!r} is not a token in hexadecimal") from None
+    return tuple(tokens)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").splitlines()
+    except OSError as error:
+        raise TokbenchError(f"{path}: not a readable vocabulary ({error.strerror}); name or build another") from None
+    except UnicodeDecodeError as error:
+        raise TokbenchError(
+            f"{path}: not a readable vocabulary (byte {error.start} is not ASCII); name or build another"
+        ) from None
+
+
+def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:
+    """Write tokens, one in lowercase hexadecimal a line; the file appears whole or not at all."""
+    _write(Path(path), (f"{token.hex()}\n" for token in tokens))
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with atomic_file(path) as partial:
+        partial.write_text("".join(lines), encoding="ascii")

@@ -1,0 +1,176 @@
+"""Fingerprints of source code, so that a change to a method reruns that method's chain and nothing else.
+
+What a command's result depends on is what its module imports, directly or not; no list of it is kept. A registry is a
+seam: which methods a command calls is the configuration's choice, and their modules are named beside the command's.
+"""
+
+import ast
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec, resolve_name
+from pathlib import Path
+
+PACKAGE = "tokbench"
+ROOT = Path(__file__).parents[1]
+PLUMBING = tuple(
+    f"{PACKAGE}.{module}"
+    for module in (
+        "__main__",
+        "atomic",
+        "auto_tokenizer",
+        "commands.arguments",
+        "commands.main",
+        "commands.numbers",
+        "commands.outputs",
+        "config",
+        "errors",
+        "faults",
+        "inputs",
+        "manifest",
+        "memory",
+        "options",
+        "registry",
+        "workflow",
+    )
+)
+"""Modules that carry no arithmetic: how methods are found, options are read and files are written."""
+CHOSEN = {
+    "tokbench.commands.build": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
+    "tokbench.commands.train_byte_lm": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.train"},
+    "tokbench.commands.score_bytes": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.score"},
+}
+"""Seams without a registry: of these modules a command calls only what the chosen method is made of or imports."""
+DATA = (".css", ".csv", ".html", ".js", ".yaml")
+SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
+"""Data of which recipes hold in full whatever is taken from them."""
+KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
+"""How our Cython sources import modules of ours."""
+
+
+@cache
+def fingerprint(*modules: str) -> str:
+    """Hash of the modules' code and of all our own modules, kernels and data behind them.
+
+    Returns:
+        Sixteen hexadecimal digits.
+    """
+    behind = sorted(code_behind(*modules).items())
+    return hashlib.sha256("".join(f"{name} {code}\n" for name, code in behind).encode()).hexdigest()[:16]
+
+
+def code_behind(*modules: str) -> dict[str, str]:
+    """The modules and all that they import of ours or of their own package, plumbing left out, with a hash of each.
+
+    Documentation and layout do not count in Python modules (the syntax tree is hashed, docstrings left out). Cython
+    sources count as they stand, so do compiled modules of other distributions, and data and templates that lie beside
+    a module which names them.
+    """
+    seen: dict[str, str] = {}
+    pending = list(modules)
+    while pending:
+        module = pending.pop()
+        if module in seen or is_plumbing(module):
+            continue
+        code, imports = _read(module)
+        seen[module] = code
+        pending.extend(imports)
+        pending.extend(_packages(module))
+    return seen
+
+
+def is_plumbing(module: str) -> bool:
+    """Whether a module cannot change what a command writes."""
+    return module == PACKAGE or any(module == name or module.startswith(f"{name}.") for name in PLUMBING)
+
+
+@cache
+def _read(module: str) -> tuple[str, tuple[str, ...]]:
+    """Hash of one module's code, and the modules that it imports of ours and of its own package."""
+    path = _locate(module)
+    if path is None:
+        return "", ()
+    code = path.read_bytes()
+    imports: set[str] = set()
+    if path.suffix in (".pyx", ".pxd"):
+        header = path.with_suffix(".pxd")
+        code += header.read_bytes() if path.suffix == ".pyx" and header.exists() else b""
+        imports = set(_kernel_imports(code.decode("utf-8")))
+    elif path.suffix == ".py":
+        tree = _without_docstrings(ast.parse(code))
+        imports = set(_imports(tree, module, is_package=path.name == "__init__.py"))
+        code = ast.dump(tree).encode() + _data(tree, path.parent)
+    return hashlib.sha256(code).hexdigest(), tuple(sorted(imports - CHOSEN.get(module, set()) - {module}))
+
+
+@cache
+def _locate(module: str) -> Path | None:
+    """The module's source. Ours are found without importing anything; others were imported to be registered."""
+    package, *inner = module.split(".")
+    if package == PACKAGE:
+        path = ROOT.joinpath(*inner)
+        candidates = (path / "__init__.py", *map(path.with_suffix, (".py", ".pyx", ".pxd")))
+        return next((candidate for candidate in candidates if candidate.is_file()), None)
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    if origin is None:
+        try:
+            spec = find_spec(module)
+        except (ImportError, ValueError):
+            return None
+        origin = spec.origin if spec is not None and spec.has_location else None
+    return Path(origin) if origin else None
+
+
+def _packages(module: str) -> list[str]:
+    """The packages that a module lies in; they are imported before it."""
+    parts = module.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _data(tree: ast.AST, folder: Path) -> bytes:
+    """Hash of the data and templates that lie beside a module and that it names, with their ending or without."""
+    named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    files = sorted(
+        file
+        for pattern in ("*", "templates/*")
+        for file in folder.glob(pattern)
+        if file.suffix in DATA and file.name not in SPELLED_OUT and named & {file.name, file.stem}
+    )
+    return b"".join(hashlib.sha256(file.name.encode() + b"\0" + file.read_bytes()).digest() for file in files)
+
+
+def _kernel_imports(text: str) -> Iterator[str]:
+    for parent, enclosed, plain in KERNEL_IMPORT.findall(text):
+        for name in (enclosed or plain).split(","):
+            if name.strip():
+                yield _module(parent, name.split()[0])
+
+
+def _imports(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[str]:
+    own = {PACKAGE, module.split(".")[0]}
+    here = module if is_package else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] in own)
+        elif isinstance(node, ast.ImportFrom):
+            parent = resolve_name("." * node.level + (node.module or ""), here or None) if node.level else node.module
+            if parent and parent.split(".")[0] in own:
+                yield from (_module(parent, alias.name) for alias in node.names)
+
+
+def _module(parent: str, name: str) -> str:
+    """The module that ``from parent import name`` reads: the name itself where it is a module."""
+    inner = f"{parent}.{name}"
+    return inner if _locate(inner) else parent
+
+
+def _without_docstrings(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body:
+            node.body = [  # type: ignore[attr-defined]
+                child for child in body if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant))
+            ]
+    return tree
