@@ -97,7 +97,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "variants/pathpiece/construction/initial",
         "bpee",
-        "variants.pathpiece.construction.initial: 'bpee' is not an initial vocabulary (bpe, ngram, unigram). Did you mean 'bpe'?",
+        "variants.pathpiece.construction.initial: 'bpee' is not an initial vocabulary (bpe, ngram, unigram). "
+        "Did you mean 'bpe'?",
     ),
     ("variants/bpe/construction", "bpee", f"variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}."),
     ("variants/bpe/segmentation", "greeedy", f"variants.bpe.segmentation: 'greeedy' is not one of {SEGMENTATIONS}."),
