@@ -1,4 +1,4 @@
-"""Two tokenizers compared in a terminal: intervals, the verdict, and what is refused."""
+"""Two tokenizers compared in a terminal: intervals, the verdict, and what is rejected."""
 
 import json
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert "choose" in single
 
 
-def test_compare_refuses_in_one_line(experiment: Path, tokbench: Tokbench) -> None:
+def test_compare_rejects_in_one_line(experiment: Path, tokbench: Tokbench) -> None:
     for arguments, message in (
         (["lang", "short", "--results", experiment], "Did you mean 'long'? It has long, short"),
         (["long/7", "short", "--results", experiment], "long has the sizes 300, 320; name one of them"),

@@ -20,13 +20,13 @@ END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 
 MODULE = "transformers.models.auto.tokenization_auto"
-FACE = "tokbench.adapters.transformers"
+ADAPTER = "tokbench.adapters.transformers"
 
 
 def register_when_imported() -> None:
     """Register our class now if ``AutoTokenizer`` is there already, else at the end of its import."""
     if MODULE in sys.modules:
-        importlib.import_module(FACE)
+        importlib.import_module(ADAPTER)
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
@@ -75,4 +75,4 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self.loader.exec_module(module)
-        importlib.import_module(FACE)
+        importlib.import_module(ADAPTER)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tokbench.errors import TokbenchError
 
-REFUSED = 2
+REJECTED = 2
 OUR_OWN = 70
 """Status of a fault of ours, as in sysexits.h."""
 INTERRUPTED = 130
@@ -37,21 +37,21 @@ def told(error: BaseException) -> tuple[str, int]:
         traceback.print_exception(error)
     match error:
         case TokbenchError():
-            return f"tokbench: {error}", REFUSED
+            return f"tokbench: {error}", REJECTED
         case KeyboardInterrupt():
             return "tokbench: interrupted", INTERRUPTED
         case BrokenPipeError():
             return "", GONE
         case ImportError() if (error.name or "").partition(".")[0] != "tokbench":
-            return f"tokbench: {_missing(error)}", REFUSED
+            return f"tokbench: {_missing(error)}", REJECTED
         case FileNotFoundError() | PermissionError() if not error.errno:
-            return f"tokbench: {_reason(error)}", REFUSED  # polars' own, which name the file in their text
+            return f"tokbench: {_reason(error)}", REJECTED  # polars' own, which name the file in their text
         case OSError() if error.filename or error.errno:
             named = error.filename or _file(error)
-            return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REFUSED
+            return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REJECTED
     file = _file(error)
     if file is not None and (reason := _damage(error)):
-        return f"tokbench: {file}: {reason}; make or fetch the file again", REFUSED
+        return f"tokbench: {file}: {reason}; make or fetch the file again", REJECTED
     return f"tokbench: {_our_own(error)}", OUR_OWN
 
 

@@ -9,7 +9,7 @@ from tokbench.inputs.strict import exact
 
 
 class Options(BaseModel):
-    """Base of every method's options: unknown keys are refused, values cannot be changed after validation.
+    """Base of every method's options: unknown keys are rejected, values cannot be changed after validation.
 
     Numbers are finite and written as numbers, in every class of options: neither ``true`` nor ``"3"`` is one.
     """

@@ -1,4 +1,4 @@
-"""The Hugging Face face of a tokenizer, for ``transformers``, llm-foundry and lm-eval.
+"""The adapter that shows a tokenizer to ``transformers``, llm-foundry and lm-eval.
 
 Ids are ours; end of text is id V and padding id V + 1, each with an id of its own, because trainers mask the labels
 that equal the padding id and end of text would never be learned.

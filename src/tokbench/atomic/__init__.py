@@ -7,7 +7,7 @@ other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told
 """
 
 from tokbench.atomic.blocks import atomic_file, atomic_files, atomic_folder
-from tokbench.atomic.record import NOT_CONTENT, Kind, refuse_foreign, remove_written
+from tokbench.atomic.record import NOT_CONTENT, Kind, reject_foreign, remove_written
 from tokbench.atomic.space import failures_told
 
 __all__ = [
@@ -17,6 +17,6 @@ __all__ = [
     "atomic_files",
     "atomic_folder",
     "failures_told",
-    "refuse_foreign",
+    "reject_foreign",
     "remove_written",
 ]

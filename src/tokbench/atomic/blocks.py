@@ -8,7 +8,7 @@ from pathlib import Path
 from tokbench.atomic.exchange import put_in_place
 from tokbench.atomic.partial import partial_file, partial_folder
 from tokbench.atomic.places import place_of_file, place_of_folder, pour, spool
-from tokbench.atomic.record import RECORD, Kind, refuse_foreign, write_record
+from tokbench.atomic.record import RECORD, Kind, reject_foreign, write_record
 from tokbench.atomic.space import failures_told
 
 
@@ -48,7 +48,7 @@ def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
             block begins, too.
     """
     place = place_of_folder(path)
-    refuse_foreign(place, kind, path)
+    reject_foreign(place, kind, path)
     with failures_told(path, place.parent), partial_folder(place) as partial:
         yield partial
         write_record(partial, kind)

@@ -109,7 +109,7 @@ def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
 
 
 def same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
-    """Refuse files that a recipe names otherwise than the command does.
+    """Reject files that a recipe names otherwise than the command does.
 
     Raises:
         TokbenchError: the two are not the same files.

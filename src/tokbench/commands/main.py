@@ -1,4 +1,4 @@
-"""The command line: one verb a stage, each in the module of its name, imported when it is called."""
+"""The command line: one command a stage, each in the module of its name, imported when it is called."""
 
 import gc
 import importlib
@@ -16,7 +16,7 @@ from tokbench import memory
 from tokbench.errors import TokbenchError, nearest
 from tokbench.faults import told
 
-VERBS = {
+COMMANDS = {
     "count": "count the pre-tokens of texts",
     "build": "build a vocabulary and its tokenizer",
     "encode": "encode a file with a tokenizer",
@@ -64,18 +64,18 @@ def _past_click() -> Iterator[None]:
         raise _Ended(error) from error
 
 
-class Verbs(click.Group):
-    """Finds each verb in ``tokbench.commands.{verb}`` so that no verb pays for another's imports."""
+class Commands(click.Group):
+    """Finds each command in ``tokbench.commands.{command}`` so that no command pays for another's imports."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command:
-        if name not in VERBS:
-            context.fail(f"'{name}' is not a verb.{nearest(name, VERBS)}")
-        memory.purpose(VERBS[name])
+        if name not in COMMANDS:
+            context.fail(f"'{name}' is not a command.{nearest(name, COMMANDS)}")
+        memory.purpose(COMMANDS[name])
         command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
-        command.short_help = VERBS[name]
+        command.short_help = COMMANDS[name]
         gc.freeze()  # Modules stay: the collector need not walk through them again and again.
         return command
 
@@ -88,11 +88,11 @@ class Verbs(click.Group):
             return super().invoke(context)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench")
 def cli() -> None:
     """Tokbench: from a corpus and a configuration to published tables.

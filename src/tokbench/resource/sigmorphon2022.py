@@ -1,7 +1,7 @@
 """The SIGMORPHON 2022 shared task on morpheme segmentation (Batsuren et al. 2022), words.
 
 ``eng.word.dev.tsv``: ``word<TAB>m @@m @@m<TAB>code``. The morphemes are canonical, so that many words are not spelt by
-theirs. The test set without its answers (``eng.word.test.tsv``) has one field a line and is refused.
+theirs. The test set without its answers (``eng.word.test.tsv``) has one field a line and is rejected.
 """
 
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation.forms import reject_forms
 from tokbench.vocabulary import Vocabulary
 
 
@@ -24,6 +24,6 @@ def cover(vocabulary: Vocabulary, options: Options) -> Segmenter:
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "cover")
+    reject_forms(vocabulary, "cover")
     data, offsets = vocabulary.flat()
     return CoverSegmenter(Trie(data, offsets), np.diff(offsets))

@@ -4,7 +4,7 @@ from tokbench.errors import TokbenchError
 from tokbench.vocabulary import Vocabulary
 
 
-def refuse_forms(vocabulary: Vocabulary, segmentation: str) -> None:
+def reject_forms(vocabulary: Vocabulary, segmentation: str) -> None:
     """Stop where tokens have continuation forms, which ``segmentation`` would not respect.
 
     Raises:

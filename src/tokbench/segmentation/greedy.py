@@ -7,7 +7,7 @@ from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation.forms import reject_forms
 from tokbench.vocabulary import Vocabulary
 
 
@@ -23,7 +23,7 @@ def greedy(vocabulary: Vocabulary, options: GreedyOptions) -> Segmenter:
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "greedy")
+    reject_forms(vocabulary, "greedy")
     data, offsets = vocabulary.flat()
     short = None if options.max_token_bytes is None else np.diff(offsets) <= options.max_token_bytes
     trie = Trie(data, offsets, short)

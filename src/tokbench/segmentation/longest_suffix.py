@@ -4,7 +4,7 @@ from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation.forms import reject_forms
 from tokbench.vocabulary import Vocabulary
 
 
@@ -17,5 +17,5 @@ def longest_suffix(vocabulary: Vocabulary, options: Options) -> Segmenter:
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "longest_suffix")
+    reject_forms(vocabulary, "longest_suffix")
     return LongestSuffixSegmenter(Trie(*vocabulary.flat(), backwards=True))
