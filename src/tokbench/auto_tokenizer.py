@@ -44,7 +44,7 @@ def write_configuration(folder: Path) -> None:
     (folder / CONFIGURATION).write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
 
 
-def finds_another_class(folder: Path) -> bool:
+def names_another_class(folder: Path) -> bool:
     """Whether a folder has that file and it names another class than ours, or none."""
     try:
         configuration: Any = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))

@@ -31,7 +31,7 @@ LONGEST = 300
 LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "lm_eval", "safetensors", "streaming", "torch", "transformers"})
 
 
-def told(error: BaseException) -> tuple[str, int]:
+def line_and_status(error: BaseException) -> tuple[str, int]:
     """What to say of an exception that nobody caught, and the status to end with; nothing is said of a broken pipe."""
     if os.environ.get("TOKBENCH_DEBUG"):
         traceback.print_exception(error)

@@ -74,7 +74,7 @@ def purpose(what: str, remedy: str = "") -> None:
 
 
 @contextmanager
-def told(*expected: type[BaseException]) -> Iterator[None]:
+def reported(*expected: type[BaseException]) -> Iterator[None]:
     """End the process with the line where memory runs out inside the block.
 
     Args:

@@ -108,7 +108,7 @@ def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
     raise TokbenchError(f"{flag} {shortened(text)}: expected a method's name, or {{method: name, option: value}}")
 
 
-def same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
+def check_same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
     """Reject files that a recipe names otherwise than the command does.
 
     Raises:

@@ -16,7 +16,7 @@ from tokbench.errors import TokbenchError
 TEXT, LANGUAGE = "text", "language"
 
 
-def names_fields(command: Callable[..., None]) -> Callable[..., None]:
+def field_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options ``--text-field`` and ``--language-field``."""
     language = click.option(
         "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
@@ -61,12 +61,12 @@ def _source(file: str, text_field: str | None, language_field: str | None) -> So
     if name.endswith((".jsonl", ".ndjson")):
         return JsonLinesSource(type="jsonl", **fields, language_field=language_field or LANGUAGE)
     if name.endswith(".parquet"):
-        told = language_field or (LANGUAGE if _tells_languages(file) else None)
+        told = language_field or (LANGUAGE if _has_languages(file) else None)
         return ParquetSource(type="parquet", **fields, language_field=told)
     return TextSource(type="text", path=[file])
 
 
-def _tells_languages(file: str) -> bool:
+def _has_languages(file: str) -> bool:
     try:
         return LANGUAGE in pq.read_schema(file).names
     except (OSError, pa.ArrowException):

@@ -14,7 +14,7 @@ import click
 
 from tokbench import memory
 from tokbench.errors import TokbenchError, nearest
-from tokbench.faults import told
+from tokbench.faults import line_and_status
 
 COMMANDS = {
     "count": "count the pre-tokens of texts",
@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> Any:
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
-        with memory.told(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
+        with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
             sys.stdout.flush()
             return result
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _end(error: BaseException) -> NoReturn:
     """End with the line and the status that an exception stands for."""
-    line, status = told(error)
+    line, status = line_and_status(error)
     if line:
         click.echo(line, err=True)
     if isinstance(error, BrokenPipeError):

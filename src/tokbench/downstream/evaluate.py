@@ -99,8 +99,8 @@ def evaluate(
     model = model.to(device).eval()
     if model.config.vocab_size < len(adapter):
         raise TokbenchError(
-            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {len(adapter)} tokens; "
-            "evaluate the model with the tokenizer that it was trained with"
+            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {len(adapter)} "
+            "tokens; evaluate the model with the tokenizer that it was trained with"
         )
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.intrinsic.gold import Segmentation
-from tokbench.intrinsic.rows import fields, tag_of
+from tokbench.intrinsic.rows import fields, language_tag
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("sigmorphon2022", gold="segmentations", files="*.word.*.tsv*")
 def sigmorphon2022(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with their canonical morphemes."""
-    tag = language or tag_of(path, ".")
+    tag = language or language_tag(path, ".")
     for _, (word, morphemes, *_) in fields(path, 2, "word<TAB>m @@m<TAB>code"):
         yield Segmentation(tag, word, morphemes.replace(" @@", "\0").split("\0"))
