@@ -101,7 +101,7 @@ def test_every_mark_says_what_it_is() -> None:
     for number, drawing in enumerate(drawings(whole())):
         figure = drawing.draw(width=SCREEN)
         assert isinstance(figure, TooltipFigure)
-        expected = [(one.group, text) for one in figure.told for text in one.texts]
+        expected = [(one.group, text) for one in figure.tooltips for text in one.texts]
         assert expected, drawing.name
         page = inline(figure, f"f{number}", drawing.caption)
         root = ElementTree.fromstring(re.sub(r"xlink:", "", page))
