@@ -7,7 +7,6 @@ which says that it is one. ``TOKBENCH_DEBUG=1`` shows where it happened.
 import os
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
@@ -76,7 +75,7 @@ def _our_own(error: BaseException) -> str:
     """A fault of ours, with its place."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}tokbench{os.sep}" in frame.filename] or list(frames)
-    where = f" in {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    where = f" in {os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" if ours else ""
     return (
         f"a fault of Tokbench's own ({type(error).__name__}: {_reason(error)}{where}); "
         "please report it with the command and TOKBENCH_DEBUG=1's output"
@@ -103,13 +102,13 @@ def _file(error: BaseException) -> str | None:
         if frame.f_globals.get("__name__", "").startswith("tokbench."):
             for name, value in frame.f_locals.items():
                 for path in _paths(name, value):
-                    if Path(path).exists():
+                    if os.path.exists(path):
                         return path
     return None
 
 
 def _paths(name: str, value: Any) -> Iterator[str]:
-    if isinstance(value, Path) or (isinstance(value, str) and name in HOLDS_FILES and "\0" not in value):
-        yield str(value)
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and name in HOLDS_FILES and "\0" not in value):
+        yield os.fspath(value)
     elif isinstance(opened := getattr(value, "name", None), str) and hasattr(value, "read"):
         yield opened

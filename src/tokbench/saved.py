@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from tokbench.auto_tokenizer import CONFIGURATION, names_another_class
 from tokbench.errors import TokbenchError
+from tokbench.tokenizer_config import CONFIGURATION, names_another_class
 from tokbench.vocabulary import VOCABULARY_FILES
 
 EXPORTED = "tokenizer.json"

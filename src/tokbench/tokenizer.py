@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
-from tokbench.auto_tokenizer import write_configuration
 from tokbench.errors import TokbenchError
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
@@ -27,6 +26,7 @@ from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
+from tokbench.tokenizer_config import write_configuration
 from tokbench.tokenizer_folder import SETTINGS, read_settings, sealed
 from tokbench.vocabulary import Vocabulary
 

@@ -10,10 +10,10 @@ from typing import Any
 from transformers import AutoTokenizer, PreTrainedTokenizer
 
 from tokbench.adapters.tokenizer_json import spellings
-from tokbench.auto_tokenizer import END_OF_TEXT, PADDING
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 
 
 class TokbenchTokenizer(PreTrainedTokenizer):

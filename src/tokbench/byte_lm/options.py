@@ -4,8 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.inputs.numbers import Seed
-from tokbench.options import Options
+from tokbench.options import Options, Seed
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 MAX_ORDER = 6

@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import explain
-from tokbench.errors import TokbenchError, unknown
-from tokbench.inputs.numbers import shortened
+from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.options import Options
 from tokbench.registry import Method

@@ -2,12 +2,10 @@
 
 import gc
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -112,7 +110,8 @@ def _written(arguments: list[str] | None) -> list[str]:
     given = sys.argv[1:] if arguments is None else arguments
     match given:
         case [only] if only.startswith("@"):
-            written = Path(only[1:]).read_bytes()
+            with open(only[1:], "rb") as file:
+                written = file.read()
             end = b"\0" if b"\0" in written else b"\n"
             return [os.fsdecode(argument) for argument in written.removesuffix(end).split(end)]
     return given
@@ -120,8 +119,6 @@ def _written(arguments: list[str] | None) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
-    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
-    logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
         with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)

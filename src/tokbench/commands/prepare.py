@@ -11,8 +11,7 @@ from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import Seed
-from tokbench.options import Options
+from tokbench.options import Options, Seed
 
 
 class Seeded(Options):

@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from tokbench.inputs.numbers import DIGITS, LARGEST_SEED, REAL, WHOLE, shortened
+from tokbench.errors import shortened
+from tokbench.inputs.numbers import DIGITS, LARGEST_SEED, REAL, WHOLE
 
 WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),

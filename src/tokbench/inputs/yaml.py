@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import shortened
+from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.scalars import plain_value
 
 DEEPEST = 50
