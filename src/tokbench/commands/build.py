@@ -15,11 +15,10 @@ from tokbench.candidates.scored_text import ScoredDocuments, read_scores
 from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
 from tokbench.commands.numbers import SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
-from tokbench.construction import constructions
+from tokbench.construction import Construction, constructions
 from tokbench.errors import TokbenchError
 from tokbench.manifest import write_manifest
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Method
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.vocabulary import Vocabulary
@@ -68,7 +67,7 @@ def command(
     given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
     chosen = method_options(construction, given, "--recipe" if options else "--set")
     _unread(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
-    least = construction.traits["alphabet"]
+    least = construction.alphabet
     if size < least:
         raise TokbenchError(f"--size {size}: smaller than the alphabet of '{method}', {least}; ask for more")
     cut, cut_options = (
@@ -81,7 +80,7 @@ def command(
         memory.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
     source = _source(construction, pretokens, scores, documents, scheme)
     extra: dict[str, Any] = {}
-    if construction.traits["initial"]:
+    if construction.initial:
         extra["initial"] = _read_initial(initial, chosen) if initial else _initial(pretokens, chosen, seed, threads)
     vocabulary = construction.function(source, size, chosen, seed=seed, threads=threads, **extra)
     if len(vocabulary) < size:
@@ -105,13 +104,13 @@ def command(
     )
 
 
-def _unread(construction: Method, given: Mapping[str, Any]) -> None:
+def _unread(construction: Construction, given: Mapping[str, Any]) -> None:
     """Reject what the construction would not look at.
 
     Raises:
         TokbenchError: something of it is named.
     """
-    reads = {"--" + str(construction.traits["source"]), "--initial" if construction.traits["initial"] else ""}
+    reads = {"--" + str(construction.source), "--initial" if construction.initial else ""}
     for flag, value in given.items():
         if value and flag not in reads:
             raise TokbenchError(f"{flag}: '{construction.name}' does not read it; leave the option out")
@@ -145,9 +144,9 @@ def _initial(counts: PretokenCounts | None, options: Any, seed: int, threads: in
     return vocabulary
 
 
-def _own_segmentation(construction: Method, options: Any) -> tuple[str, dict[str, Any]]:
+def _own_segmentation(construction: Construction, options: Any) -> tuple[str, dict[str, Any]]:
     """The construction's default segmentation, with the options that the two share (ties, longest token)."""
-    cut = construction.traits["segmentation"]
+    cut = construction.segmentation
     shared = (
         {"ties", "max_token_bytes"} & set(segmentations[cut].options.model_fields) & set(type(options).model_fields)
     )
@@ -164,7 +163,7 @@ def _counts(path: str, scheme: str | None) -> PretokenCounts:
 
 
 def _source(
-    construction: Method,
+    construction: Construction,
     counts: PretokenCounts | None,
     scores: tuple[str, ...],
     documents: tuple[str, ...],
@@ -172,7 +171,7 @@ def _source(
 ) -> PretokenCounts | ScoredDocuments | Documents:
     """What the construction reads."""
     known = scheme or (counts.scheme if counts else None) or "gpt2"
-    match construction.traits["source"]:
+    match construction.source:
         case "scores":
             if not scores:
                 raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")

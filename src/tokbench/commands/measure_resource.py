@@ -8,7 +8,8 @@ from tokbench.commands.arguments import check_same_files, mapping_of, validated
 from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure_words
-from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
+from tokbench.intrinsic.read_resource import read_resource, resource_files
+from tokbench.resource import ResourceOptions, resource_types
 from tokbench.tokenizer import Tokenizer
 
 
@@ -39,7 +40,7 @@ def command(
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
     gold = read_resource(kind, options)
     tokenizer = Tokenizer.load(folder)
-    rows = measure_words(tokenizer, gold, resource_types[kind].traits["gold"], families=metric_families(metrics))
+    rows = measure_words(tokenizer, gold, resource_types[kind].gold, families=metric_families(metrics))
     write_measurements(tokenizer, rows, variant, name or kind, output)
 
 
