@@ -10,6 +10,7 @@ import click
 from tokbench import memory
 from tokbench.adapters.tokenizer_json import export
 from tokbench.atomic import atomic_folder
+from tokbench.building import build_tokenizer, check_alphabet, initial_vocabulary, own_segmentation
 from tokbench.candidates.running_text import Documents, read_documents
 from tokbench.candidates.scored_text import ScoredDocuments, read_scores
 from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
@@ -67,11 +68,9 @@ def command(
     given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
     chosen = method_options(construction, given, "--recipe" if options else "--set")
     _unread(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
-    least = construction.alphabet
-    if size < least:
-        raise TokbenchError(f"--size {size}: smaller than the alphabet of '{method}', {least}; ask for more")
+    check_alphabet(construction, size, "--size")
     cut, cut_options = (
-        recipe(segmentation, "--segmentation") if segmentation else _own_segmentation(construction, chosen)
+        recipe(segmentation, "--segmentation") if segmentation else own_segmentation(construction, chosen)
     )
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
 
@@ -79,27 +78,33 @@ def command(
     if pretokens:
         memory.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
     source = _source(construction, pretokens, scores, documents, scheme)
-    extra: dict[str, Any] = {}
+    start = None
     if construction.initial:
-        extra["initial"] = _read_initial(initial, chosen) if initial else _initial(pretokens, chosen, seed, threads)
-    vocabulary = construction.function(source, size, chosen, seed=seed, threads=threads, **extra)
-    if len(vocabulary) < size:
-        click.echo(f"the text yields {len(vocabulary):,} tokens, fewer than the {size:,} asked for", err=True)
-
-    origin = {
-        "construction": {"method": method, **chosen.model_dump(mode="json", exclude={"method"})},
-        "requested_size": size,
-        "seed": seed,
-    }
-    tokenizer = Tokenizer(
-        vocabulary, source.scheme or "none", cut, segmentation_options, name=name or Path(output).name, origin=origin
+        start = (
+            _read_initial(initial, chosen)
+            if initial
+            else initial_vocabulary(pretokens, chosen, seed=seed, threads=threads)
+        )
+    tokenizer = build_tokenizer(
+        construction,
+        source,
+        size,
+        chosen,
+        cut,
+        segmentation_options,
+        initial=start,
+        seed=seed,
+        threads=threads,
+        name=name or Path(output).name,
     )
+    if len(tokenizer) < size:
+        click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
     with atomic_folder(output, "tokenizer") as folder:
         tokenizer.origin["hugging_face"] = export(tokenizer, pretokens, folder)
         tokenizer.save(folder)
-        write_manifest(folder / "manifest.json", origin, started)
+        write_manifest(folder / "manifest.json", tokenizer.origin, started)
     click.echo(
-        f"{len(vocabulary):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
+        f"{len(tokenizer):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
         err=True,
     )
 
@@ -131,26 +136,6 @@ def _read_initial(folder: str, options: Any) -> Vocabulary:
         if found is not None and key in options.model_fields_set and own != found:
             raise TokbenchError(f"--initial {folder}: was made with {found}, and the option {key} says {own}; mend one")
     return vocabulary
-
-
-def _initial(counts: PretokenCounts | None, options: Any, seed: int, threads: int) -> Vocabulary:
-    """The vocabulary that a top-down method starts from, by the named construction with its defaults."""
-    if counts is None:
-        raise TokbenchError(
-            "the method starts from a vocabulary; name its folder with --initial, or build it by --counts"
-        )
-    method = constructions[options.initial]
-    vocabulary: Vocabulary = method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
-    return vocabulary
-
-
-def _own_segmentation(construction: Construction, options: Any) -> tuple[str, dict[str, Any]]:
-    """The construction's default segmentation, with the options that the two share (ties, longest token)."""
-    cut = construction.segmentation
-    shared = (
-        {"ties", "max_token_bytes"} & set(segmentations[cut].options.model_fields) & set(type(options).model_fields)
-    )
-    return cut, {key: getattr(options, key) for key in sorted(shared)}
 
 
 def _counts(path: str, scheme: str | None) -> PretokenCounts:
