@@ -9,7 +9,8 @@ import click
 import polars as pl
 
 from tokbench import memory
-from tokbench.commands.documents import documents_of, field_options
+from tokbench.commands.documents import documents_of
+from tokbench.commands.fields import field_options
 from tokbench.commands.numbers import Whole
 from tokbench.commands.sides import Side, distinct, matched, side
 from tokbench.corpus.documents import Document, read_documents

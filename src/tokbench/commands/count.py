@@ -3,7 +3,8 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.documents import documents_of, field_options
+from tokbench.commands.documents import documents_of
+from tokbench.commands.fields import field_options
 from tokbench.counting.count import count_languages
 from tokbench.counting.languages import write_languages
 from tokbench.pretokens import PretokenCounts

@@ -1,29 +1,17 @@
 """Documents from files that a command names, told apart by their names: JSON Lines, Parquet, else text."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.commands.fields import LANGUAGE, TEXT
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
 from tokbench.errors import TokbenchError
-
-TEXT, LANGUAGE = "text", "language"
-
-
-def field_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options ``--text-field`` and ``--language-field``."""
-    language = click.option(
-        "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
-    )
-    text = click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out.")
-    named: Callable[..., None] = text(language(command))
-    return named
 
 
 def documents_of(
