@@ -4,8 +4,9 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import check_same_files, mapping_of, validated
+from tokbench.commands.arguments import check_same_files, mapping_of
 from tokbench.commands.measure import metric_families, write_measurements
+from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure_words
 from tokbench.intrinsic.read_resource import read_resource, resource_files
