@@ -108,11 +108,11 @@ class Targets(SuiteTargets):
         """Options of a byte language model."""
         return canonical(self.experiment.byte_lms[wildcards.byte_lm])
 
-    def byte_lm_source(self, wildcards: Any, verb: str) -> str:
+    def byte_lm_source(self, wildcards: Any, command: str) -> str:
         """Fingerprint of what trains or scores a byte language model of this kind."""
         neural = {"train_byte_lm": "tokbench.byte_lm.train", "score_bytes": "tokbench.byte_lm.score"}
         counted = isinstance(self.experiment.byte_lms[wildcards.byte_lm], ByteNgramOptions)
-        return fingerprint(f"tokbench.commands.{verb}", "tokbench.byte_lm.ngram" if counted else neural[verb])
+        return fingerprint(f"tokbench.commands.{command}", "tokbench.byte_lm.ngram" if counted else neural[command])
 
     def train_byte_lm_source(self, wildcards: Any) -> str:
         """Fingerprint of what trains a byte language model of this kind."""
