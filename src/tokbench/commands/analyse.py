@@ -3,20 +3,8 @@
 from pathlib import Path
 
 import click
-import polars as pl
 
-from tokbench.commands.arguments import mapping_of
 from tokbench.commands.outputs import OutputFolder
-from tokbench.inputs.frames import read_frame
-from tokbench.published.beside import beside
-from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
-from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.intervals import average_intervals
-from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
-from tokbench.statistics.ranks import averages, averages_by_size
-from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
-from tokbench.statistics.tables import write_tables
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
 """Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
@@ -34,6 +22,20 @@ def command(tables: str, recipes: str, output: str) -> None:
     """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
     corrections, what they could have seen, comparisons question by question, critical differences, variance between
     seeds, correlations, R^2 between sizes, and published numbers beside ours."""
+    import polars as pl
+
+    from tokbench.commands.arguments import mapping_of
+    from tokbench.inputs.frames import read_frame
+    from tokbench.published.beside import beside
+    from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
+    from tokbench.statistics.critical_difference import critical_differences
+    from tokbench.statistics.intervals import average_intervals
+    from tokbench.statistics.pairs import compare_pairs, power_table
+    from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
+    from tokbench.statistics.ranks import averages, averages_by_size
+    from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
+    from tokbench.statistics.tables import write_tables
+
     experiment = mapping_of(recipes, "--recipes")
     every = read_frame(Path(tables) / "accuracy.parquet", "tabulate again")
     measured = read_frame(Path(tables) / "intrinsic.parquet", "tabulate again")

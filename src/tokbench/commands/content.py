@@ -6,11 +6,6 @@ from typing import Any
 
 import click
 
-from tokbench.config.errors import validated
-from tokbench.config.experiment import Experiment
-from tokbench.inputs.json import parse_json
-from tokbench.report.load import load
-
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options ``--tables``, ``--statistics`` and ``--experiment``, and pass it what they tell."""
@@ -21,6 +16,11 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--experiment", required=True, help="The configuration as JSON.")
     @wraps(command)
     def with_content(tables: str, statistics: str, experiment: str, **others: Any) -> None:
+        from tokbench.config.errors import validated
+        from tokbench.config.experiment import Experiment
+        from tokbench.inputs.json import parse_json
+        from tokbench.report.load import load
+
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
         validated(configured, Experiment, "--experiment")
