@@ -7,9 +7,8 @@ from itertools import combinations
 import polars as pl
 
 from tokbench.errors import TokbenchError
+from tokbench.intrinsic.forms import Form, forms
 from tokbench.vocabulary import Vocabulary
-
-Form = tuple[bytes, bool]
 
 PAIRS = {
     "a": pl.String,
@@ -23,14 +22,6 @@ PAIRS = {
     "share_of_b": pl.Float64,
     "reason": pl.String,
 }
-
-
-def forms(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset[Form]:
-    """The tokens as a set; a token inside a pre-token and one at its start are two where the vocabulary parts them."""
-    continuation = vocabulary.continuation
-    inside = [False] * len(vocabulary) if continuation is None else continuation.tolist()
-    pairs = zip(vocabulary.tokens, inside, strict=True)
-    return frozenset((token, inner) for token, inner in pairs if single_bytes or len(token) > 1)
 
 
 def overlap(vocabularies: Mapping[str, Vocabulary], *, single_bytes: bool = True) -> pl.DataFrame:

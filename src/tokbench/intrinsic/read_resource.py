@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.gold import decision_table, segmentation_table
+from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.resource import Gold, ResourceOptions, resource_types
 
 TABLES: dict[Gold, Callable[..., pl.DataFrame]] = {

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tokbench.report.exhibits import listed
 from tokbench.report.numbers import MINUS, Kind, fitting_decimals, printed
+from tokbench.report.wording import listed
 from tokbench.statistics.contrast import Contrast
 
 

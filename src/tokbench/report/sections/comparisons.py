@@ -6,12 +6,13 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, counted, slug
+from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, p_values
 from tokbench.report.figures.style import styles
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.origins import ANSWERS, BOTH, inferred
 from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.wording import counted, slug
 
 TEST = (
     "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "

@@ -6,13 +6,14 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, counted, slug
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.boundaries import boundaries, texts
 from tokbench.report.sections.origins import ANSWERS, inferred, tidy
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.wording import counted, slug
 
 RANDOM = "random guessing"
 

@@ -5,11 +5,12 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, counted, slug
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.origins import ANSWERS, tidy
 from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.wording import counted, slug
 
 CAUTION = (
     "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "

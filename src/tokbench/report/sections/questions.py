@@ -3,9 +3,9 @@
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import slug
 from tokbench.report.sections.origins import ANSWERS, BOTH, inferred
 from tokbench.report.tables import Column, Source, Table
+from tokbench.report.wording import slug
 
 _COMPARED = (
     Column("a"),

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, listed, slug, words
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.comparisons import comparisons as compared
@@ -16,6 +16,7 @@ from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_c
 from tokbench.report.sections.origins import ANSWERS, inferred
 from tokbench.report.sections.questions import questions
 from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
+from tokbench.report.wording import listed, slug, words
 
 _R_AND_N = (Column("r", kind="real", decimals=3), Column("n", kind="count"))
 _ROWS = 30

@@ -3,11 +3,12 @@
 from functools import partial
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, slug
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import venn
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.origins import VOCABULARIES, tidy
 from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.wording import slug
 
 
 def vocabularies(content: ReportContent) -> Section:
