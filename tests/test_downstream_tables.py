@@ -6,7 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tokbench.downstream.tables import (
+from tokbench.errors import TokbenchError
+from tokbench.report.content import ReportContent
+from tokbench.report.sections.boundaries import boundaries, texts
+from tokbench.tabulation.answers import (
     BOUNDARIES,
     OUTCOMES,
     TEXTS,
@@ -15,9 +18,6 @@ from tokbench.downstream.tables import (
     read_results,
     text_table,
 )
-from tokbench.errors import TokbenchError
-from tokbench.report.content import ReportContent
-from tokbench.report.sections.boundaries import boundaries, texts
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
 COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}

@@ -14,8 +14,8 @@ from tokbench.published.recompute import recompute
 from tokbench.published.released import released
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures.style import COLUMN, FULL, save
+from tokbench.report.layout import Table
 from tokbench.report.sections.comparisons import power_statement
-from tokbench.report.tables import Table
 from tokbench.report.typeset import to_markdown, write_table
 
 NARROW = {"venn": COLUMN, "figure-4": 4.6}

@@ -3,14 +3,15 @@
 import polars as pl
 
 from tokbench.errors import TokbenchError, unknown
-from tokbench.statistics.cells import INTRINSIC, require
+from tokbench.tidy.columns import INTRINSIC
+from tokbench.tidy.table import require, schema
 
 
 def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataFrame:
     """Divide a metric by the baseline variant's value at the same size, corpus, language and definition.
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.statistics.cells.INTRINSIC`.
+        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tidy.columns.INTRINSIC`.
         metric: the metric to divide, for example ``corpus_token_count``.
         baseline: the variant to divide by.
 
@@ -25,7 +26,7 @@ def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataF
     for name, column in ((metric, "metric"), (baseline, "variant")):
         if name not in (known := intrinsic[column].unique().to_list()):
             raise TokbenchError(f"intrinsic table: {unknown(name, column, known)}")
-    rows = intrinsic.select(list(INTRINSIC)).filter(pl.col("metric") == metric)
+    rows = intrinsic.select(list(schema(INTRINSIC))).filter(pl.col("metric") == metric)
     keys = ["size", "corpus", "language", "definition"]
     theirs = rows.filter(pl.col("variant") == baseline).select(*keys, pl.col("value").alias("baseline"))
     without = pl.col("baseline").is_null() | (pl.col("baseline") == 0)
@@ -43,5 +44,5 @@ def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataF
             value=pl.when(~without).then(pl.col("value") / pl.col("baseline")),
             reason=reason,
         )
-        .select(list(INTRINSIC))
+        .select(list(schema(INTRINSIC)))
     )

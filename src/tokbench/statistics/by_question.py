@@ -6,7 +6,7 @@ cells (size and task), each the mean of its questions.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import combinations, permutations
 from math import fsum
 
@@ -15,41 +15,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.bootstrap import stratified_sums, summarized
-from tokbench.statistics.cells import name_cells, require
-from tokbench.statistics.pairs import adjusted
+from tokbench.statistics.cells import name_cells
+from tokbench.statistics.pairs import adjusted, unadjusted
 from tokbench.statistics.tails import binomial_tail
 from tokbench.statistics.wilcoxon import DECIMALS
+from tokbench.tidy import columns
+from tokbench.tidy.table import Column, Print, TidyTable, require, schema
 
-OUTCOME = {
-    "model": pl.String,
-    "suite": pl.String,
-    "variant": pl.String,
-    "size": pl.Int64,
-    "task": pl.String,
-    "document": pl.Int64,
-    "correct": pl.Boolean,
-}
-"""Columns of the table of outcomes; ``document`` numbers the questions of a task."""
-INTERVALS = {
-    "model": pl.String,
-    "suite": pl.String,
-    "variant": pl.String,
-    "average": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "cells": pl.Int64,
-    "questions": pl.Int64,
-}
-BEHIND = {
-    "model": pl.String,
-    "suite": pl.String,
-    "size": pl.Int64,
-    "task": pl.String,
-    "variant": pl.String,
-    "best": pl.String,
-    "p_value": pl.Float64,
-    "questions": pl.Int64,
-}
+OUTCOME = schema(columns.OUTCOME)
+"""Types of the columns that are needed of the table of outcomes; ``document`` numbers the questions of a task."""
 QUESTION = ["task", "document"]
 CELL = ["size", "task"]
 
@@ -75,20 +49,6 @@ class Answers:
     worse: int
     p_value: float | None
     questions: int
-
-
-COMPARISONS = {
-    "model": pl.String,
-    "suite": pl.String,
-    "a": pl.String,
-    "b": pl.String,
-    **dict.fromkeys(Answers.__slots__, pl.Float64),
-    "better": pl.Int64,
-    "worse": pl.Int64,
-    "questions": pl.Int64,
-    "missing": pl.Int64,
-    "reason": pl.String,
-}
 
 
 def compare_questions(outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -119,7 +79,7 @@ def compare_questions(outcomes: pl.DataFrame) -> pl.DataFrame:
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
         rows += [(*head, *pair, *found[pair]) for pair in permutations(answers, 2)]
-    return adjusted(pl.DataFrame(rows, schema=COMPARISONS, orient="row"))
+    return adjusted(pl.DataFrame(rows, schema=unadjusted(QUESTION_COMPARISONS), orient="row"))
 
 
 def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -129,7 +89,7 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
         outcomes: as for :func:`compare_questions`.
 
     Returns:
-        The columns of :data:`INTERVALS`, one row per model, suite and variant.
+        The columns of :data:`QUESTION_INTERVALS`, one row per model, suite and variant.
     """
     rows = []
     for head, answers in _answers(outcomes):
@@ -139,7 +99,7 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
             drawn = summarized(stratified_sums(values)) if questions > 1 else None
             interval = (drawn.low, drawn.high) if drawn else (None, None)
             rows.append((*head, variant, _total(values), *interval, len(_cells(frame)), questions))
-    return pl.DataFrame(rows, schema=INTERVALS, orient="row")
+    return pl.DataFrame(rows, schema=QUESTION_INTERVALS.schema, orient="row")
 
 
 def behind_the_best(outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -162,7 +122,9 @@ def behind_the_best(outcomes: pl.DataFrame) -> pl.DataFrame:
             whole = part.filter(pl.col("task").n_unique().over("variant") == len(tasks))
             for task, cells in (("", whole), *((task, part.filter(task=task)) for task in tasks)):
                 rows += [(*head, size, task, *tested) for tested in _behind(cells, averaged=not task)]
-    return pl.DataFrame(rows, schema=BEHIND, orient="row").sort("model", "suite", "size", "task", "variant")
+    return pl.DataFrame(rows, schema=BEHIND_THE_BEST.schema, orient="row").sort(
+        "model", "suite", "size", "task", "variant"
+    )
 
 
 def _behind(cells: pl.DataFrame, averaged: bool) -> Iterator[tuple[str, str, float | None, int]]:
@@ -188,7 +150,7 @@ def _answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str
 
     A question that lacks one of the seeds of its model, suite and size is left out.
     """
-    require(outcomes, OUTCOME, "table of outcomes")
+    require(outcomes, columns.OUTCOME, "table of outcomes")
     seeds = pl.col("seed").n_unique() if "seed" in outcomes.columns else pl.lit(1)
     keys = [key for key in OUTCOME if key != "correct"]
     means = (
@@ -237,3 +199,106 @@ def _compared(differences: pl.DataFrame) -> tuple[Answers, Answers]:
 
 def _total(values: Sequence[NDArray[np.float64]]) -> float:
     return fsum(float(value) for task in values for value in task)
+
+
+_TWO = "an interval needs two questions"
+QUESTION_COMPARISONS = TidyTable(
+    "question_comparisons",
+    "an ordered pair of variants under a model and suite, over the questions that both answered",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        columns.A,
+        columns.B,
+        replace(columns.MEAN_DIFFERENCE, empty=_TWO),
+        replace(columns.LOW, empty=_TWO),
+        replace(columns.HIGH, empty=_TWO),
+        replace(columns.BOOTSTRAP_P, empty=_TWO),
+        Column("better", pl.Int64, "questions that a answered right at more sizes", "questions", "a better"),
+        Column("worse", pl.Int64, "questions that b answered right at more sizes", "questions", "b better"),
+        replace(columns.P_VALUE, definition="p of the one-sided exact sign test on these", empty=_TWO),
+        replace(columns.HOLM, empty=_TWO),
+        replace(columns.BENJAMINI_HOCHBERG, empty=_TWO),
+        replace(columns.QUESTIONS, definition="questions that both answered"),
+        replace(columns.MISSING, heading="cells missing"),
+        columns.REASON,
+    ),
+    maker=compare_questions,
+    takes=("outcomes",),
+    prints=(
+        Print(
+            "statistics",
+            "Is a better than b over the questions that both answered, {model} on {suite}? The questions that one of "
+            "them answered right more often than the other, over all sizes, and p of the one-sided exact sign test on "
+            "them (of a single size McNemar's). low, high: 95 % interval of the difference of the averages, by the "
+            "paired bootstrap over the questions of each task; a question is drawn with all its sizes.",
+            (
+                "a", "b", "mean_difference", "low", "high", "bootstrap_p", "better", "worse", "p_value", "holm",
+                "benjamini_hochberg", "questions", "missing",
+            ),
+            by=("model", "suite"),
+            files=("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json"),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+QUESTION_INTERVALS = TidyTable(
+    "question_intervals",
+    "a variant under a model and suite",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        columns.VARIANT,
+        columns.AVERAGE,
+        replace(columns.of_share(columns.LOW), empty=_TWO),
+        replace(columns.of_share(columns.HIGH), empty=_TWO),
+        columns.CELLS,
+        columns.QUESTIONS,
+    ),
+    maker=question_intervals,
+    takes=("outcomes",),
+    prints=(
+        Print(
+            "statistics",
+            "Average accuracy of {model} on {suite} in percent, with a 95 % interval by the bootstrap over the "
+            "questions of each task; a question is drawn with all its sizes.",
+            ("variant", "average", "low", "high", "cells", "questions"),
+            by=("model", "suite"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+BEHIND_THE_BEST = TidyTable(
+    "behind_the_best",
+    "a variant at a vocabulary size that is not the best at a task, under a model and suite",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        columns.SIZE,
+        replace(columns.TASK, definition="name of the task; empty for the average over tasks"),
+        columns.VARIANT,
+        Column("best", pl.String, "the best variant, of equals the first by name"),
+        replace(
+            columns.P_VALUE,
+            definition="two-sided p against the best: of a task by the sign test, of the average by the bootstrap",
+        ),
+        replace(columns.QUESTIONS, definition="questions that both answered"),
+    ),
+    maker=behind_the_best,
+    takes=("answered",),
+    prints=(
+        Print(
+            "downstream",
+            "Which accuracies are not significantly below the highest, in the tables of accuracies.",
+            by=("model", "suite", "size"),
+            arranged=True,
+            form="signs",
+        ),
+    ),
+    of_models=True,
+)

@@ -10,8 +10,8 @@ from math import fsum
 import polars as pl
 
 from tokbench.exact import mean
+from tokbench.intrinsic.forms import Form, forms
 from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.overlap import Form, forms
 from tokbench.metric.length import character_length
 from tokbench.vocabulary import Vocabulary
 

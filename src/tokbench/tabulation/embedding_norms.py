@@ -10,18 +10,9 @@ import numpy as np
 import polars as pl
 
 from tokbench.kernels.elementary import decimal_logs_of, powers_of
+from tokbench.tidy.columns import MODEL, SIZE, VARIANT
+from tokbench.tidy.table import Column, Print, TidyTable
 
-NORMS = {
-    "model": pl.String,
-    "variant": pl.String,
-    "size": pl.Int64,
-    "probability_low": pl.Float64,
-    "probability_high": pl.Float64,
-    "norm_low": pl.Float64,
-    "norm_high": pl.Float64,
-    "tokens": pl.Int64,
-}
-"""Columns of the table."""
 PER_DECADE, STEPS = 8, 32
 """Classes of probability in each power of ten, and of norm between zero and the largest of the model."""
 
@@ -36,7 +27,7 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
         One row a cell that holds a token: its ends and ``tokens``. Tokens that the text never holds have 0 for both
         ends of the probability. Classes of norm are the same for all tokenizers of a model.
     """
-    frames = [pl.DataFrame(schema=NORMS)]
+    frames = [pl.DataFrame(schema=EMBEDDING_NORMS.schema)]
     for model, tokenizers in models.items():
         tokens = pl.concat(
             frame.select(pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), "probability", "norm")
@@ -55,7 +46,7 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
             ((row + 1) * step).alias("norm_high"),
         )
         keys = cells.columns
-        frames.append(cells.group_by(keys).len("tokens").sort(keys).cast(NORMS))  # type: ignore[arg-type]
+        frames.append(cells.group_by(keys).len("tokens").sort(keys).cast(EMBEDDING_NORMS.schema))  # type: ignore[arg-type]
     return pl.concat(frames)
 
 
@@ -63,3 +54,35 @@ def _power_of_ten(places: pl.Series) -> pl.Series:
     """The end of a class of probability; zero of the class at minus infinity."""
     ends = {place: 0.0 if isinf(place) else float(powers_of(10.0, place / PER_DECADE)) for place in places.unique()}
     return places.replace_strict(ends, return_dtype=pl.Float64)
+
+
+EMBEDDING_NORMS = TidyTable(
+    "embedding_norms",
+    "a class of probability and of norm that holds a token, of a model with a tokenizer",
+    (
+        MODEL,
+        VARIANT,
+        SIZE,
+        Column("probability_low", pl.Float64, "least probability of the class, in the packed pretraining text"),
+        Column("probability_high", pl.Float64, "end of the class; with the other end 0 for tokens not in the text"),
+        Column("norm_low", pl.Float64, "least L2 norm of the class, of input embeddings"),
+        Column("norm_high", pl.Float64, "end of the class"),
+        Column("tokens", pl.Int64, "tokens in the class", "tokens"),
+    ),
+    maker=embedding_norms,
+    takes=("tokens",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "models",
+            "Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their "
+            "probability in the packed pretraining text; over 0 those that it never holds. Tokens that are rare and "
+            "have a small norm are taken for under-trained.",
+            by=("model", "size"),
+            files=("embeddings/{model}/{variant}/{size}/tokens.csv",),
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)

@@ -9,12 +9,14 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
+from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, VARIANT
+from tokbench.tidy.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 
 
 class Result(NamedTuple):
-    """A file of results: the columns of :data:`HEAD`, the whole, and where it is from."""
+    """A file of results: the columns of :data:`KEYS`, the whole, and where it is from."""
 
     head: dict[str, Any]
     whole: dict[str, Any]
@@ -22,35 +24,12 @@ class Result(NamedTuple):
 
 
 AGAIN = "make it again"
-HEAD = {"model": pl.String, "variant": pl.String, "size": pl.Int64, "suite": pl.String}
-BOUNDARIES = {
-    "variant": pl.String,
-    "size": pl.Int64,
-    "suite": pl.String,
-    "task": pl.String,
-    "num_fewshot": pl.Int64,
-    "choices": pl.Int64,
-    "straddling": pl.Int64,
-    "questions": pl.Int64,
-    "straddling_questions": pl.Int64,
-}
-OUTCOMES = HEAD | {
-    "task": pl.String,
-    "document": pl.Int64,
-    "group": pl.String,
-    "choices": pl.Int64,
-    "straddling": pl.Int64,
-    "gold": pl.Int64,
-    "prediction": pl.Int64,
-    "correct": pl.Boolean,
-    "log_likelihood": pl.Float64,
-    "log_likelihood_of_others": pl.Float64,
-}
-TEXTS = HEAD | {"text": pl.String, "value": pl.Float64, "bits": pl.Float64, "bytes": pl.Int64, "tokens": pl.Int64}
+HEAD = (MODEL, VARIANT, SIZE, SUITE)
+KEYS = tuple(column.name for column in HEAD)
 
 
 def read_results(paths: Iterable[Path | str]) -> list[Result]:
-    """Files of results, in any order: of each the columns of :data:`HEAD`, and the whole.
+    """Files of results, in any order: of each the columns of :data:`KEYS`, and the whole.
 
     Raises:
         TokbenchError: a file is not one; the message names it.
@@ -58,10 +37,10 @@ def read_results(paths: Iterable[Path | str]) -> list[Result]:
     results = []
     for path in map(Path, paths):
         whole = read_json(path, AGAIN, lenient=True)
-        missing = [key for key in (*HEAD, "tasks", "texts") if key not in whole]
+        missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
         if missing:
             raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")
-        results.append(Result({key: whole[key] for key in HEAD}, whole, path))
+        results.append(Result({key: whole[key] for key in KEYS}, whole, path))
     return results
 
 
@@ -99,7 +78,7 @@ def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
         counts = ("num_fewshot", "choices", "straddling", "n", "straddling_documents")
         return [(*key, name, *(task[count] for count in counts)) for name, task in result.whole["tasks"].items()]
 
-    return _table(results, rows, BOUNDARIES).unique().sort("suite", "task", "size", "variant")
+    return _table(results, rows, BOUNDARIES.schema).unique().sort("suite", "task", "size", "variant")
 
 
 def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -122,7 +101,7 @@ def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
             for document in task["documents"]
         ]
 
-    return _table(results, rows, OUTCOMES).sort("model", "suite", "size", "variant", "task", "document")
+    return _table(results, rows, OUTCOMES.schema).sort("model", "suite", "size", "variant", "task", "document")
 
 
 def text_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -140,7 +119,7 @@ def text_table(results: Iterable[Result]) -> pl.DataFrame:
         texts = result.whole["texts"].items()
         return [(*result.head.values(), name, *(text[key] for key in keys)) for name, text in texts]
 
-    return _table(results, rows, TEXTS).sort("model", "suite", "text", "size", "variant")
+    return _table(results, rows, TEXTS.schema).sort("model", "suite", "text", "size", "variant")
 
 
 def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:
@@ -158,3 +137,94 @@ def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:
         None if own is None else scores[own],
         None if own is None or not others else max(others),
     )
+
+
+ANSWERS = "downstream/{model}/{variant}/{size}/{suite}.json"
+STRADDLING = (
+    Column("choices", pl.Int64, "choices of all questions", "choices"),
+    Column(
+        "straddling", pl.Int64, "those whose first token straddles the end of the context", "choices",
+        "straddling choices",
+    ),
+    Column("questions", pl.Int64, "questions of the task", "questions"),
+    Column("straddling_questions", pl.Int64, "those with such choices", "questions", "straddling questions"),
+)  # fmt: skip
+_COUNTS = ("questions", "straddling_questions", "choices", "straddling")
+
+BOUNDARIES = TidyTable(
+    "boundaries",
+    "a tokenizer on a task, whatever the model",
+    (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
+    maker=boundary_table,
+    takes=("results",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "downstream",
+            "Choices of which the context's own tokens do not open the tokens of the whole, and questions with such "
+            "choices. These questions are scored given the context's text, in whatever tokens; a harness that counts "
+            "off as many tokens as the context has would score the wrong ones.",
+            ("variant", "size", "suite", *_COUNTS),
+            files=(ANSWERS,),
+            folds_above=0,
+            arranged=True,
+        ),
+        Print(
+            "downstream",
+            "The same by task, where there are such choices.",
+            ("variant", "size", "suite", "task", *_COUNTS),
+            files=(ANSWERS,),
+            folds_above=0,
+            name="boundaries-by-task",
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+OUTCOMES = TidyTable(
+    "outcomes",
+    "a question, asked of a model with a tokenizer",
+    (
+        *HEAD,
+        TASK,
+        Column("document", pl.Int64, "number of the question, the same for all models"),
+        Column("group", pl.String, "part of the task that the question belongs to, where it has parts"),
+        Column("choices", pl.Int64, "choices of the question", "choices"),
+        Column("straddling", pl.Int64, "those whose first token straddles the end of the context", "choices"),
+        Column("gold", pl.Int64, "number of the right choice; empty where several are right"),
+        Column("prediction", pl.Int64, "number of the choice that the model prefers"),
+        Column("correct", pl.Boolean, "whether it was answered right"),
+        Column("log_likelihood", pl.Float64, "of the right choice, or of the only one", "nats"),
+        Column("log_likelihood_of_others", pl.Float64, "the greatest of the other choices", "nats"),
+    ),
+    maker=outcome_table,
+    takes=("results",),
+    verb="tabulate",
+    of_models=True,
+)
+TEXTS = TidyTable(
+    "texts",
+    "a model with a tokenizer on a text of a suite",
+    (
+        *HEAD,
+        Column("text", pl.String, "name of the text"),
+        Column("value", pl.Float64, "bits over bytes of the text as distributed", "bits per byte", "bits per byte"),
+        Column("bits", pl.Float64, "what the model spends on the text, in disjoint windows", "bits"),
+        Column("bytes", pl.Int64, "length of the text as distributed", "bytes"),
+        Column("tokens", pl.Int64, "tokens of the text", "tokens"),
+    ),
+    maker=text_table,
+    takes=("results",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "downstream",
+            "Bits per byte of each model on the texts of its suites, as lm-eval defines them: disjoint windows, "
+            "divided by the bytes of the text as distributed.",
+            ("variant", "model", "suite", "size", "text", "value"),
+            files=(ANSWERS,),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)

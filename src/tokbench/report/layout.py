@@ -12,7 +12,8 @@ from typing import Any, Literal
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.report.numbers import Kind, fitting_decimals, printed
+from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.tidy.table import Kind
 
 UNEXPLAINED = "no value was recorded"
 
@@ -24,7 +25,7 @@ class Column:
     Attributes:
         name: the column's name in the frame.
         header: what stands above it; the name itself when empty.
-        kind: what it holds, see `tokbench.report.numbers.Kind`.
+        kind: what it holds, see `tokbench.tidy.table.Kind`.
         decimals: digits after the point, significant digits of p-values; fitted to the values when None (one for
             percentages, two for p-values).
         best: which end is set in bold; None for neither.
