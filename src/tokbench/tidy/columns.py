@@ -13,7 +13,7 @@ SUITE = Column("suite", pl.String, "name of the set of tasks")
 TASK = Column("task", pl.String, "name of the task")
 REASON = Column("reason", pl.String, "why a value is missing, or what was left out of it")
 
-CORPUS = Column("corpus", pl.String, "text or gold data measured on; `all resources` for means over gold data")
+CORPUS = Column("corpus", pl.String, "text or gold data measured on; “all resources” for means over gold data")
 LANGUAGE = Column("language", pl.String, "language of the text; empty for the whole")
 METRIC = Column("metric", pl.String, "name of the metric")
 DEFINITION = Column("definition", pl.String, "which word, which denominator, which of two variants in use")

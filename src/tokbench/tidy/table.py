@@ -121,6 +121,8 @@ class TidyTable:
         for one in self.prints:
             if one.section not in get_args(Section):
                 raise TokbenchError(f"table {self.name}: {unknown(one.section, 'section', get_args(Section))}")
+            if one.form != "table" and not one.arranged:
+                raise TokbenchError(f"table {self.name}: a {one.form} is arranged by a module of its section; say so")
             for name in (*one.shown, *one.by):
                 if name not in names:
                     raise TokbenchError(f"table {self.name}: {unknown(name, 'column', names)}")
