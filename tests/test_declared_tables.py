@@ -14,7 +14,7 @@ import yaml
 
 import tokbench.statistics
 from tests.conftest import tool_of
-from tests.small_report import DECLARED, accuracy, intrinsic, outcomes, whole
+from tests.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
@@ -27,7 +27,9 @@ from tokbench.tidy.table import SHARE, Column, Print, TidyTable
 from tokbench.workflow import fingerprint as fingerprints
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENT = json.dumps(yaml.safe_load((ROOT / "config.yaml").read_text()))
+CONFIGURED = yaml.safe_load((ROOT / "config.yaml").read_text())
+MORE = {name: {"corpus": "pydoc", "pretokenization": "gpt2", "construction": "bpe"} for name in VARIANTS}
+EXPERIMENT = json.dumps(CONFIGURED | {"variants": CONFIGURED["variants"] | MORE})
 
 
 def made(frame: Any) -> TidyTable:
