@@ -346,7 +346,7 @@ def test_published_cells_stand_beside_the_same_cells() -> None:
         orient="row",
     )
     found = beside(intrinsic, accuracy, recipes("pathpiece"))
-    assert found.schema == pl.Schema(BESIDE)
+    assert found.schema == pl.Schema(BESIDE.schema)
     assert found.select("variant", "size", "ours", "published", "ours_on", "published_on").rows() == [
         ("bpe", 40960, 0.3, pytest.approx(0.321), "mpt_1_3b, ten_tasks", "1.3B"),
         ("bpe", 40960, 0.66, pytest.approx(0.669), "mpt_350m, ten_tasks", "350M"),

@@ -96,8 +96,8 @@ def _page(
     ]
     for figure in figures:
         lines += [f"![{figure.caption}](figures/{figure.name}.svg)", "", figure.caption, ""]
-    lines += ["## Tables", "", "Each as CSV, Markdown and LaTeX.", ""]
-    lines += [f"- [{table.name}](tables/{table.name}.md): {table.caption}" for table in made]
+    lines += ["## Tables", "", "Each in `tables/` as CSV, Markdown and LaTeX, which the command above writes.", ""]
+    lines += [f"- `{table.name}`: {table.caption}" for table in made]
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import yaml
 
 from tokbench.construction import constructions
@@ -25,15 +26,33 @@ def load(
         experiment: the configuration, as the user wrote it.
         declared: the tables that there may be.
     """
+    frames = read_frames({"tables": tables, "statistics": statistics}, declared)
+    return shown(experiment, declared, frames, provenance())
+
+
+def shown(
+    experiment: Mapping[str, Any],
+    declared: Sequence[TidyTable],
+    frames: Mapping[str, pl.DataFrame],
+    made: Mapping[str, object],
+) -> ReportContent:
+    """What the report of an experiment shows, its frames and its provenance at hand.
+
+    Args:
+        experiment: the configuration, as the user wrote it.
+        declared: the tables that there may be.
+        frames: those that there are, by name.
+        made: what made them, nothing where it is not known.
+    """
     report = experiment.get("report", {})
     missing = {} if experiment.get("runs") else {table.name: NO_RUNS for table in declared if table.of_models}
     return ReportContent(
         title=report.get("title") or f"Tokenizers of the experiment {experiment['name']}",
         recipes={name: _recipe(variant) for name, variant in experiment["variants"].items()},
         configuration=yaml.safe_dump(dict(experiment), sort_keys=False, allow_unicode=True, width=100),
-        provenance=provenance(),
+        provenance=made,
         declared=declared,
-        frames=read_frames({"tables": tables, "statistics": statistics}, declared),
+        frames=frames,
         missing=missing,
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),

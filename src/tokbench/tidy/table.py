@@ -132,7 +132,7 @@ class TidyTable:
 
     def __getitem__(self, name: str) -> Column:
         """A column by name."""
-        return next(column for column in self.columns if column.name == name)
+        return {column.name: column for column in self.columns}[name]
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
