@@ -56,8 +56,12 @@ $(VENV)/.installed: requirements.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(KERNELS)
+$(VENV)/.linked: $(VENV)/.installed pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.linked setup.py $(KERNELS)
+	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@touch $@
 
 lint: install  ## check style, types and the workflow

@@ -33,10 +33,11 @@ from tokbench.downstream.local import _read as read_questions
 from tokbench.downstream.suites import LocalTask
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.intrinsic.read_resource import read_resource
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import write_mds
 from tokbench.pretraining.pack import Packing
-from tokbench.resource import read_resource, resource_types
+from tokbench.resource import resource_types
 from tokbench.tabulation.accuracy import accuracy_table
 from tokbench.tabulation.answers import boundary_table, outcome_table, read_results, text_table
 from tokbench.tabulation.bits_per_byte import bits_per_byte_table

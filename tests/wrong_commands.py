@@ -43,7 +43,7 @@ BUILD = "build bpe --counts @counts.parquet --size 300 -o @out"
 PREPARE = "prepare -o @out --recipe"
 COMMANDS: list[tuple[str, Pieces]] = [
     # The command line itself
-    ("biuld", ("'biuld' is not a verb. Did you mean 'build'?",)),
+    ("biuld", ("'biuld' is not a command. Did you mean 'build'?",)),
     ("--verbose", ("No such option '--verbose'",)),
     ("build", ("Missing argument 'METHOD'",)),
     ("build bpe", ("Missing option '--size'",)),
@@ -232,7 +232,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("tabulate --intrinsic @plain.txt -o @out", ("plain.txt",)),
     ("tabulate --intrinsic @lists.jsonl -o @out", ("lists.jsonl",)),
     ("tabulate --downstream @plain.txt -o @out", ("plain.txt",)),
-    ("analyse @folder -o @out", ("accuracy.parquet",)),
+    ("analyse @folder -o @out", ("outcomes.parquet: no such file; tabulate again",)),
     ("analyse @folder --recipes [ -o @out", ("--recipes:1:2: not YAML",)),
     ("report --tables @folder --statistics @folder --experiment { -o @out", ("--experiment:1:2: not JSON",)),
     (

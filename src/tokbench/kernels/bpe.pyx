@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Byte-pair merging over counted words.
 
 Every symbol knows its neighbours and the pair that it starts, so a merge finds the pairs to lessen by position; the

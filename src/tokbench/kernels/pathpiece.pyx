@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """PathPiece vocabulary construction: what omitting each token would cost, and which tokens go.
 
 "Tokenization Is More Than Compression", section 3.2 and appendix A.2. Places lie between bytes, 0 to n. ``reach[i]``

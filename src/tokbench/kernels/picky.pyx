@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Byte-pair merging that removes tokens on the way: Picky BPE, and vanilla BPE with its frequencies.
 
 A removal puts pairs back that were merged before, so that counts rise as well as fall and a pair may come up again.

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Merging by likelihood: the pair (a, b) with the greatest count(ab) / (count(a) count(b)) first.
 
 A merge lowers the counts of its two symbols and so raises the score of every other pair that holds one of them: the

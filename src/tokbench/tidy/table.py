@@ -150,7 +150,7 @@ class TidyTable:
         return f"{self.maker.__module__}.{self.maker.__qualname__}"
 
     def check(self, frame: pl.DataFrame) -> None:
-        """Refuse a frame that is not what is declared: other columns, another order, another type.
+        """Reject a frame that is not what is declared: other columns, another order, another type.
 
         Raises:
             TokbenchError: it names the maker and the columns.
@@ -176,7 +176,7 @@ class TidyTable:
 
 
 def require(frame: pl.DataFrame, columns: Sequence[Column], name: str) -> None:
-    """Refuse a table that lacks one of the columns."""
+    """Reject a table that lacks one of the columns."""
     lacking = [column.name for column in columns if column.name not in frame.columns]
     if lacking:
         expected = ", ".join(column.name for column in columns)

@@ -37,6 +37,7 @@ PLUMBING = tuple(
         "memory",
         "options",
         "registry",
+        "tokenizer_config",
         "workflow",
     )
 )
