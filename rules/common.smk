@@ -8,12 +8,12 @@ from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.workflow.lock import hold
 from tokbench.workflow.targets import Targets, canonical, flags
-from tokbench.faults import told
+from tokbench.faults import line_and_status
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
 except Exception as error:
-    sys.exit(told(error)[0])
+    sys.exit(line_and_status(error)[0])
 
 targets = Targets(experiment)
 
@@ -28,7 +28,7 @@ onstart:
     try:
         hold(experiment.folder)
     except Exception as error:
-        sys.exit(told(error)[0])
+        sys.exit(line_and_status(error)[0])
 
 
 wildcard_constraints:

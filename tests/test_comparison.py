@@ -1,4 +1,4 @@
-"""Rows that compare tokenizers: by hand, on the UN corpus against the published figures, and through the verbs."""
+"""Rows that compare tokenizers: by hand, on the UN corpus against the published figures, and through the commands."""
 
 import gzip
 import json
@@ -144,7 +144,7 @@ def built(method: str, size: int) -> Vocabulary:
 
 
 def measured_on_un(method: str, size: int, *families: str) -> pl.DataFrame:
-    tokenizer = Tokenizer(built(method, size), "gpt2", constructions[method].traits["segmentation"])
+    tokenizer = Tokenizer(built(method, size), "gpt2", constructions[method].segmentation)
     rows = measure(tokenizer, un(), families={family: Options() for family in families})
     cells = [(method, size, "un", "", row.metric, row.definition, row.value, row.n, row.reason) for row in rows]
     return pl.DataFrame(cells, schema=INTRINSIC, orient="row")
@@ -252,7 +252,7 @@ def test_embeddings_of_dropped_and_added_tokens() -> None:
     assert len(alone) == 2, "without the baseline's model only the added tokens are told of"
 
 
-# Through the verbs
+# Through the commands
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +266,7 @@ def tokenizers(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
         construction = constructions[method]
         made = construction.function(whole, 300, construction.options(), seed=0, threads=1)
         origin = {"construction": {"method": method}, "requested_size": 300}
-        tokenizer = Tokenizer(made, "gpt2", construction.traits["segmentation"], name=method, origin=origin)
+        tokenizer = Tokenizer(made, "gpt2", construction.segmentation, name=method, origin=origin)
         (folder / method).mkdir()
         tokenizer.save(folder / method)
     return folder
@@ -319,7 +319,7 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
     assert tokbench("analyse", tmp_path / "tables", "-o", tmp_path / "statistics").status == 0
 
 
-def test_options_of_metrics_and_resources_by_verb(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_options_of_metrics_and_resources_by_command(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     folder, counts = tokenizers / "bpe", tokenizers / "counts.parquet"
     options = '{"renyi": {"orders": [2]}, "parity": {"reference": "bb"}}'
     rows = json.loads(tokbench("measure", folder, "--counts", counts, "--metrics", options).stdout)["measurements"]

@@ -1,4 +1,4 @@
-"""Any vocabulary with any segmentation: every string comes back, or the pair is refused in one line.
+"""Any vocabulary with any segmentation: every string comes back, or the pair is rejected in one line.
 
 The number of strings that go through every tokenizer is ``TOKBENCH_FUZZ_STRINGS``, a few thousand where it is not set;
 ``make nightly`` sets a million. Every pair takes the schemes in turn, so that each scheme meets a part of the strings.
@@ -72,9 +72,9 @@ def vocabulary(place: int, shards: Path) -> Vocabulary:
         "counts": lambda: count_pretokens([*TOPICS, ODD], "gpt2"),
         "scores": lambda: ScoredDocuments((shards,), "gpt2"),
         "documents": lambda: Documents((shards,), "gpt2"),
-    }[construction.traits["source"]]()
+    }[construction.source]()
     initial = {}
-    if construction.traits["initial"]:
+    if construction.initial:
         ngram = constructions["ngram"]
         counts = count_pretokens([*TOPICS, ODD], "gpt2")
         initial = {"initial": ngram.function(counts, INITIAL_SIZE, ngram.options())}
@@ -103,7 +103,7 @@ def huge(supply: Strings) -> list[bytes]:
 
 def fits(made: Vocabulary, segmentation: str) -> bool:
     """Whether the segmentation means something with this vocabulary."""
-    needs = segmentations[segmentation].traits["needs"]
+    needs = segmentations[segmentation].needs
     if needs is not None and getattr(made, needs) is None:
         return False
     return made.continuation is None or segmentation == "longest_prefix"
@@ -124,7 +124,7 @@ def check(tokenizer: Tokenizer, texts: list[bytes]) -> None:
 
 @pytest.mark.parametrize("segmentation", SEGMENTATIONS, ids=label)
 @pytest.mark.parametrize("place", range(len(VOCABULARIES)), ids=[label(method) for method in VOCABULARIES])
-def test_every_string_comes_back_or_the_pair_is_refused(
+def test_every_string_comes_back_or_the_pair_is_rejected(
     place: int, segmentation: tuple[str, dict[str, Any]], batches: list[list[bytes]], huge: list[bytes], scores: Path
 ) -> None:
     made = vocabulary(place, scores)

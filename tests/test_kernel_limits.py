@@ -1,4 +1,4 @@
-"""Numbers that kernels cannot hold are refused before they are reckoned with; a failure leaves nothing half done."""
+"""Numbers that kernels cannot hold are rejected before they are reckoned with; a failure leaves nothing half done."""
 
 import os
 import resource
@@ -37,7 +37,7 @@ def trie(*more: bytes, backwards: bool = False) -> Trie:
 
 
 def test_the_largest_counts() -> None:
-    """Twice a third of 2^62 is refused however it comes together; a third is counted."""
+    """Twice a third of 2^62 is rejected however it comes together; a third is counted."""
     assert PretokenCounts.from_pairs([(b"ab", MOST // 3)]).total == MOST // 3
     for pairs in (
         [(b"ab", MOST // 3 + 1)],
@@ -54,7 +54,7 @@ def test_the_most_frequent_pair_among_the_largest_counts(method: str) -> None:
     """Pair counts that would leave 63 bits were the counts but a little larger."""
     construction = constructions[method]
     counts = PretokenCounts.from_pairs([(b"abab", MOST // 8), (b"cdcd", MOST // 16)])
-    least = construction.traits["alphabet"]
+    least = construction.alphabet
     assert construction.function(counts, least + 1, construction.options(), seed=0, threads=1).tokens[-1] == b"ab"
 
 

@@ -4,13 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
-from tokbench.config.errors import explain
-from tokbench.errors import TokbenchError, unknown
-from tokbench.inputs.numbers import shortened
+from tokbench.config.errors import validated
+from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.options import Options
 from tokbench.registry import Method
@@ -74,18 +71,6 @@ def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chose
     return validated(value, options, "--recipe")
 
 
-def validated(value: Any, options: type[Chosen], flag: str) -> Chosen:
-    """Options from a mapping.
-
-    Raises:
-        TokbenchError: an unknown key or a value of the wrong type; the message names it.
-    """
-    try:
-        return options.model_validate(value)
-    except ValidationError as error:
-        raise TokbenchError(explain(error, options, flag)) from None
-
-
 def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:
     """Options of a byte language model from a preset's name or a JSON object; its ``kind`` is neural if left out.
 
@@ -108,8 +93,8 @@ def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
     raise TokbenchError(f"{flag} {shortened(text)}: expected a method's name, or {{method: name, option: value}}")
 
 
-def same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
-    """Refuse files that a recipe names otherwise than the command does.
+def check_same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
+    """Reject files that a recipe names otherwise than the command does.
 
     Raises:
         TokbenchError: the two are not the same files.

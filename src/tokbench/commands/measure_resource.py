@@ -4,11 +4,13 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import mapping_of, same_files, validated
+from tokbench.commands.arguments import check_same_files, mapping_of
 from tokbench.commands.measure import metric_families, write_measurements
+from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure_words
-from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
+from tokbench.intrinsic.read_resource import read_resource, resource_files
+from tokbench.resource import ResourceOptions, resource_types
 from tokbench.tokenizer import Tokenizer
 
 
@@ -32,14 +34,14 @@ def command(
     """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON."""
     kind, options = _resource(text)
     if files and options.path:
-        same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
+        check_same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
     elif files:
         options = options.model_copy(update={"path": list(files)})
     if not options.path:
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
     gold = read_resource(kind, options)
     tokenizer = Tokenizer.load(folder)
-    rows = measure_words(tokenizer, gold, resource_types[kind].traits["gold"], families=metric_families(metrics))
+    rows = measure_words(tokenizer, gold, resource_types[kind].gold, families=metric_families(metrics))
     write_measurements(tokenizer, rows, variant, name or kind, output)
 
 

@@ -14,9 +14,10 @@ from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.config.sections import Variant, files_among
 from tokbench.construction import constructions
 from tokbench.corpus.sources import FileSource, HubSource, files_of
+from tokbench.intrinsic.read_resource import resource_files
 from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import schemes
-from tokbench.resource import resource_files, resource_types
+from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
@@ -107,11 +108,11 @@ class Targets(SuiteTargets):
         """Options of a byte language model."""
         return canonical(self.experiment.byte_lms[wildcards.byte_lm])
 
-    def byte_lm_source(self, wildcards: Any, verb: str) -> str:
+    def byte_lm_source(self, wildcards: Any, command: str) -> str:
         """Fingerprint of what trains or scores a byte language model of this kind."""
         neural = {"train_byte_lm": "tokbench.byte_lm.train", "score_bytes": "tokbench.byte_lm.score"}
         counted = isinstance(self.experiment.byte_lms[wildcards.byte_lm], ByteNgramOptions)
-        return fingerprint(f"tokbench.commands.{verb}", "tokbench.byte_lm.ngram" if counted else neural[verb])
+        return fingerprint(f"tokbench.commands.{command}", "tokbench.byte_lm.ngram" if counted else neural[command])
 
     def train_byte_lm_source(self, wildcards: Any) -> str:
         """Fingerprint of what trains a byte language model of this kind."""
@@ -145,14 +146,14 @@ class Targets(SuiteTargets):
     def documents_of(self, wildcards: Any) -> list[str]:
         """Folder of the variant's corpus for a construction that reads running text; none for all others."""
         construction = constructions[self._variant(wildcards).construction.method]
-        if construction.traits["source"] != "documents":
+        if construction.source != "documents":
             return []
         return [f"<results>/corpus/{self.experiment.corpus_of(wildcards.variant)}"]
 
     def initial_of(self, wildcards: Any) -> list[str]:
         """Folder of the vocabulary that the variant's construction starts from; none where it starts from none."""
         variant = self._variant(wildcards)
-        if not constructions[variant.construction.method].traits["initial"]:
+        if not constructions[variant.construction.method].initial:
             return []
         corpus, options = self.experiment.corpus_of(wildcards.variant), variant.construction
         return [f"<results>/initial/{corpus}/{variant.pretokenization}/{options.initial}/{options.initial_size}"]
@@ -179,7 +180,7 @@ class Targets(SuiteTargets):
         """Fingerprint of the modules and kernels of a variant's three phases."""
         variant = self._variant(wildcards)
         construction = constructions[variant.construction.method]
-        cut = variant.segmentation.method if variant.segmentation else construction.traits["segmentation"]
+        cut = variant.segmentation.method if variant.segmentation else construction.segmentation
         phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
         return fingerprint("tokbench.commands.build", *phases)
 
@@ -217,12 +218,12 @@ class Targets(SuiteTargets):
 
     def resource_metrics(self, wildcards: Any) -> str:
         """Options of the metrics that are taken of a resource."""
-        return self._metrics(resource_types[self.experiment.resources[wildcards.resource].type].traits["gold"])
+        return self._metrics(resource_types[self.experiment.resources[wildcards.resource].type].gold)
 
     def resource_source(self, wildcards: Any) -> str:
         """Fingerprint of how a resource is read and of every metric that is taken of it."""
         kind = resource_types[self.experiment.resources[wildcards.resource].type]
-        families = (method.module for method in families_of(kind.traits["gold"]))
+        families = (method.module for method in families_of(kind.gold))
         return fingerprint("tokbench.commands.measure_resource", kind.module, *families)
 
     def corpus_of(self, wildcards: Any) -> str:
@@ -308,7 +309,7 @@ class Targets(SuiteTargets):
         for name, variant in self.experiment.variants.items():
             cut = variant.segmentation
             if cut is None:
-                method = constructions[variant.construction.method].traits["segmentation"]
+                method = constructions[variant.construction.method].segmentation
                 segmentation = {"method": method, **segmentations[method].options().model_dump(mode="json")}
             else:
                 segmentation = cut.model_dump(mode="json")
