@@ -20,10 +20,12 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         from tokbench.config.experiment import Experiment
         from tokbench.inputs.json import parse_json
         from tokbench.report.load import load
+        from tokbench.statistics.declared import declared as analysed
+        from tokbench.tabulation.declared import declared as tabulated
 
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
         validated(configured, Experiment, "--experiment")
-        command(load(tables, statistics, configured), **others)
+        command(load(tables, statistics, configured, [*tabulated(), *analysed()]), **others)
 
     return with_content

@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 
 from tokbench.commands.outputs import OutputFolder
+from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import WHOLE
 
 
 @click.command("tabulate")
@@ -27,10 +29,32 @@ def command(
     output: str,
 ) -> None:
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
-    from tokbench.commands.tidy_tables import tidy_tables
-    from tokbench.statistics.tables import write_tables
+    from tokbench.tabulation.declared import declared
+    from tokbench.tabulation.gathered import Gathered
+    from tokbench.tidy.make import make_tables, write_tables
 
-    tables = tidy_tables(intrinsic, tokenizers, embeddings, models, downstream, baselines, venn)
-    write_tables(tables, Path(output))
-    for name, table in tables.items():
-        click.echo(f"{name}: {len(table):,} rows", err=True)
+    _expect_runs("--embeddings", embeddings)
+    _expect_runs("--model", models)
+    measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
+    gathered = Gathered(measurements, tokenizers, embeddings, models, downstream, _by_corpus(baselines), venn)
+    tables = make_tables(declared(), gathered)
+    write_tables(tables, Path(output), "tables")
+    for table, frame in tables.items():
+        click.echo(f"{table.name}: {len(frame):,} rows", err=True)
+
+
+def _expect_runs(flag: str, folders: tuple[str, ...]) -> None:
+    for folder in map(Path, folders):
+        if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
+            raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
+
+
+def _by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
+    for baseline in baselines:
+        if "=" not in baseline:
+            raise TokbenchError(f"--baseline {baseline}: expected CORPUS=VARIANT")
+    named = [baseline.split("=", 1) for baseline in baselines]
+    for corpus, variant in named:
+        if [corpus, variant] != next(one for one in named if one[0] == corpus):
+            raise TokbenchError(f"--baseline {corpus}={variant}: this corpus has another one already; name one")
+    return dict(named)

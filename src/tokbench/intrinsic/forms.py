@@ -1,10 +1,9 @@
-"""The tokens of a vocabulary as a set that can be compared with another's."""
+"""The tokens of vocabularies as sets that can be compared."""
 
 from tokbench.vocabulary import Vocabulary
 
 Form = tuple[bytes, bool]
-"""A token's bytes, and whether it stands inside a pre-token, where the vocabulary parts such tokens from those at its
-start."""
+"""A token, and whether it stands inside a pre-token."""
 
 
 def forms(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset[Form]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.report.tables import Source, Table
+from tokbench.report.layout import Source, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tokbench.report.numbers import MINUS, Kind, fitting_decimals, printed
+from tokbench.report.numbers import MINUS, fitting_decimals, printed
 from tokbench.report.wording import listed
 from tokbench.statistics.contrast import Contrast
+from tokbench.tidy.table import Kind
 
 
 @dataclass(frozen=True)
