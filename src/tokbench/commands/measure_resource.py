@@ -29,7 +29,8 @@ def command(
     from tokbench.commands.measurements import metric_families, write_measurements
     from tokbench.config.errors import validated
     from tokbench.intrinsic.measure import measure_words
-    from tokbench.intrinsic.read_resource import read_resource, resource_files
+    from tokbench.intrinsic.read_resource import read_resource
+    from tokbench.intrinsic.resource_files import resource_files
     from tokbench.resource import ResourceOptions, resource_types
     from tokbench.tokenizer import Tokenizer
 

@@ -14,7 +14,7 @@ from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.config.sections import Variant, files_among
 from tokbench.construction import constructions
 from tokbench.corpus.sources import FileSource, HubSource, files_of
-from tokbench.intrinsic.read_resource import resource_files
+from tokbench.intrinsic.resource_files import resource_files
 from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import schemes
 from tokbench.resource import resource_types
