@@ -4,6 +4,7 @@ Each command runs once, in a process of its own, on the files of one small chain
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import TOPICS
 from tokbench.commands.main import COMMANDS
 
 LIBRARIES = frozenset(
@@ -36,9 +38,8 @@ with open(sys.argv[2], "w") as file:
     json.dump([ended, sorted({name.partition(".")[0] for name in sys.modules})], file)
 """
 """Runs command lines one after another, and writes how they ended and what was imported."""
-TEXT = "It was the best of times, it was the worst of times, it was the age of wisdom.\n" * 20
 CORPUS = {
-    "source": {"type": "text", "path": ["text.txt"], "documents": "line"},
+    "source": {"type": "text", "path": ["text.txt"], "documents": "paragraph"},
     "splits": {"tokenizer": 0.5, "evaluation": 0.5},
 }
 EXPERIMENT = """\
@@ -54,7 +55,7 @@ TABLES = "numpy polars pydantic"
 CHAIN = {
     "methods": ("methods bpe", "numpy pydantic"),
     "schema": ("schema", "numpy pydantic yaml"),
-    "validate": ("validate small.yaml", "numpy pydantic yaml"),
+    "validate": ("validate small.yaml", f"{ROWS} yaml"),
     "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
     "count": ("count --scheme gpt2 text.txt -o counts.parquet", ROWS),
     "merge_counts": ("merge_counts counts.parquet counts.parquet -o merged.parquet", ROWS),
@@ -99,14 +100,15 @@ def libraries(lines: Sequence[Sequence[str]], folder: Path, status: int = 0) -> 
 def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """What each command imported."""
     folder = tmp_path_factory.mktemp("imports")
-    (folder / "text.txt").write_text(TEXT)
+    (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
     (folder / "small.yaml").write_text(EXPERIMENT)
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
-    (folder / "copy").symlink_to("bpe")
     named = {"CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
     found = {}
     for commands, status in ((CHAIN, 0), (REJECTED, 2)):
         for name, (line, _) in commands.items():
+            if name == "compare":
+                shutil.copytree(folder / "bpe", folder / "copy")
             found[name] = libraries([[named.get(word, word) for word in line.split()]], folder, status)
     return found
 
