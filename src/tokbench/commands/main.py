@@ -138,7 +138,10 @@ def _written(arguments: list[str] | None) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
-    gc.set_threshold(RARELY)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # To look for them it reads every distribution.
+    own_process = arguments is None
+    if own_process:
+        gc.set_threshold(RARELY)
     try:
         with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
@@ -157,6 +160,9 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(error.exit_code)
     except (Exception, KeyboardInterrupt) as error:
         _end(error)
+    finally:
+        if own_process:
+            gc.freeze()  # Python looks for garbage once more when it ends; what there is goes with the process.
 
 
 def _end(error: BaseException) -> NoReturn:
