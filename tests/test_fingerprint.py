@@ -225,6 +225,15 @@ def test_every_module_counts(edit: Edit) -> None:
     forget()
 
 
+def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) -> None:
+    commands = ("tabulate", "analyse", "typeset", "draw", "report", "measure", "build", "published")
+    before = {command: fingerprint(f"tokbench.commands.{command}") for command in commands}
+    (tmp_path / "tokbench" / "statistics" / "mine.py").write_text("from tokbench.kernels.bpe import train\n")
+    forget()
+    changed = {command for command in commands if fingerprint(f"tokbench.commands.{command}") != before[command]}
+    assert changed == {"analyse", "typeset", "draw", "report"}
+
+
 def test_modules_that_a_command_chooses_among_are_its_own() -> None:
     """What is left out of a command's fingerprint is something that it would import otherwise."""
     for command, chosen in module.CHOSEN.items():
