@@ -11,15 +11,13 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tests.test_workflow import RULES, VERB
+from tests.test_workflow import ROOT, RULES, VERB
 from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
-from tokbench.workflow import targets as targets_module
 from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.targets import Targets
 
 SOURCE = Path(module.__file__).parents[1]
 PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
@@ -169,22 +167,26 @@ def behind() -> dict[str, set[str]]:
     """The modules behind the fingerprint of every rule, for wildcards of an experiment with something of everything."""
     asked: list[tuple[str, ...]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(targets_module, "fingerprint", lambda *modules: asked.append(modules) or "")
+        patch.setattr(module, "code_behind", lambda *modules: asked.append(modules) or {})
         patch.chdir(PLANNED.parent)
-        targets = Targets(read(PLANNED, FILES))
+        asks = {"experiment": read(PLANNED, FILES), "fingerprint": fingerprint}
+        for path in (ROOT / "rules").glob("*.smk"):
+            if path.stem != "common":
+                exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
         on = SimpleNamespace(
             variant="bpe", size="1024", scheme="gpt2", byte_lm="bytes", initial="bpe", resource="gold", model="small"
         )
         found = {}
         for name, (_, directives) in RULES.items():
             [source] = re.findall(r"source=(.*),\n", directives["params"])
+            fingerprint.cache_clear()
             asked.clear()
-            value = eval(source, {"targets": targets, "fingerprint": targets_module.fingerprint})
+            value = eval(source, asks)
             if callable(value):
                 value(on)
-            [modules] = asked
-            found[name] = set(module.code_behind(*modules))
-    return found
+            [found[name]] = asked
+    fingerprint.cache_clear()
+    return {name: set(module.code_behind(*modules)) for name, modules in found.items()}
 
 
 @pytest.mark.parametrize("rule", RULES)
