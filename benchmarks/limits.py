@@ -109,7 +109,7 @@ def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limi
         construction = constructions[method]
         options = construction.options()
         vocabulary = construction.function(counts, job.size, options)
-        own = construction.traits["segmentation"]
+        own = construction.segmentation
         merged = unique - len(Tokenizer(vocabulary, "gpt2", own).segment(counts)[0])
         seconds = best(lambda: construction.function(counts, job.size, options), 3)  # noqa: B023
         formula = "4 a unique byte + 12 a merged place; 3 places for each: its pair and the two beside it"

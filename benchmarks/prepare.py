@@ -86,10 +86,7 @@ def write_tokenizers(folder: Path, counts: PretokenCounts, size: int, sizes: Ite
             path = Job(folder, size=own).tokenizer(segmentation)
             path.mkdir(exist_ok=True)
             tokenizer.save(path)
-            if (
-                method in ("bpe", "unigram", "wordpiece")
-                and segmentation == constructions[method].traits["segmentation"]
-            ):
+            if method in ("bpe", "unigram", "wordpiece") and segmentation == constructions[method].segmentation:
                 write_for_peers(tokenizer, path)
 
 

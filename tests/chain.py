@@ -82,9 +82,9 @@ class Chain:
         for method in constructions.methods():
             tokenizer, found = self.path("tokenizers", method.name), self.path("intrinsic", f"{method.name}.json")
             chosen = [f"--set={option}" for option in options.get(method.name, ())]
-            if method.traits["initial"] and not any("initial_size" in option for option in chosen):
+            if method.initial and not any("initial_size" in option for option in chosen):
                 chosen.append("--set=initial_size=2048")
-            read = sources[method.traits["source"]]
+            read = sources[method.source]
             call("build", method.name, *read, *chosen, "--size", size, f"--threads={self.threads}", "-o", tokenizer)
             call("measure", tokenizer, "--counts", self.path("counts", "evaluation.parquet"), "-o", found)
             made.append(f"--tokenizer={tokenizer}")

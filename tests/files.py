@@ -34,10 +34,11 @@ from tokbench.downstream.suites import LocalTask
 from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.intrinsic.read_resource import read_resource
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import write_mds
 from tokbench.pretraining.pack import Packing
-from tokbench.resource import read_resource, resource_types
+from tokbench.resource import resource_types
 from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Event, Vocabulary

@@ -87,9 +87,9 @@ def calls() -> dict[str, Callable[[], Any]]:
 def built(name: str, settings: dict[str, Any]) -> Any:
     method = constructions[name]
     options = method.options(**settings)
-    source = COUNTS if method.traits["source"] == "counts" else Texts()
+    source = COUNTS if method.source == "counts" else Texts()
     extra: dict[str, Any] = {}
-    if method.traits["initial"]:
+    if method.initial:
         start = constructions[options.initial]
         extra["initial"] = start.function(COUNTS, options.initial_size, start.options(), seed=0, threads=1)
     return method.function(source, SIZES.get(name, 400), options, seed=0, threads=1, **extra)

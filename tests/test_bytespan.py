@@ -18,11 +18,9 @@ from tokbench.construction import bpe_wp, bytespan
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.kernels import bytespan as kernel
-from tokbench.options import Options
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import Scheme, schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference import bytespan as twin
-from tokbench.registry import Method
 from tokbench.tokenizer import Tokenizer
 
 Boundaries = Callable[[bytes], NDArray[np.int64]]
@@ -39,7 +37,7 @@ def spaces(text: bytes) -> NDArray[np.int64]:
 
 @pytest.fixture(autouse=True)
 def only_this_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemes, "_methods", {"spaces": Method("spaces", spaces, Options)})
+    monkeypatch.setattr(schemes, "_methods", {"spaces": Scheme(name="spaces", function=spaces, pattern=None)})
     monkeypatch.setattr(schemes, "_loaded", True)
 
 

@@ -40,10 +40,10 @@ def combinations() -> list[tuple[str, str]]:
     """Every construction with every segmentation that fits what it makes."""
     found = []
     for construction in constructions.methods():
-        own = construction.traits["segmentation"]
-        made = segmentations[own].traits["needs"]
+        own = construction.segmentation
+        made = segmentations[own].needs
         for cut in segmentations.methods():
-            if cut.name == own or (own != "longest_prefix" and cut.traits["needs"] in (None, made)):
+            if cut.name == own or (own != "longest_prefix" and cut.needs in (None, made)):
                 found.append((construction.name, cut.name))
     return found
 
@@ -131,7 +131,7 @@ def build(
     counted = folder.with_suffix(".parquet")
     counts.write(counted)
     source = ["--counts", counted]
-    match constructions[method].traits["source"]:
+    match constructions[method].source:
         case "scores":
             source = ["--scores", scores, "--scheme", "gpt2"]
         case "documents":

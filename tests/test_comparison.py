@@ -144,7 +144,7 @@ def built(method: str, size: int) -> Vocabulary:
 
 
 def measured_on_un(method: str, size: int, *families: str) -> pl.DataFrame:
-    tokenizer = Tokenizer(built(method, size), "gpt2", constructions[method].traits["segmentation"])
+    tokenizer = Tokenizer(built(method, size), "gpt2", constructions[method].segmentation)
     rows = measure(tokenizer, un(), families={family: Options() for family in families})
     cells = [(method, size, "un", "", row.metric, row.definition, row.value, row.n, row.reason) for row in rows]
     return pl.DataFrame(cells, schema=INTRINSIC, orient="row")
@@ -266,7 +266,7 @@ def tokenizers(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
         construction = constructions[method]
         made = construction.function(whole, 300, construction.options(), seed=0, threads=1)
         origin = {"construction": {"method": method}, "requested_size": 300}
-        tokenizer = Tokenizer(made, "gpt2", construction.traits["segmentation"], name=method, origin=origin)
+        tokenizer = Tokenizer(made, "gpt2", construction.segmentation, name=method, origin=origin)
         (folder / method).mkdir()
         tokenizer.save(folder / method)
     return folder

@@ -31,7 +31,7 @@ def changed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 def fitting(made: str) -> list[str]:
     """Segmentations that suit a construction that makes this."""
-    return [method.name for method in segmentations.methods() if method.traits["needs"] in (None, made)]
+    return [method.name for method in segmentations.methods() if method.needs in (None, made)]
 
 
 CONSTRUCTIONS = ", ".join(constructions)
@@ -97,7 +97,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "variants/pathpiece/construction/initial",
         "bpee",
-        "variants.pathpiece.construction.initial: 'bpee' is not one of ngram, bpe, unigram. Did you mean 'bpe'?",
+        "variants.pathpiece.construction.initial: 'bpee' is not an initial vocabulary (bpe, ngram, unigram). "
+        "Did you mean 'bpe'?",
     ),
     ("variants/bpe/construction", "bpee", f"variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}."),
     ("variants/bpe/segmentation", "greeedy", f"variants.bpe.segmentation: 'greeedy' is not one of {SEGMENTATIONS}."),

@@ -46,7 +46,7 @@ DOCUMENTS = st.lists(
 
 
 def pattern(scheme: str) -> str | None:
-    return schemes[scheme].traits["pattern"]
+    return schemes[scheme].pattern
 
 
 @pytest.fixture

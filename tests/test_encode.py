@@ -83,7 +83,7 @@ def cuts() -> dict[str, Callable[[bytes], list[int]]]:
 
 
 def pattern(scheme: str) -> str | None:
-    return schemes[scheme].traits["pattern"]
+    return schemes[scheme].pattern
 
 
 @pytest.mark.parametrize("name", ["merge", "greedy", "shortest_path"])
@@ -106,9 +106,7 @@ def test_kernel_equals_twin(name: str) -> None:
 
 
 @pytest.mark.parametrize("remembered", [1, 2, 50, 3000])
-@pytest.mark.parametrize(
-    "name", [cut.name for cut in segmentations.methods() if cut.traits["needs"] in (None, "merges")]
-)
+@pytest.mark.parametrize("name", [cut.name for cut in segmentations.methods() if cut.needs in (None, "merges")])
 def test_memory_that_overflows(name: str, remembered: int) -> None:
     """Thousands of pre-tokens, short and long, of few and many ids, with whatever can be remembered of them."""
     draw = random.Random(0)

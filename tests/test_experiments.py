@@ -107,7 +107,7 @@ def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str
     variant = experiment.variants[name]
     construction, cut = variant.construction, variant.segmentation
     method = construction.method + (f" {construction.ties}" if hasattr(construction, "ties") else "")
-    segmentation = constructions[construction.method].traits["segmentation"] if cut is None else cut.method
+    segmentation = constructions[construction.method].segmentation if cut is None else cut.method
     if getattr(cut, "ties", "longest") == "random":
         segmentation += " random"
     return method, getattr(construction, "initial", None), variant.pretokenization, segmentation

@@ -72,9 +72,9 @@ def vocabulary(place: int, shards: Path) -> Vocabulary:
         "counts": lambda: count_pretokens([*TOPICS, ODD], "gpt2"),
         "scores": lambda: ScoredDocuments((shards,), "gpt2"),
         "documents": lambda: Documents((shards,), "gpt2"),
-    }[construction.traits["source"]]()
+    }[construction.source]()
     initial = {}
-    if construction.traits["initial"]:
+    if construction.initial:
         ngram = constructions["ngram"]
         counts = count_pretokens([*TOPICS, ODD], "gpt2")
         initial = {"initial": ngram.function(counts, INITIAL_SIZE, ngram.options())}
@@ -103,7 +103,7 @@ def huge(supply: Strings) -> list[bytes]:
 
 def fits(made: Vocabulary, segmentation: str) -> bool:
     """Whether the segmentation means something with this vocabulary."""
-    needs = segmentations[segmentation].traits["needs"]
+    needs = segmentations[segmentation].needs
     if needs is not None and getattr(made, needs) is None:
         return False
     return made.continuation is None or segmentation == "longest_prefix"

@@ -15,10 +15,11 @@ from tests.test_intrinsic import Greedy, value, vocabulary
 from tokbench.intrinsic.gold import Decision, Segmentation, decision_table, segmentation_table
 from tokbench.intrinsic.measure import ByLanguage, measure_words
 from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.read_resource import read_resource
 from tokbench.intrinsic.words import Words, words_of
 from tokbench.metric.cognition import chunkability
 from tokbench.reference import morphology as twin
-from tokbench.resource import read_resource, resource_types
+from tokbench.resource import resource_types
 from tokbench.vocabulary import BYTES, Vocabulary
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
@@ -218,7 +219,7 @@ def test_words_are_cut_as_in_text() -> None:
 def measured(kind: str, path: Path, rank: int, segmentation: str) -> list[Measurement]:
     table = read_resource(kind, resource_types[kind].options(path=[str(path)]))
     tokenizer = released.tokenizer(rank, segmentation)
-    return whole(measure_words(tokenizer, table, resource_types[kind].traits["gold"], families={}))
+    return whole(measure_words(tokenizer, table, resource_types[kind].gold, families={}))
 
 
 @needs_data

@@ -68,9 +68,9 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
 def built(name: str, text: bytes) -> Callable[[], Vocabulary]:
     method = constructions[name]
     counts = PretokenCounts.from_pairs([(text, 1)])
-    source = counts if method.traits["source"] == "counts" else Text(text)
-    more, size = {}, method.traits["alphabet"] + 100
-    if method.traits["initial"]:
+    source = counts if method.source == "counts" else Text(text)
+    more, size = {}, method.alphabet + 100
+    if method.initial:
         ngram = constructions["ngram"]
         more, size = {"initial": ngram.function(counts, 1000, ngram.options())}, 260
     return lambda: method.function(source, size, method.options(**OPTIONS.get(name, {})), **more)
@@ -97,7 +97,7 @@ def test_constructions(name: str, shape: str) -> None:
 def test_segmentations(name: str, shape: str) -> None:
     """Of each construction's own, with tokens of up to 200 bytes."""
     vocabulary = built(name, SHAPES[shape](200))()
-    method = segmentations[constructions[name].traits["segmentation"]]
+    method = segmentations[constructions[name].segmentation]
     segmenter = method.function(vocabulary, method.options())
 
     def cut(size: int) -> Callable[[], object]:

@@ -54,7 +54,7 @@ def test_the_most_frequent_pair_among_the_largest_counts(method: str) -> None:
     """Pair counts that would leave 63 bits were the counts but a little larger."""
     construction = constructions[method]
     counts = PretokenCounts.from_pairs([(b"abab", MOST // 8), (b"cdcd", MOST // 16)])
-    least = construction.traits["alphabet"]
+    least = construction.alphabet
     assert construction.function(counts, least + 1, construction.options(), seed=0, threads=1).tokens[-1] == b"ab"
 
 

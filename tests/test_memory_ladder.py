@@ -154,7 +154,7 @@ def climb(zygote: Zygote, *arguments: Any) -> None:
 
 
 def source(method: str, made: Path) -> list[str]:
-    match constructions[method].traits["source"]:
+    match constructions[method].source:
         case "scores":
             return [f"--scores={made}/scores.parquet", "--scheme=gpt2"]
         case "documents":

@@ -63,7 +63,7 @@ TEXTS = st.one_of(
 
 
 def pattern(scheme: str) -> str | None:
-    return schemes[scheme].traits["pattern"]
+    return schemes[scheme].pattern
 
 
 def pretokens(scheme: str, text: str) -> list[str]:

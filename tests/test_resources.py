@@ -12,7 +12,8 @@ from xlsxwriter import Workbook
 
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold import boundaries
-from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
+from tokbench.intrinsic.read_resource import read_resource, resource_files
+from tokbench.resource import ResourceOptions, resource_types
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not (DATA / "morphology").is_dir(), reason=f"no gold data at {DATA}")

@@ -39,7 +39,7 @@ def vocabulary(method: str, scheme: str, scores: Path) -> Vocabulary:
     """A small vocabulary by one method; built once a scheme. The file of scores has the documents, too."""
     construction = constructions[method]
     source: Any
-    match construction.traits["source"]:
+    match construction.source:
         case "counts":
             source = count_pretokens([*TOPICS[:3], ODD], scheme)
         case "scores":
@@ -48,7 +48,7 @@ def vocabulary(method: str, scheme: str, scores: Path) -> Vocabulary:
             source = Documents((scores,), scheme)
     options = construction.options(**QUICK.get(method, {}))
     size, extra = SIZE, {}
-    if construction.traits["initial"]:
+    if construction.initial:
         size, extra = 600, {"initial": vocabulary("ngram", scheme, scores)}
     built: Vocabulary = construction.function(source, size, options, seed=0, threads=1, **extra)
     return built
@@ -308,5 +308,5 @@ def test_names_that_do_not_exist() -> None:
 
 def test_bytes_alone_are_a_tokenizer() -> None:
     for cut in segmentations.methods():
-        if cut.traits["needs"] is None:
+        if cut.needs is None:
             assert Tokenizer(Vocabulary(BYTES), "gpt2", cut.name).encode(ODD).tolist() == list(ODD)

@@ -4,7 +4,7 @@ Run after a change to an option: ``python tools/make_configuration_docs.py``.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.schema import schema
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
-from tokbench.construction import constructions
+from tokbench.construction import Construction, constructions
 from tokbench.corpus import sources
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
@@ -28,7 +28,7 @@ from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
-from tokbench.segmentation import segmentations
+from tokbench.segmentation import Segmentation, segmentations
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\
@@ -115,13 +115,12 @@ def scheme_section() -> Iterator[str]:
     """Every pre-tokenization with its pattern."""
     yield from ("### Pre-tokenizations", "", "| name | pattern | meaning |", "|---|---|---|")
     for method in schemes.methods():
-        pattern = method.traits.get("pattern")
-        shown = f"`{escaped(pattern)}`" if pattern else ""
+        shown = f"`{escaped(method.pattern)}`" if method.pattern else ""
         yield f"| `{method.name}` | {shown} | {escaped(plain(method.summary))} |"
     yield ""
 
 
-def method_sections(heading: str, path: str, methods: list[Method]) -> Iterator[str]:
+def method_sections(heading: str, path: str, methods: Sequence[Method]) -> Iterator[str]:
     """One section a method: its summary, what it needs and its options."""
     yield from (heading, "")
     for method in methods:
@@ -129,23 +128,25 @@ def method_sections(heading: str, path: str, methods: list[Method]) -> Iterator[
             f"#### `{method.name}`",
             "",
             plain(method.summary),
-            *traits(method),
+            *known_of(method),
             "",
             *key_table(path, method.options),
         )
 
 
-def traits(method: Method) -> Iterator[str]:
-    """What the workflow must know of a method, in sentences."""
-    if "alphabet" in method.traits:
-        yield f"Segmentation by `{method.traits['segmentation']}` unless another is named."
-        yield f"The smallest size is {method.traits['alphabet']}."
-        if method.traits["source"] == "scores":
+def known_of(method: Method) -> Iterator[str]:
+    """What is known of a method before it is called, in sentences."""
+    if isinstance(method, Construction):
+        yield f"Segmentation by `{method.segmentation}` unless another is named."
+        yield f"The smallest size is {method.alphabet}."
+        if method.source == "scores":
             yield "Reads the scores of the variant's `byte_lm`."
-        if method.traits["source"] == "documents":
+        if method.source == "documents":
             yield "Reads the documents of the variant's corpus, not only their counts."
-    elif method.traits.get("needs"):
-        yield f"The construction must make {method.traits['needs']}."
+        if method.gives_initial:
+            yield "Top-down constructions may start from it."
+    elif isinstance(method, Segmentation) and method.needs:
+        yield f"The construction must make {method.needs}."
 
 
 def resource_sections() -> Iterator[str]:
@@ -153,8 +154,8 @@ def resource_sections() -> Iterator[str]:
     yield from section("## Resources", "resources.NAME", ResourceOptions)
     yield from ("| type | holds | files in a folder | what is read |", "|---|---|---|---|")
     for method in resource_types.methods():
-        holds = method.traits["gold"].replace("_", " ")
-        yield f"| `{method.name}` | {holds} | `{method.traits['files']}` | {escaped(plain(method.summary))} |"
+        holds = method.gold.replace("_", " ")
+        yield f"| `{method.name}` | {holds} | `{method.files}` | {escaped(plain(method.summary))} |"
     yield ""
     common = set(ResourceOptions.model_fields)
     for method in resource_types.methods():
@@ -167,8 +168,8 @@ def metric_sections() -> Iterator[str]:
     yield from ("## Metrics", "", f"{first_sentence(MetricsOptions)}", "")
     yield from ("| family | taken of | what it tells |", "|---|---|---|")
     for method in metrics.methods():
-        seen = method.traits["of"].replace("_", " ")
-        seen += ", and each language" if method.traits["per_language"] else ""
+        seen = method.of.replace("_", " ")
+        seen += ", and each language" if method.per_language else ""
         yield f"| `{method.name}` | {seen} | {escaped(plain(method.summary))} |"
     yield from ("", "| key | type | default | meaning |", "|---|---|---|---|")
     for method in metrics.methods():

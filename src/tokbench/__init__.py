@@ -1,11 +1,75 @@
 """Tokbench: a benchmark harness for tokenizers.
 
+From text to a table of tokenizers: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`measure` one,
+:func:`compare` several. ``tokbench.constructions``, ``.segmentations``, ``.schemes``, ``.metrics`` and
+``.resource_types`` are the registries of methods. Each is imported when it is first used.
+
 Importing this package makes ``transformers.AutoTokenizer`` open the folders of our tokenizers. That costs nothing
 until ``transformers`` is used: the class is registered when its tokenizers are first imported.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from tokbench import auto_tokenizer
 
+if TYPE_CHECKING:
+    from tokbench.api import build, compare, count, measure
+    from tokbench.construction import constructions
+    from tokbench.errors import TokbenchError
+    from tokbench.metric import metrics
+    from tokbench.pretokenization import schemes
+    from tokbench.pretokens import PretokenCounts
+    from tokbench.resource import resource_types
+    from tokbench.segmentation import segmentations
+    from tokbench.tokenizer import Tokenizer
+    from tokbench.vocabulary import Vocabulary
+
 __version__ = "0.1.0"
+__all__ = [
+    "PretokenCounts",
+    "TokbenchError",
+    "Tokenizer",
+    "Vocabulary",
+    "build",
+    "compare",
+    "constructions",
+    "count",
+    "measure",
+    "metrics",
+    "resource_types",
+    "schemes",
+    "segmentations",
+]
+
+_MODULES = {
+    "PretokenCounts": "pretokens",
+    "TokbenchError": "errors",
+    "Tokenizer": "tokenizer",
+    "Vocabulary": "vocabulary",
+    "build": "api",
+    "compare": "api",
+    "constructions": "construction",
+    "count": "api",
+    "measure": "api",
+    "metrics": "metric",
+    "resource_types": "resource",
+    "schemes": "pretokenization",
+    "segmentations": "segmentation",
+}
+"""Where each name of the public face stands."""
 
 auto_tokenizer.register_when_imported()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'tokbench' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(f"tokbench.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

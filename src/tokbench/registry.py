@@ -1,38 +1,39 @@
-"""Named methods: how a construction, a segmentation, a scheme or a metric becomes known to the workflow.
+"""Registries: how a construction, a segmentation, a scheme, a metric or a type of resource becomes known by its name.
 
-A method is one function in one module, registered under its name together with its typed options. Configuration,
-JSON schema, command line, documentation and error messages are all derived from what is registered here, so a new
-method needs no second place to be mentioned. Built-in methods are the modules of a package; third parties name
-theirs in the Python entry-point group of the same kind.
+A kind of method is one frozen class, which says what must be known of a method before it is called, and one Protocol,
+which says how it is called; both stand in the package that holds the methods of the kind. Configuration, JSON schema,
+command line, documentation and error messages are derived from what is registered, so a new method needs no second
+place to be mentioned. Built-in methods are the modules of the package; third parties name theirs in the Python
+entry-point group of the same name.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any
+from inspect import Parameter, signature
+from typing import Any, Generic, TypeVar
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.options import Options
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Method:
-    """One registered method.
+    """What the methods of every kind have.
 
     Attributes:
         name: the name in configuration and on the command line.
-        function: what it does; the signature belongs to the kind.
+        function: what it does, as the Protocol of its kind says.
         options: the class of its options.
-        traits: what the workflow must know before it calls the method, for example ``{"source": "counts"}``.
     """
 
     name: str
     function: Callable[..., Any]
-    options: type[Options]
-    traits: dict[str, Any] = field(default_factory=dict)
+    options: type[Options] = Options
 
     @property
     def module(self) -> str:
@@ -44,42 +45,86 @@ class Method:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
 
+Kind = TypeVar("Kind", bound=Method)
+
 RESERVED = ("method", "type", "kind")
 """Keys by which a configuration names a method; an option of that name could never be set."""
 
 
-class Registry:
+class Registry(Generic[Kind]):
     """The methods of one kind, by name.
 
     Args:
         kind: what a method of this kind is called in messages, for example ``"construction"``.
-        package: the package whose modules hold the built-in methods; they are imported on first look-up.
-        group: the entry-point group in which other distributions name modules of theirs.
+        package: the package whose modules hold the built-in methods, imported on first look-up; the entry-point group
+            in which other distributions name modules of theirs bears the same name.
+        protocol: how the functions of the kind are called.
     """
 
-    def __init__(self, kind: str, package: str, group: str) -> None:
+    def __init__(self, kind: str, package: str, protocol: type) -> None:
         self.kind = kind
         self.package = package
-        self.group = group
-        self._methods: dict[str, Method] = {}
+        self.protocol = protocol
+        self._methods: dict[str, Kind] = {}
         self._loaded = False
 
-    def register(
-        self, name: str, *, options: type[Options] = Options, **traits: Any
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Decorator that makes a function known as ``name``; a name can be taken only once."""
+    def add(self, method: Kind, keywords: Iterable[str] = ()) -> None:
+        """Make a method known; a name can be taken only once.
 
-        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-            for key in RESERVED:
-                if key in options.model_fields:
-                    raise TokbenchError(f"{self.kind} '{name}': an option cannot be called '{key}'; rename it")
-            known = self._methods.get(name)
-            if known is not None and known.module != function.__module__:
-                raise TokbenchError(f"{self.kind} '{name}' is registered twice: {known.module}, {function.__module__}")
-            self._methods[name] = Method(name, function, options, traits)
-            return function
+        Args:
+            method: the method.
+            keywords: those of the Protocol's keywords with a default that this method is called with.
 
-        return decorate
+        Raises:
+            TokbenchError: the name is taken, an option could never be set, or the function cannot be called as the
+                Protocol says; the message is for the author of the method.
+        """
+        self.check(
+            isinstance(method.options, type) and issubclass(method.options, Options),
+            method.name,
+            f"its options are {method.options!r}; give a subclass of tokbench.options.Options",
+        )
+        for key in RESERVED:
+            self.check(
+                key not in method.options.model_fields, method.name, f"an option cannot be called '{key}'; rename it"
+            )
+        known = self._methods.get(method.name)
+        if known is not None and known.module != method.module:
+            raise TokbenchError(f"{self.kind} '{method.name}' is registered twice: {known.module}, {method.module}")
+        self._check_call(method, set(keywords))
+        self._methods[method.name] = method
+
+    def check(self, holds: bool, name: str, mistake: str) -> None:
+        """Tell the author of a method of a mistake in how it is registered.
+
+        Raises:
+            TokbenchError: it does not hold.
+        """
+        if not holds:
+            raise TokbenchError(f"{self.kind} '{name}': {mistake}")
+
+    def _check_call(self, method: Kind, keywords: set[str]) -> None:
+        places = [parameter.name for parameter in self._call if parameter.kind is not Parameter.KEYWORD_ONLY]
+        named = [
+            parameter.name
+            for parameter in self._call
+            if parameter.kind is Parameter.KEYWORD_ONLY
+            and (parameter.default is Parameter.empty or parameter.name in keywords)
+        ]
+        called = ", ".join([*places, *(f"{keyword}=..." for keyword in named)])
+        try:
+            signature(method.function).bind(*places, **dict.fromkeys(named))
+        except TypeError as error:
+            name = getattr(method.function, "__qualname__", method.function)
+            raise TokbenchError(
+                f"{self.kind} '{method.name}': {name} is called as ({called}), which it does not take ({error}); "
+                "change its parameters"
+            ) from None
+
+    @cached_property
+    def _call(self) -> list[Parameter]:
+        """The parameters of the Protocol's call, without ``self``."""
+        return list(signature(self.protocol.__call__).parameters.values())[1:]
 
     def load(self) -> None:
         """Import every built-in module of the kind and every module named in the entry-point group."""
@@ -88,11 +133,11 @@ class Registry:
         package = importlib.import_module(self.package)
         for module in pkgutil.iter_modules(package.__path__, f"{self.package}."):
             importlib.import_module(module.name)
-        for entry in sorted(entry_points(group=self.group), key=lambda entry: entry.name):
+        for entry in sorted(entry_points(group=self.package), key=lambda entry: entry.name):
             entry.load()
         self._loaded = True
 
-    def __getitem__(self, name: str) -> Method:
+    def __getitem__(self, name: str) -> Kind:
         """A method by name; a built-in one, whose module bears its name, without importing all the others."""
         module = f"{self.package}.{name}"
         if name not in self._methods and name.isidentifier() and find_spec(module):
@@ -107,6 +152,6 @@ class Registry:
         self.load()
         return iter(sorted(self._methods))
 
-    def methods(self) -> list[Method]:
+    def methods(self) -> list[Kind]:
         """All methods, ordered by name."""
         return [self[name] for name in self]

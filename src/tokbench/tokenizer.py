@@ -65,7 +65,7 @@ class Tokenizer:
         origin: dict[str, Any] | None = None,
     ) -> None:
         method = segmentations[segmentation]
-        needs = method.traits["needs"]
+        needs = method.needs
         if needs and getattr(vocabulary, needs) is None:
             raise TokbenchError(f"segmentation '{segmentation}' needs {needs}, which this vocabulary does not have")
         self.vocabulary = vocabulary

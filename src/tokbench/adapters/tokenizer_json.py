@@ -49,7 +49,7 @@ def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
     if model is None:
         return None
     converted = HuggingFaceTokenizer(model)
-    pattern = schemes[tokenizer.pretokenization].traits["pattern"]
+    pattern = schemes[tokenizer.pretokenization].pattern
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     cut = [] if pattern is None else [pre_tokenizers.Split(Regex(pattern), "isolated")]
     converted.pre_tokenizer = pre_tokenizers.Sequence([*cut, level])

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
-from tokbench.config.errors import explain
+from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.numbers import shortened
 from tokbench.inputs.yaml import parse_yaml
@@ -72,18 +70,6 @@ def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chose
             raise TokbenchError(f"--recipe: {unknown(value, 'preset', presets)}")
         return presets[value]
     return validated(value, options, "--recipe")
-
-
-def validated(value: Any, options: type[Chosen], flag: str) -> Chosen:
-    """Options from a mapping.
-
-    Raises:
-        TokbenchError: an unknown key or a value of the wrong type; the message names it.
-    """
-    try:
-        return options.model_validate(value)
-    except ValidationError as error:
-        raise TokbenchError(explain(error, options, flag)) from None
 
 
 def byte_lm_recipe(text: str) -> ByteLmOptions | ByteNgramOptions:

@@ -10,16 +10,16 @@ import click
 from tokbench import memory
 from tokbench.adapters.tokenizer_json import export
 from tokbench.atomic import atomic_folder
+from tokbench.building import build_tokenizer, check_alphabet, initial_vocabulary, own_segmentation
 from tokbench.candidates.running_text import Documents, read_documents
 from tokbench.candidates.scored_text import ScoredDocuments, read_scores
 from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
 from tokbench.commands.numbers import SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
-from tokbench.construction import constructions
+from tokbench.construction import Construction, constructions
 from tokbench.errors import TokbenchError
 from tokbench.manifest import write_manifest
 from tokbench.pretokens import PretokenCounts
-from tokbench.registry import Method
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.vocabulary import Vocabulary
@@ -68,11 +68,9 @@ def command(
     given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
     chosen = method_options(construction, given, "--recipe" if options else "--set")
     _unread(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
-    least = construction.traits["alphabet"]
-    if size < least:
-        raise TokbenchError(f"--size {size}: smaller than the alphabet of '{method}', {least}; ask for more")
+    check_alphabet(construction, size, "--size")
     cut, cut_options = (
-        recipe(segmentation, "--segmentation") if segmentation else _own_segmentation(construction, chosen)
+        recipe(segmentation, "--segmentation") if segmentation else own_segmentation(construction, chosen)
     )
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
 
@@ -80,38 +78,44 @@ def command(
     if pretokens:
         memory.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
     source = _source(construction, pretokens, scores, documents, scheme)
-    extra: dict[str, Any] = {}
-    if construction.traits["initial"]:
-        extra["initial"] = _read_initial(initial, chosen) if initial else _initial(pretokens, chosen, seed, threads)
-    vocabulary = construction.function(source, size, chosen, seed=seed, threads=threads, **extra)
-    if len(vocabulary) < size:
-        click.echo(f"the text yields {len(vocabulary):,} tokens, fewer than the {size:,} asked for", err=True)
-
-    origin = {
-        "construction": {"method": method, **chosen.model_dump(mode="json", exclude={"method"})},
-        "requested_size": size,
-        "seed": seed,
-    }
-    tokenizer = Tokenizer(
-        vocabulary, source.scheme or "none", cut, segmentation_options, name=name or Path(output).name, origin=origin
+    start = None
+    if construction.initial:
+        start = (
+            _read_initial(initial, chosen)
+            if initial
+            else initial_vocabulary(pretokens, chosen, seed=seed, threads=threads)
+        )
+    tokenizer = build_tokenizer(
+        construction,
+        source,
+        size,
+        chosen,
+        cut,
+        segmentation_options,
+        initial=start,
+        seed=seed,
+        threads=threads,
+        name=name or Path(output).name,
     )
+    if len(tokenizer) < size:
+        click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
     with atomic_folder(output, "tokenizer") as folder:
         tokenizer.origin["hugging_face"] = export(tokenizer, pretokens, folder)
         tokenizer.save(folder)
-        write_manifest(folder / "manifest.json", origin, started)
+        write_manifest(folder / "manifest.json", tokenizer.origin, started)
     click.echo(
-        f"{len(vocabulary):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
+        f"{len(tokenizer):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
         err=True,
     )
 
 
-def _unread(construction: Method, given: Mapping[str, Any]) -> None:
+def _unread(construction: Construction, given: Mapping[str, Any]) -> None:
     """Refuse what the construction would not look at.
 
     Raises:
         TokbenchError: something of it is named.
     """
-    reads = {"--" + str(construction.traits["source"]), "--initial" if construction.traits["initial"] else ""}
+    reads = {"--" + str(construction.source), "--initial" if construction.initial else ""}
     for flag, value in given.items():
         if value and flag not in reads:
             raise TokbenchError(f"{flag}: '{construction.name}' does not read it; leave the option out")
@@ -134,26 +138,6 @@ def _read_initial(folder: str, options: Any) -> Vocabulary:
     return vocabulary
 
 
-def _initial(counts: PretokenCounts | None, options: Any, seed: int, threads: int) -> Vocabulary:
-    """The vocabulary that a top-down method starts from, by the named construction with its defaults."""
-    if counts is None:
-        raise TokbenchError(
-            "the method starts from a vocabulary; name its folder with --initial, or build it by --counts"
-        )
-    method = constructions[options.initial]
-    vocabulary: Vocabulary = method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
-    return vocabulary
-
-
-def _own_segmentation(construction: Method, options: Any) -> tuple[str, dict[str, Any]]:
-    """The construction's default segmentation, with the options that the two share (ties, longest token)."""
-    cut = construction.traits["segmentation"]
-    shared = (
-        {"ties", "max_token_bytes"} & set(segmentations[cut].options.model_fields) & set(type(options).model_fields)
-    )
-    return cut, {key: getattr(options, key) for key in sorted(shared)}
-
-
 def _counts(path: str, scheme: str | None) -> PretokenCounts:
     counts = PretokenCounts.read(path)
     if scheme and counts.scheme and scheme != counts.scheme:
@@ -164,7 +148,7 @@ def _counts(path: str, scheme: str | None) -> PretokenCounts:
 
 
 def _source(
-    construction: Method,
+    construction: Construction,
     counts: PretokenCounts | None,
     scores: tuple[str, ...],
     documents: tuple[str, ...],
@@ -172,7 +156,7 @@ def _source(
 ) -> PretokenCounts | ScoredDocuments | Documents:
     """What the construction reads."""
     known = scheme or (counts.scheme if counts else None) or "gpt2"
-    match construction.traits["source"]:
+    match construction.source:
         case "scores":
             if not scores:
                 raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tokbench.commands.arguments import validated
+from tokbench.config.errors import validated
 from tokbench.config.experiment import Experiment
 from tokbench.inputs.json import parse_json
 from tokbench.report.load import load

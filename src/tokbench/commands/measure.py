@@ -7,7 +7,8 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
-from tokbench.commands.arguments import mapping_of, validated
+from tokbench.commands.arguments import mapping_of
+from tokbench.config.errors import validated
 from tokbench.counting.languages import read_languages
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import ByLanguage, measure, measure_languages

@@ -4,11 +4,13 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import mapping_of, same_files, validated
+from tokbench.commands.arguments import mapping_of, same_files
 from tokbench.commands.measure import metric_families, write_measurements
+from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure_words
-from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
+from tokbench.intrinsic.read_resource import read_resource, resource_files
+from tokbench.resource import ResourceOptions, resource_types
 from tokbench.tokenizer import Tokenizer
 
 
@@ -39,7 +41,7 @@ def command(
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
     gold = read_resource(kind, options)
     tokenizer = Tokenizer.load(folder)
-    rows = measure_words(tokenizer, gold, resource_types[kind].traits["gold"], families=metric_families(metrics))
+    rows = measure_words(tokenizer, gold, resource_types[kind].gold, families=metric_families(metrics))
     write_measurements(tokenizer, rows, variant, name or kind, output)
 
 

@@ -4,6 +4,7 @@ import json
 import shutil
 import textwrap
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from tokbench.registry import Method, Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
-KINDS: dict[str, Registry] = {
+KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
     "pre-tokenization": schemes,
@@ -70,8 +71,14 @@ def options_of(method: Method) -> list[dict[str, Any]]:
     ]
 
 
+def attributes_of(method: Method) -> dict[str, Any]:
+    """What is known of a method beyond what methods of every kind have."""
+    common = {field.name for field in fields(Method)}
+    return {field.name: getattr(method, field.name) for field in fields(method) if field.name not in common}
+
+
 def _described(method: Method) -> dict[str, Any]:
-    return {"summary": method.summary, **method.traits, "options": options_of(method)}
+    return {"summary": method.summary, **attributes_of(method), "options": options_of(method)}
 
 
 def _type(properties: dict[str, Any]) -> str:
@@ -83,11 +90,12 @@ def _type(properties: dict[str, Any]) -> str:
 
 
 def _lines(method: Method, width: int) -> Iterator[str]:
-    pattern = method.traits.get("pattern")
+    attributes = attributes_of(method)
+    pattern = attributes.get("pattern")
     summary = f"{method.summary} {pattern}" if pattern else method.summary
     yield from _wrapped(f"  {method.name}", summary, width)
-    if method.traits.get("segmentation"):
-        yield from _wrapped("", f"Segmentation by {method.traits['segmentation']} unless another is named.", width)
+    if "segmentation" in attributes:
+        yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
     for option in options_of(method):
         default = json.dumps(option["default"])
         yield from _wrapped(f"    {option['option']}", f"{option['type']} = {default}. {option['meaning']}", width)

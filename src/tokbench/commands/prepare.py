@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from tokbench.atomic import atomic_folder
-from tokbench.commands.arguments import mapping_of, same_files, validated
+from tokbench.commands.arguments import mapping_of, same_files
 from tokbench.commands.outputs import OutputFolder
+from tokbench.config.errors import validated
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of

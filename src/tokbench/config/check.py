@@ -11,12 +11,8 @@ from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
-from tokbench.resource import resource_files
+from tokbench.intrinsic.read_resource import resource_files
 from tokbench.segmentation import segmentations
-
-FORMS = "longest_prefix"
-"""The one segmentation that tells a token's form inside a pre-token from that at its start; constructions that cut by
-it unless told otherwise make both forms."""
 
 
 def check(experiment: Experiment) -> list[str]:
@@ -116,9 +112,9 @@ def _variants(experiment: Experiment) -> Iterator[str]:
         if variant.corpus is not None:
             yield from _known(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
         corpus = experiment.corpora.get(experiment.corpus_of(name))
-        if corpus is not None and corpus.counted and construction.traits["source"] != "counts":
+        if corpus is not None and corpus.counted and construction.source != "counts":
             yield f"{key}.corpus: '{construction.name}' reads text and this corpus holds counts; name a corpus of text"
-        if construction.traits["source"] == "scores":
+        if construction.source == "scores":
             if variant.byte_lm is None:
                 known = ", ".join(experiment.byte_lms) or "none; add one under byte_lms"
                 yield f"{key}.byte_lm: '{construction.name}' reads a byte language model's scores; name one ({known})"
@@ -133,13 +129,16 @@ def _segmentation(key: str, variant: Variant) -> Iterator[str]:
     if variant.segmentation is None:
         return
     construction, cut = constructions[variant.construction.method], variant.segmentation.method
-    own = construction.traits["segmentation"]
-    made = segmentations[own].traits["needs"]
-    needs = segmentations[cut].traits["needs"]
-    if own == FORMS != cut:
-        yield f"{key}.segmentation: '{cut}' ignores the forms of the tokens of '{construction.name}'; use {FORMS}"
+    made = segmentations[construction.segmentation].needs
+    needs = segmentations[cut].needs
+    if construction.continuation and not segmentations[cut].continuation:
+        fitting = [method.name for method in segmentations.methods() if method.continuation]
+        yield (
+            f"{key}.segmentation: '{cut}' ignores the forms of the tokens of '{construction.name}'; "
+            f"use {' or '.join(fitting)}"
+        )
     elif needs not in (None, made):
-        fitting = [method.name for method in segmentations.methods() if method.traits["needs"] in (None, made)]
+        fitting = [method.name for method in segmentations.methods() if method.needs in (None, made)]
         yield (
             f"{key}.segmentation: '{cut}' needs {needs}, which '{construction.name}' does not make; "
             f"use one of {', '.join(fitting)}"
@@ -149,8 +148,7 @@ def _segmentation(key: str, variant: Variant) -> Iterator[str]:
 def _sizes(experiment: Experiment) -> Iterator[str]:
     """Sizes that are too small, too large or repeated; a mistake in the common list is told once."""
     alphabets = {
-        name: constructions[variant.construction.method].traits["alphabet"]
-        for name, variant in experiment.variants.items()
+        name: constructions[variant.construction.method].alphabet for name, variant in experiment.variants.items()
     }
     common = {name for name, variant in experiment.variants.items() if variant.sizes is None}
     lists = [("sizes", experiment.sizes, common)] if common else []

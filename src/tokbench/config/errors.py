@@ -2,12 +2,14 @@
 
 import types
 from collections.abc import Iterator
-from typing import Any, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tokbench.errors import nearest
+from tokbench.errors import TokbenchError, nearest
+
+Chosen = TypeVar("Chosen", bound=BaseModel)
 
 KEY = "[key]"
 """Pydantic's mark for an error in a mapping's key, not in its value."""
@@ -39,6 +41,23 @@ PATTERNS = {
     r"^[A-Za-z0-9][A-Za-z0-9_-]*$": "a name of letters, digits, '_' and '-' that starts with a letter or digit",
 }
 LONGEST = 60
+
+
+def validated(value: Any, options: type[Chosen], name: str) -> Chosen:
+    """Options from a mapping.
+
+    Args:
+        value: the mapping.
+        options: their class.
+        name: the file, or whatever else the values came from.
+
+    Raises:
+        TokbenchError: an unknown key or a value of the wrong type; the message names it.
+    """
+    try:
+        return options.model_validate(value)
+    except ValidationError as error:
+        raise TokbenchError(explain(error, options, name)) from None
 
 
 def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:

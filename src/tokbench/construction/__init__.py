@@ -1,23 +1,63 @@
-"""Vocabulary construction: one module per method.
-
-A construction is a function ``(source, size, options, *, seed, threads) -> Vocabulary``. The source is
-:class:`~tokbench.pretokens.PretokenCounts`; for methods registered with ``source="scores"`` the scored documents of a
-byte language model (:class:`~tokbench.candidates.scored_text.ScoredDocuments`); for those with
-``source="documents"``, which need the order of the text, its documents
-(:class:`~tokbench.candidates.running_text.Documents`). Top-down methods (``initial=True``) also take ``initial``, the
-vocabulary they start from.
-
-Traits: ``source`` ("counts", "scores" or "documents"), ``segmentation`` (the method's own default), ``alphabet`` (the
-smallest size it can build), ``initial`` (whether it starts from a larger vocabulary).
-"""
+"""Vocabulary construction: one module per method, which chooses the tokens."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from tokbench.options import Options
-from tokbench.registry import Registry
+from tokbench.registry import Method, Registry
+from tokbench.vocabulary import Vocabulary
 
-constructions = Registry("construction", "tokbench.construction", "tokbench.construction")
+Source = Literal["counts", "scores", "documents"]
+
+
+class Build(Protocol):
+    """How a construction is called."""
+
+    def __call__(
+        self, source: Any, size: int, options: Any, *, seed: int, threads: int, initial: Vocabulary = ...
+    ) -> Vocabulary:
+        """Choose the tokens.
+
+        Args:
+            source: :class:`~tokbench.pretokens.PretokenCounts`; for a method whose source is ``"scores"`` the scored
+                documents of a byte language model (:class:`~tokbench.candidates.scored_text.ScoredDocuments`); for one
+                whose source is ``"documents"`` running text (:class:`~tokbench.candidates.running_text.Documents`).
+            size: tokens wanted, the 256 bytes included; fewer are returned where the text yields no more.
+            options: an instance of the method's class of options.
+            seed: of everything that is drawn at random.
+            threads: threads to use; they do not change the result.
+            initial: the vocabulary to start from, given to methods that start from one and to no others.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Construction(Method):
+    """A method that chooses the tokens.
+
+    Attributes:
+        segmentation: name of the segmentation that its vocabularies have unless another is chosen.
+        source: what it reads.
+        alphabet: the smallest size that it can build.
+        initial: whether it starts from an initial vocabulary (a top-down method); its options then say which, by
+            ``initial`` and ``initial_size``.
+        gives_initial: whether top-down methods may start from its vocabularies.
+        continuation: whether it tells tokens at the start of a pre-token from those inside.
+    """
+
+    function: Build
+    segmentation: str
+    source: Source = "counts"
+    alphabet: int = 256
+    initial: bool = False
+    gives_initial: bool = False
+    continuation: bool = False
+
+
+constructions: Registry[Construction] = Registry("construction", "tokbench.construction", Build)
+
+Function = TypeVar("Function", bound=Callable[..., Vocabulary])
 
 
 def construction(
@@ -25,11 +65,38 @@ def construction(
     *,
     segmentation: str,
     options: type[Options] = Options,
-    source: str = "counts",
+    source: Source = "counts",
     alphabet: int = 256,
     initial: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a construction method; see the module's documentation for the traits."""
-    return constructions.register(
-        name, options=options, segmentation=segmentation, source=source, alphabet=alphabet, initial=initial
-    )
+    gives_initial: bool = False,
+    continuation: bool = False,
+) -> Callable[[Function], Function]:
+    """Register a construction; the arguments are the attributes of :class:`Construction`.
+
+    Raises:
+        TokbenchError: they do not fit each other, or the function does not fit :class:`Build`.
+    """
+
+    def decorate(function: Function) -> Function:
+        check = constructions.check
+        check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
+        check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; the 256 bytes are the least")
+        sized = not initial or {"initial", "initial_size"} <= getattr(options, "model_fields", {}).keys()
+        check(sized, name, "it starts from another vocabulary; give its options initial and initial_size")
+        fit = not gives_initial or (source == "counts" and not initial)
+        check(fit, name, "only a method that reads counts alone can give an initial vocabulary")
+        method = Construction(
+            name=name,
+            function=function,
+            options=options,
+            segmentation=segmentation,
+            source=source,
+            alphabet=alphabet,
+            initial=initial,
+            gives_initial=gives_initial,
+            continuation=continuation,
+        )
+        constructions.add(method, keywords={"initial"} if initial else ())
+        return function
+
+    return decorate

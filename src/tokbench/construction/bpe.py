@@ -35,7 +35,7 @@ class BpeOptions(Options):
     """Longest token, in bytes; no limit when absent."""
 
 
-@construction("bpe", options=BpeOptions, segmentation="merge")
+@construction("bpe", options=BpeOptions, segmentation="merge", gives_initial=True)
 def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """Merge the most frequent pairs until there are ``size`` tokens, the alphabet included.
 

@@ -56,7 +56,12 @@ class ByteSpanOptions(Options):
 
 
 @construction(
-    "bytespan", options=ByteSpanOptions, segmentation="longest_prefix", source="scores", alphabet=len(ALPHABET)
+    "bytespan",
+    options=ByteSpanOptions,
+    segmentation="longest_prefix",
+    source="scores",
+    alphabet=len(ALPHABET),
+    continuation=True,
 )
 def build(
     scores: ScoredDocuments, size: int, options: ByteSpanOptions, *, seed: int = 0, threads: int = 1

@@ -142,7 +142,7 @@ def by_loss(
     return order[: np.count_nonzero(loss > -np.inf)]
 
 
-@construction("unigram", options=UnigramOptions, segmentation="likelihood")
+@construction("unigram", options=UnigramOptions, segmentation="likelihood", gives_initial=True)
 def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """Prune repeated substrings to the ``size`` tokens that a unigram model needs most, the 256 bytes included.
 

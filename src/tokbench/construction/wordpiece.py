@@ -36,7 +36,9 @@ class WordPieceOptions(Options):
     """Longest token, in bytes; no limit when absent."""
 
 
-@construction("wordpiece", options=WordPieceOptions, segmentation="longest_prefix", alphabet=ALPHABET)
+@construction(
+    "wordpiece", options=WordPieceOptions, segmentation="longest_prefix", alphabet=ALPHABET, continuation=True
+)
 def build(
     counts: PretokenCounts, size: int, options: WordPieceOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

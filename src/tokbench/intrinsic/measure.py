@@ -73,11 +73,11 @@ def measure_languages(
         (language, row)
         for language, usage in usages.items()
         for method, options in chosen
-        if method.traits["of"] == "text" and method.traits["per_language"]
+        if method.of == "text" and method.per_language
         for row in method.function(usage, options)
     ]
     for method, options in chosen:
-        if method.traits["of"] == "languages":
+        if method.of == "languages":
             rows += method.function(usages, options)
     return rows
 

@@ -59,7 +59,7 @@ def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
     """The three phases of a variant, with the construction's own segmentation where none is configured."""
     construction = variant["construction"]
     method = construction if isinstance(construction, str) else construction["method"]
-    default = constructions[method].traits["segmentation"]
+    default = constructions[method].segmentation
     return {
         "pretokenization": variant["pretokenization"],
         "construction": construction,

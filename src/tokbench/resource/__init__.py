@@ -1,35 +1,21 @@
-"""Gold data: named resources of people's segmentations and of their reading, as their authors distribute them.
+"""Gold data: resources of people's segmentations and of their reading, one module per type, as their authors give them.
 
-A type of resource is one module with one function, registered under its name, that reads one file::
-
-    (path, language, options) -> Iterator[Segmentation] or Iterator[Decision]
-
-What a file holds is known by the trait ``gold``: ``segmentations`` (words and their parts) or ``lexical_decisions``
-(words and nonwords, reaction times, accuracies). Whatever the type, metrics see one of two tables,
-:data:`~tokbench.intrinsic.gold.SEGMENTATIONS` or :data:`~tokbench.intrinsic.gold.DECISIONS`.
+Whatever the type, metrics see one of two tables, :data:`~tokbench.intrinsic.gold.SEGMENTATIONS` or
+:data:`~tokbench.intrinsic.gold.DECISIONS`.
 """
 
-import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
-import polars as pl
 from pydantic import Field
 
 from tokbench.corpus.sources import Paths
-from tokbench.errors import TokbenchError
-from tokbench.intrinsic.gold import decision_table, segmentation_table
 from tokbench.options import Options
-from tokbench.registry import Registry
-
-resource_types = Registry("type of resource", "tokbench.resource", "tokbench.resource")
+from tokbench.registry import Method, Registry
 
 Gold = Literal["segmentations", "lexical_decisions"]
-TABLES: dict[str, Callable[..., pl.DataFrame]] = {
-    "segmentations": segmentation_table,
-    "lexical_decisions": decision_table,
-}
 
 
 class ResourceOptions(Options):
@@ -43,63 +29,57 @@ class ResourceOptions(Options):
     """Take only words with these language tags."""
 
 
+class Read(Protocol):
+    """How a type of resource is called."""
+
+    def __call__(self, path: Path, language: str, options: Any) -> Iterator[Any]:
+        """The records of one file: :class:`~tokbench.intrinsic.gold.Segmentation` or
+        :class:`~tokbench.intrinsic.gold.Decision`.
+
+        Args:
+            path: the file.
+            language: its tag in the configuration; empty where it has none.
+            options: an instance of the type's class of options.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceType(Method):
+    """A form in which gold data are distributed.
+
+    Attributes:
+        gold: what its files hold: words and their parts, or words and nonwords with reaction times and accuracies.
+        files: pattern of its files' names where a path is a folder.
+    """
+
+    function: Read
+    options: type[ResourceOptions] = ResourceOptions
+    gold: Gold
+    files: str
+
+
+resource_types: Registry[ResourceType] = Registry("type of resource", "tokbench.resource", Read)
+
+Function = TypeVar("Function", bound=Callable[..., Iterator[Any]])
+
+
 def resource(
     name: str, *, gold: Gold, files: str, options: type[ResourceOptions] = ResourceOptions
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a type of resource; ``files`` is the pattern of its files' names where a path is a folder."""
-    return resource_types.register(name, options=options, gold=gold, files=files)
-
-
-def resource_files(kind: str, options: ResourceOptions) -> list[tuple[str, Path]]:
-    """The files of a resource with their language tags, empty where the configuration gives none.
-
-    Args:
-        kind: type of the resource.
-        options: its options.
+) -> Callable[[Function], Function]:
+    """Register a type of resource; the arguments are the attributes of :class:`ResourceType`.
 
     Raises:
-        TokbenchError: an entry matches no file.
+        TokbenchError: ``gold`` is none of the two, the options have no path, or the function does not fit
+            :class:`Read`.
     """
-    tagged = options.path if isinstance(options.path, dict) else {"": options.path}
-    return [(tag, file) for tag, entries in tagged.items() for entry in entries for file in _matching(entry, kind)]
 
+    def decorate(function: Function) -> Function:
+        check = resource_types.check
+        check(gold in get_args(Gold), name, f"its gold is {gold!r}; choose among {', '.join(get_args(Gold))}")
+        own = isinstance(options, type) and issubclass(options, ResourceOptions)
+        check(own, name, f"its options are {options!r}; give a subclass of tokbench.resource.ResourceOptions")
+        resource_types.add(ResourceType(name=name, function=function, options=options, gold=gold, files=files))
+        return function
 
-def _matching(entry: str, kind: str) -> list[Path]:
-    path = Path(entry)
-    pattern = resource_types[kind].traits["files"]
-    if path.is_dir():
-        found = sorted(file for file in path.rglob(pattern) if file.is_file())
-        if not found:
-            raise TokbenchError(f"no file '{pattern}' in the folder '{entry}'; name the files of the resource")
-        return found
-    found = [path] if path.is_file() else sorted(file for file in map(Path, glob.glob(entry)) if file.is_file())
-    if not found:
-        raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
-    return found
-
-
-def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str, Path]] | None = None) -> pl.DataFrame:
-    """The gold data of a resource.
-
-    Args:
-        kind: type of the resource.
-        options: its options.
-        files: files with their language tags; those of the options when None.
-
-    Returns:
-        :data:`~tokbench.intrinsic.gold.SEGMENTATIONS` or
-        :data:`~tokbench.intrinsic.gold.DECISIONS`, as the type's trait ``gold`` says.
-
-    Raises:
-        TokbenchError: no such type, a file that cannot be read, a record that is none of the type's, or no word.
-    """
-    method = resource_types[kind]
-    chosen = resource_files(kind, options) if files is None else files
-    rows = (row for language, path in chosen for row in method.function(path, language, options))
-    table = TABLES[method.traits["gold"]](rows)
-    if options.languages is not None:
-        table = table.filter(pl.col("language").is_in(options.languages))
-    if table.is_empty():
-        named = ", ".join(str(path) for _, path in chosen) or "no file"
-        raise TokbenchError(f"{named}: no word of a resource of type '{kind}'; name its own files and languages")
-    return table
+    return decorate

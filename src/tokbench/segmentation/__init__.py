@@ -1,17 +1,16 @@
-"""Segmentation: one module per method of cutting a pre-token into tokens.
-
-A segmentation is a function ``(vocabulary, options) -> Segmenter``, registered under its name. ``needs`` names what
-it takes from the vocabulary beyond the tokens: ``"merges"``, ``"scores"`` or nothing.
-"""
+"""Segmentation: one module per method of cutting a pre-token into tokens."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.errors import TokbenchError
 from tokbench.options import Options
-from tokbench.registry import Registry
+from tokbench.registry import Method, Registry
+from tokbench.vocabulary import Vocabulary
 
 
 class Segmenter(Protocol):
@@ -33,11 +32,64 @@ class Segmenter(Protocol):
         ...
 
 
-segmentations = Registry("segmentation", "tokbench.segmentation", "tokbench.segmentation")
+class Segment(Protocol):
+    """How a segmentation is called: once for a vocabulary and an instance of its class of options."""
+
+    def __call__(self, vocabulary: Vocabulary, options: Any) -> Segmenter: ...
+
+
+Needs = Literal["merges", "scores", "events"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segmentation(Method):
+    """A method that cuts pre-tokens.
+
+    Attributes:
+        needs: what it takes from the vocabulary beyond the tokens; None where they are all it takes.
+        continuation: whether it tells tokens at the start of a pre-token from those inside.
+    """
+
+    function: Segment
+    needs: Needs | None = None
+    continuation: bool = False
+
+
+segmentations: Registry[Segmentation] = Registry("segmentation", "tokbench.segmentation", Segment)
+
+Function = TypeVar("Function", bound=Callable[..., Segmenter])
 
 
 def segmentation(
-    name: str, *, options: type[Options] = Options, needs: str | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a segmentation method; ``needs`` is None, "merges" or "scores"."""
-    return segmentations.register(name, options=options, needs=needs)
+    name: str, *, options: type[Options] = Options, needs: Needs | None = None, continuation: bool = False
+) -> Callable[[Function], Function]:
+    """Register a segmentation; the arguments are the attributes of :class:`Segmentation`.
+
+    Raises:
+        TokbenchError: ``needs`` is nothing that a vocabulary has, or the function does not fit :class:`Segment`.
+    """
+
+    def decorate(function: Function) -> Function:
+        known = needs is None or needs in get_args(Needs)
+        segmentations.check(
+            known, name, f"it needs {needs!r}; choose among {', '.join(get_args(Needs))}, or leave it out"
+        )
+        segmentations.add(
+            Segmentation(name=name, function=function, options=options, needs=needs, continuation=continuation)
+        )
+        return function
+
+    return decorate
+
+
+def reject_continuation(vocabulary: Vocabulary, segmentation: str) -> None:
+    """Reject a vocabulary that tells tokens inside a pre-token from those at its start, for methods that do not.
+
+    Raises:
+        TokbenchError: the vocabulary has ``continuation``.
+    """
+    if vocabulary.continuation is not None:
+        raise TokbenchError(
+            f"segmentation '{segmentation}': the vocabulary's tokens have continuation forms, which this method "
+            "does not tell apart; use 'longest_prefix'"
+        )

@@ -9,8 +9,7 @@ import numpy as np
 from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
@@ -24,6 +23,6 @@ def cover(vocabulary: Vocabulary, options: Options) -> Segmenter:
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "cover")
+    reject_continuation(vocabulary, "cover")
     data, offsets = vocabulary.flat()
     return CoverSegmenter(Trie(data, offsets), np.diff(offsets))

@@ -12,8 +12,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.events import EventSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.segmentation.merge import joined_bytes
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
@@ -63,7 +62,7 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
     Raises:
         TokbenchError: see :func:`events`.
     """
-    refuse_forms(vocabulary, segmentation)
+    reject_continuation(vocabulary, segmentation)
     if vocabulary.events is None:
         raise TokbenchError(
             f"segmentation '{segmentation}': the vocabulary has no events; use 'greedy' or 'shortest_path', "

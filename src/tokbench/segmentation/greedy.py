@@ -6,8 +6,7 @@ from pydantic import Field
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
@@ -23,7 +22,7 @@ def greedy(vocabulary: Vocabulary, options: GreedyOptions) -> Segmenter:
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "greedy")
+    reject_continuation(vocabulary, "greedy")
     data, offsets = vocabulary.flat()
     short = None if options.max_token_bytes is None else np.diff(offsets) <= options.max_token_bytes
     trie = Trie(data, offsets, short)

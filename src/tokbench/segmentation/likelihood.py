@@ -9,8 +9,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 UNKNOWN_PENALTY = 10.0
@@ -28,7 +27,7 @@ def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
         TokbenchError: the vocabulary has continuation forms, has no scores, has another number of scores than tokens,
             or a score is NaN or plus infinity, or none is finite; the message names the token.
     """
-    refuse_forms(vocabulary, "likelihood")
+    reject_continuation(vocabulary, "likelihood")
     if vocabulary.scores is None:
         raise TokbenchError(
             "segmentation 'likelihood': the vocabulary has no scores; use 'greedy' or 'shortest_path', "

@@ -13,7 +13,7 @@ from tokbench.segmentation import Segmenter, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-@segmentation("longest_prefix")
+@segmentation("longest_prefix", continuation=True)
 def longest_prefix(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Take the longest starting token first, then the longest continuation again and again.
 

@@ -3,8 +3,7 @@
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
@@ -17,5 +16,5 @@ def longest_suffix(vocabulary: Vocabulary, options: Options) -> Segmenter:
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "longest_suffix")
+    reject_continuation(vocabulary, "longest_suffix")
     return LongestSuffixSegmenter(Trie(*vocabulary.flat(), backwards=True))

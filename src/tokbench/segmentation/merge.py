@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.kernels.merge import MergeSegmenter
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
@@ -41,7 +40,7 @@ def replayed(
     Raises:
         TokbenchError: as :func:`merge` does, in the name of ``segmentation``.
     """
-    refuse_forms(vocabulary, segmentation)
+    reject_continuation(vocabulary, segmentation)
     if vocabulary.merges is None:
         raise TokbenchError(
             f"segmentation '{segmentation}': the vocabulary has no merges; use 'greedy' or 'shortest_path', "

@@ -11,8 +11,7 @@ from pydantic import Field
 from tokbench.kernels.shortest_path import ShortestPathSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.forms import refuse_forms
+from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
@@ -40,7 +39,7 @@ def shortest_path(vocabulary: Vocabulary, options: ShortestPathOptions) -> Segme
     Raises:
         TokbenchError: the vocabulary has continuation forms.
     """
-    refuse_forms(vocabulary, "shortest_path")
+    reject_continuation(vocabulary, "shortest_path")
     data, offsets = vocabulary.flat()
     short = None if options.max_token_bytes is None else np.diff(offsets) <= options.max_token_bytes
     return ShortestPathSegmenter(

@@ -5,9 +5,8 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Variant, files_among
-from tokbench.construction import constructions
+from tokbench.construction import Construction, constructions
 from tokbench.pretokenization import schemes
-from tokbench.registry import Method
 from tokbench.segmentation import segmentations
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
@@ -56,17 +55,17 @@ class Variants:
 
     def documents(self, wildcards: Any) -> list[str]:
         """Corpus whose running text the construction reads."""
-        return [self.corpus(wildcards)] if self._construction(wildcards).traits["source"] == "documents" else []
+        return [self.corpus(wildcards)] if self._construction(wildcards).source == "documents" else []
 
     def initial(self, wildcards: Any) -> list[str]:
         """Initial vocabulary that the construction starts from."""
         options = self._variant(wildcards).construction
-        return [options.initial] if self._construction(wildcards).traits["initial"] else []
+        return [options.initial] if self._construction(wildcards).initial else []
 
     def initial_size(self, wildcards: Any) -> list[int]:
         """Size of that vocabulary."""
         options = self._variant(wildcards).construction
-        return [options.initial_size] if self._construction(wildcards).traits["initial"] else []
+        return [options.initial_size] if self._construction(wildcards).initial else []
 
     def files(self, wildcards: Any) -> list[str]:
         """The user's files that the construction's options name."""
@@ -75,14 +74,14 @@ class Variants:
     def source(self, wildcards: Any) -> str:
         """Fingerprint of the modules and kernels of the three phases."""
         variant, construction = self._variant(wildcards), self._construction(wildcards)
-        cut = variant.segmentation.method if variant.segmentation else construction.traits["segmentation"]
+        cut = variant.segmentation.method if variant.segmentation else construction.segmentation
         phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
         return fingerprint("tokbench.commands.build", *phases)
 
     def _variant(self, wildcards: Any) -> Variant:
         return self.experiment.variants[wildcards.variant]
 
-    def _construction(self, wildcards: Any) -> Method:
+    def _construction(self, wildcards: Any) -> Construction:
         return constructions[self.method(wildcards)]
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Resource
+from tokbench.intrinsic.read_resource import resource_files
 from tokbench.metric import Sight, families_of
-from tokbench.resource import resource_files, resource_types
+from tokbench.resource import resource_types
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
 
@@ -38,12 +39,12 @@ class Measurements:
 
     def resource_metrics(self, wildcards: Any) -> str:
         """Options of the metrics that are taken of a resource."""
-        return self.metrics(resource_types[self._resource(wildcards).type].traits["gold"])
+        return self.metrics(resource_types[self._resource(wildcards).type].gold)
 
     def resource_source(self, wildcards: Any) -> str:
         """Fingerprint of how a resource is read and of every metric that is taken of it."""
         kind = resource_types[self._resource(wildcards).type]
-        return measured_by("measure_resource", kind.traits["gold"], reader=kind.module)
+        return measured_by("measure_resource", kind.gold, reader=kind.module)
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]

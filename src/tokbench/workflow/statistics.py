@@ -73,7 +73,7 @@ def recipes(experiment: Experiment) -> str:
     for name, variant in experiment.variants.items():
         cut = variant.segmentation
         if cut is None:
-            method = constructions[variant.construction.method].traits["segmentation"]
+            method = constructions[variant.construction.method].segmentation
             segmentation = {"method": method, **segmentations[method].options().model_dump(mode="json")}
         else:
             segmentation = cut.model_dump(mode="json")

@@ -1,0 +1,191 @@
+"""From text to a table of tokenizers in a few lines of Python; ``import tokbench`` offers what stands here.
+
+    import tokbench
+
+    counts = tokbench.count(texts)
+    bpe = tokbench.build("bpe", counts, 4096)
+    pathpiece = tokbench.build("pathpiece", counts, 4096, initial_size=16384)
+    print(tokbench.compare([bpe, pathpiece], held_out))
+
+Nothing here reads or writes files; :meth:`~tokbench.tokenizer.Tokenizer.save`,
+:meth:`~tokbench.pretokens.PretokenCounts.write` and the methods that read do.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation
+from tokbench.config.errors import validated
+from tokbench.construction import constructions
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
+from tokbench.metric import families_of, metrics
+from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tokbench.building import Source
+
+Text = str | bytes
+
+
+def count(texts: Text | Iterable[Text], scheme: str = "gpt2") -> PretokenCounts:
+    """Count the pre-tokens of texts.
+
+    Args:
+        texts: one document or several; a ``str`` is taken as its UTF-8 bytes.
+        scheme: name of the pre-tokenization that cuts them, see ``tokbench.schemes``.
+
+    Raises:
+        TokbenchError: no such scheme.
+    """
+    return count_pretokens(_documents(texts), scheme)
+
+
+def build(
+    construction: str,
+    source: "Source",
+    size: int,
+    *,
+    segmentation: str | None = None,
+    segmentation_options: dict[str, Any] | None = None,
+    initial: Vocabulary | str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    name: str = "",
+    **options: Any,
+) -> Tokenizer:
+    """Build a vocabulary and the tokenizer that goes with it.
+
+    Args:
+        construction: name of the method, see ``tokbench.constructions``.
+        source: what the method reads: pre-token counts for most.
+        size: tokens wanted, the 256 bytes included; fewer come where the text yields no more.
+        segmentation: name of the segmentation, see ``tokbench.segmentations``; the construction's own where left out.
+        segmentation_options: options of the segmentation; their defaults where left out.
+        initial: the vocabulary that a top-down method starts from, or the name of the construction that builds it from
+            the counts; the method's own default where left out.
+        seed: of everything that is drawn at random.
+        threads: threads to use; they do not change the result.
+        name: what tables call the tokenizer; the construction's name where left out.
+        options: options of the construction.
+
+    Raises:
+        TokbenchError: no such method or option, a value that does not fit, a size smaller than the method's alphabet,
+            or what the method says of its source.
+    """
+    method = constructions[construction]
+    if isinstance(initial, str):
+        options, initial = options | {"initial": initial}, None
+    chosen = validated(options, method.options, construction)
+    cut, shared = own_segmentation(method, chosen)
+    given = segmentation_options or ({} if segmentation and segmentation != cut else shared)
+    cut_options = validated(given, segmentations[segmentation or cut].options, segmentation or cut)
+    if isinstance(source, PretokenCounts) and not len(source):
+        raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
+    if method.initial and initial is None:
+        counts = source if isinstance(source, PretokenCounts) else None
+        initial = initial_vocabulary(counts, chosen, seed=seed, threads=threads)
+    return build_tokenizer(
+        method,
+        source,
+        size,
+        chosen,
+        segmentation or cut,
+        cut_options,
+        initial=initial,
+        seed=seed,
+        threads=threads,
+        name=name or construction,
+    )
+
+
+def measure(
+    tokenizer: Tokenizer, texts: PretokenCounts | Text | Iterable[Text], **options: dict[str, Any]
+) -> "pl.DataFrame":
+    """Take every intrinsic metric of a text.
+
+    Args:
+        tokenizer: the tokenizer.
+        texts: texts, or their counts under the tokenizer's own scheme.
+        options: options of metrics by family, as in ``renyi={"alpha": 2.5}``; see ``tokbench.metrics``.
+
+    Returns:
+        A row a number: ``metric``, ``definition`` (which word, which denominator), ``value`` (null where there is
+        none), ``n`` (things it is over) and ``reason`` (why there is no value).
+
+    Raises:
+        TokbenchError: counts under another scheme, or no such family or option.
+    """
+    import polars as pl
+
+    from tokbench.intrinsic.measure import measure as measured
+
+    counts = texts if isinstance(texts, PretokenCounts) else count(texts, tokenizer.pretokenization)
+    _check_scheme(tokenizer, counts)
+    families = {method.name: method.options() for method in families_of("text")}
+    families |= {name: validated(values, metrics[name].options, name) for name, values in options.items()}
+    rows = measured(tokenizer, counts, families=families, nominal_size=_size(tokenizer))
+    kinds = {"metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64, "reason": pl.String}
+    return pl.DataFrame([asdict(row) for row in rows], schema=kinds)
+
+
+def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, threads: int = 1) -> "pl.DataFrame":
+    """How many tokens the same documents take, and how each tokenizer differs from the first.
+
+    Args:
+        tokenizers: two or more.
+        texts: documents that none of them was built from; differences have an interval where they are two or more.
+        threads: threads to encode with.
+
+    Returns:
+        A row a tokenizer, in their order: ``name``, ``size`` (as asked for), ``tokens``, ``bytes_per_token``,
+        ``difference`` (tokens more than the first needs, as a share of those of the first), ``low`` and ``high`` (95 %
+        interval of the difference by the paired bootstrap over documents) and ``documents`` (how many were drawn).
+
+    Raises:
+        TokbenchError: fewer than two tokenizers, or no bytes to encode.
+    """
+    import polars as pl
+
+    from tokbench.statistics.contrast import token_counts
+
+    if len(tokenizers) < 2:
+        raise TokbenchError("compare: give two tokenizers or more")
+    documents = list(_documents(texts))
+    total = sum(map(len, documents))
+    if not total:
+        raise TokbenchError("compare: the texts are empty; give documents with text")
+    counts = [[one.count(document, threads) for document in documents] for one in tokenizers]
+    rows = []
+    for tokenizer, own in zip(tokenizers, counts, strict=True):
+        found = token_counts(own, counts[0]) if own is not counts[0] else None
+        difference = (found.difference, found.low, found.high) if found else (None, None, None)
+        tokens = sum(own)
+        rows.append((tokenizer.name, _size(tokenizer), tokens, total / tokens, *difference, len(documents)))
+    kinds = {"name": pl.String, "size": pl.Int64, "tokens": pl.Int64}
+    kinds |= dict.fromkeys(("bytes_per_token", "difference", "low", "high"), pl.Float64) | {"documents": pl.Int64}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def _documents(texts: Text | Iterable[Text]) -> Iterable[bytes]:
+    given = [texts] if isinstance(texts, str | bytes) else texts
+    return (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text) for text in given)
+
+
+def _size(tokenizer: Tokenizer) -> int:
+    """The size that was asked for, by which tables tell vocabularies apart."""
+    return int(tokenizer.origin.get("requested_size", len(tokenizer)))
+
+
+def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:
+    if counts.scheme not in (None, tokenizer.pretokenization):
+        raise TokbenchError(
+            f"the counts are of '{counts.scheme}', and the tokenizer cuts by '{tokenizer.pretokenization}'; "
+            f"count with scheme='{tokenizer.pretokenization}'"
+        )

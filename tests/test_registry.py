@@ -1,0 +1,147 @@
+"""Methods of third parties: what is checked when they register, and what they may be used for."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import Field
+
+from tests.conftest import Tokbench
+from tokbench.candidates.initial import InitialName
+from tokbench.config.load import read_all
+from tokbench.construction import construction, constructions
+from tokbench.errors import TokbenchError
+from tokbench.metric import metric, metrics
+from tokbench.options import Options
+from tokbench.pretokenization import pretokenization, schemes
+from tokbench.pretokens import PretokenCounts
+from tokbench.resource import ResourceOptions, resource, resource_types
+from tokbench.segmentation import segmentation, segmentations
+from tokbench.vocabulary import BYTES, Vocabulary
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What a test registers is known to no other."""
+    kinds = (constructions, segmentations, schemes, metrics, resource_types)
+    before = [dict(kind._methods) for kind in kinds]
+    yield
+    for kind, known in zip(kinds, before, strict=True):
+        kind._methods = known
+
+
+def build(counts: PretokenCounts, size: int, options: Options, *, seed: int = 0, threads: int = 1) -> Vocabulary:
+    """Take pairs of letters."""
+    return Vocabulary(BYTES + tuple(bytes([a, b]) for a in range(97, 123) for b in range(97, 123))[: size - 256])
+
+
+def no_seed(counts: Any, size: int, options: Any, *, threads: int) -> Vocabulary: ...
+def too_few(counts: Any, *, seed: int, threads: int) -> Vocabulary: ...
+def too_many(counts: Any, size: int, options: Any, more: int, *, seed: int, threads: int) -> Vocabulary: ...
+def with_initial(counts: Any, size: int, options: Any, *, seed: int, threads: int, initial: Any) -> Vocabulary: ...
+
+
+class Method(Options):
+    method: str = "mine"
+
+
+class TopDown(Options):
+    initial: InitialName = "ngram"
+    initial_size: int = Field(512, ge=256)
+
+
+@pytest.mark.parametrize(
+    ("register", "said"),
+    [
+        (lambda: construction("mine", segmentation="greedy")(no_seed), ("'mine'", "no_seed", "seed=...", "'seed'")),
+        (lambda: construction("mine", segmentation="greedy")(too_few), ("too_few", "too many positional")),
+        (lambda: construction("mine", segmentation="greedy")(too_many), ("too_many", "'more'")),
+        (lambda: construction("mine", segmentation="greedy")(with_initial), ("with_initial", "'initial'")),
+        (lambda: construction("mine", segmentation="greedy", options=TopDown, initial=True)(build), ("'initial'",)),
+        (
+            lambda: construction("mine", segmentation="greedy", initial=True)(with_initial),
+            ("initial and initial_size",),
+        ),
+        (lambda: construction("mine", segmentation="greedy", options=Method)(build), ("cannot be called 'method'",)),
+        (lambda: construction("mine", segmentation="greedy", options=dict)(build), ("subclass of tokbench.options",)),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", source="text")(build), ("'text'", "scores")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", alphabet=26)(build), ("26", "256 bytes")),
+        (
+            lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
+            ("counts alone",),
+        ),
+        (lambda: construction("bpe", segmentation="greedy")(build), ("'bpe' is registered twice",)),
+        (lambda: segmentation("mine")(lambda vocabulary: None), ("'mine'", "vocabulary, options")),
+        (lambda: segmentation("mine", needs="merge")(lambda v, o: None), ("'merge'", "merges, scores, events")),  # type: ignore[arg-type]
+        (lambda: pretokenization("mine", pattern=None)(lambda: np.zeros(1, np.int64)), ("pre-tokenization 'mine'",)),
+        (lambda: pretokenization("mine", pattern=3)(lambda text: np.zeros(1, np.int64)), ("its pattern is 3",)),  # type: ignore[arg-type]
+        (lambda: metric("mine")(lambda usage: []), ("metric 'mine'", "seen, options")),
+        (lambda: metric("mine", of="texts")(lambda usage, options: []), ("'texts'", "languages")),  # type: ignore[arg-type]
+        (lambda: resource("mine", gold="parts", files="*")(lambda p, la, o: iter(())), ("'parts'", "segmentations")),  # type: ignore[arg-type]
+        (
+            lambda: resource("mine", gold="segmentations", files="*", options=Options)(lambda p, la, o: iter(())),  # type: ignore[arg-type]
+            ("tokbench.resource.ResourceOptions",),
+        ),
+        (
+            lambda: resource("mine", gold="segmentations", files="*", options=ResourceOptions)(lambda p: iter(())),
+            ("path, language, options",),
+        ),
+    ],
+)
+def test_mistakes_are_told_to_the_author_of_a_method(register: Callable[[], Any], said: tuple[str, ...]) -> None:
+    if "twice" in said[0]:
+        assert constructions["bpe"].name == "bpe"
+    with pytest.raises(TokbenchError) as rejection:
+        register()
+    message = str(rejection.value)
+    assert "\n" not in message
+    for part in said:
+        assert part in message
+
+
+def test_a_rejected_method_is_not_known() -> None:
+    with pytest.raises(TokbenchError):
+        construction("mine", segmentation="greedy")(no_seed)
+    assert "mine" not in constructions
+
+
+def test_registering_gives_the_function_back() -> None:
+    assert construction("pairs", segmentation="greedy")(build) is build
+    method = constructions["pairs"]
+    assert (method.function, method.summary) == (build, "Take pairs of letters.")
+    assert (method.source, method.alphabet, method.initial, method.continuation) == ("counts", 256, False, False)
+
+
+def test_anyones_construction_may_be_an_initial_vocabulary(tmp_path: Path, tokbench: Tokbench) -> None:
+    construction("pairs", segmentation="greedy", gives_initial=True)(build)
+    counts = tmp_path / "counts.tsv"
+    counts.write_text("".join(f"{word.hex()}\t{count}\n" for word, count in ((b"abab", 5), (b"cdab", 3), (b"zz", 1))))
+    options = ["--set", "initial=pairs", "--set", "initial_size=932"]
+    tokbench("build", "pathpiece", "--counts", counts, "--size", 300, *options, "-o", tmp_path / "out")
+    tokens = Vocabulary.read(tmp_path / "out").tokens
+    assert len(tokens) == 300
+    assert {b"ab", b"cd", b"zz"} <= set(tokens)
+
+
+def test_configurations_take_it_and_reject_one_that_gives_none(tmp_path: Path) -> None:
+    construction("pairs", segmentation="greedy", gives_initial=True)(build)
+    file = tmp_path / "config.yaml"
+    text = """
+name: one
+corpora: {pydoc: {source: embedded}}
+sizes: [512]
+variants:
+  mine: {pretokenization: space, construction: {method: pathpiece, initial: INITIAL, initial_size: 700}}
+"""
+    file.write_text(text.replace("INITIAL", "pairs"))
+    assert read_all([file], {}).variants["mine"].construction.initial == "pairs"
+    for wrong, near in (("wordpiece", ""), ("pairz", " Did you mean 'pairs'?")):
+        file.write_text(text.replace("INITIAL", wrong))
+        with pytest.raises(TokbenchError) as rejection:
+            read_all([file], {})
+        line = (
+            f"variants.mine.construction.initial: '{wrong}' is not an initial vocabulary (bpe, ngram, pairs, unigram)."
+        )
+        assert str(rejection.value) == f"{file}: {line}{near}"
