@@ -24,7 +24,7 @@ class Run:
     """One process, one line of ``runs.csv``; times in seconds, memory in MiB.
 
     Attributes:
-        measured: "function", or "command line" for the verbs of ours.
+        measured: "function", or "command line" for the commands of ours.
         against: the peer that ran before or after, where ours ran in turn with one.
         error: why there are no numbers; empty where there are.
     """
@@ -88,7 +88,7 @@ class Bench:
         if self.versions.get(contestant.package) is None:
             done.error = "not installed"
             return done
-        result = run(self._verbs(task) if command else [self._worker(task, contestant)], task.threads)
+        result = run(self._commands(task) if command else [self._worker(task, contestant)], task.threads)
         done.error = result.error
         done.wall, done.processor, done.peak_mib = result.wall, result.processor, result.peak_mib
         if not command and not result.error:
@@ -102,11 +102,11 @@ class Bench:
         settings = json.dumps(task.settings(str(self.folder)))
         return [self.interpreter[contestant.package], str(HERE / "worker.py"), module, contestant.function, settings]
 
-    def _verbs(self, task: Task) -> list[list[str]]:
+    def _commands(self, task: Task) -> list[list[str]]:
         names = {**task.settings(str(self.folder)), "scratch": self.folder / "scratch"}
         names["text"] = self.folder / f"text_{task.share:g}.txt"
-        verbs = (verb.format(**names).split() for verb in task.command)
-        return [[str(Path(sys.executable).with_name(OURS)), *verb] for verb in verbs]
+        commands = (command.format(**names).split() for command in task.command)
+        return [[str(Path(sys.executable).with_name(OURS)), *command] for command in commands]
 
     def against_peers(self, task: Task) -> None:
         """Ours and each peer in turn, round after round; our command line after them."""

@@ -107,7 +107,7 @@ def count_tokens(job: Job) -> int:
 
 def __getattr__(name: str) -> Callable[[Job], int]:
     """``encode_{segmentation}``, for every segmentation for which a tokenizer was prepared."""
-    verb, _, segmentation = name.partition("_")
-    if verb != "encode":
+    call, _, segmentation = name.partition("_")
+    if call != "encode":
         raise AttributeError(name)
     return partial(_encode, segmentation=segmentation)

@@ -69,7 +69,7 @@ def best(rows: list[Row]) -> tuple[float, float, float]:
 
 
 def command_line(runs: list[Row]) -> tuple[float, float]:
-    """Seconds and MiB of our verbs, one process after another; NaN where the task has none."""
+    """Seconds and MiB of our commands, one process after another; NaN where the task has none."""
     rows = [row for row in runs if row["measured"] == "command line"]
     return least(rows, "wall"), least(rows, "peak_mib")
 

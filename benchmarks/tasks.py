@@ -38,7 +38,7 @@ class Task:
         key: name in the files of results.
         title: name in tables.
         ours: our function.
-        command: the same by the command line, the verbs one after another, ``{...}`` replaced by files of the job.
+        command: the same by the command line, the commands one after another, ``{...}`` replaced by files of the job.
         peers: who else does it.
         size, threads, share: as in :class:`job.Job`.
         reported: seconds that a program which is not to be had took, as its users say; measured nowhere here.

@@ -7,12 +7,12 @@ from tokbench.workflow.shell import flags, shell_prefix
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.workflow.lock import hold
-from tokbench.faults import told
+from tokbench.faults import line_and_status
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
 except Exception as error:
-    sys.exit(told(error)[0])
+    sys.exit(line_and_status(error)[0])
 
 # A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
 sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4
@@ -25,7 +25,7 @@ onstart:
     try:
         hold(experiment.folder)
     except Exception as error:
-        sys.exit(told(error)[0])
+        sys.exit(line_and_status(error)[0])
 
 
 wildcard_constraints:

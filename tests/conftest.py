@@ -31,7 +31,7 @@ settings.load_profile("busy")
 ODD = "naïve Straße 東京 🦀\u200d don't  2024\r\n\t\n".encode() + b"\xff\xfe\xe6\x9d \x00\x80"
 """Text with contractions, digits, blanks, several scripts and bytes that are not UTF-8."""
 SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit"
-"""The pre-tokenizations, as refusals list them."""
+"""The pre-tokenizations, as rejections list them."""
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
@@ -45,7 +45,7 @@ class Outcome:
 
     @property
     def message(self) -> str:
-        """The one line of a refusal."""
+        """The one line of a rejection."""
         assert self.status == 2, self.stderr
         assert self.stdout == b""
         [line] = self.stderr.splitlines()

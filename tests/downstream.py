@@ -70,7 +70,7 @@ def stub(score):
     return Stub()
 
 
-def toy_face():
+def toy_adapter():
     """A byte-level Hugging Face tokenizer with tokens that straddle spaces."""
     import numpy as np
     from transformers import PreTrainedTokenizer
@@ -92,7 +92,7 @@ def toy_face():
                 data = data[length:]
             return np.array(found, np.int32)
 
-    class Face(PreTrainedTokenizer):
+    class Adapter(PreTrainedTokenizer):
         tokenizer = Tokenizer()
 
         def __init__(self) -> None:
@@ -114,7 +114,7 @@ def toy_face():
         def _convert_id_to_token(self, index: int) -> str:
             return vocabulary[index].hex()
 
-    return Face()
+    return Adapter()
 
 
 def tiny_mpt(torch: ModuleType, max_seq_len: int = 512):

@@ -68,7 +68,7 @@ def walk(call: Callable[[], Any], library: ctypes.CDLL) -> Iterator[str]:
     library.arm(0)
     whole = frozen(call())
     total = library.disarm()
-    refused = 0
+    rejected = 0
     for n in failing_places(total):
         ignored.clear()
         print(json.dumps({"failing": n}), flush=True)
@@ -77,7 +77,7 @@ def walk(call: Callable[[], Any], library: ctypes.CDLL) -> Iterator[str]:
             result = call()
         except BaseException as error:
             library.disarm()
-            refused += 1
+            rejected += 1
             if shortage_in(error) is None:
                 yield f"allocation {n} of {total}: {error!r}"
         else:
@@ -88,7 +88,7 @@ def walk(call: Callable[[], Any], library: ctypes.CDLL) -> Iterator[str]:
             yield f"allocation {n} of {total}: {ignored[0]}"
     if frozen(call()) != whole:
         yield "another result after all failures"
-    print(json.dumps({"total": total, "refused": refused}), flush=True)
+    print(json.dumps({"total": total, "rejected": rejected}), flush=True)
 
 
 def main(path: str) -> None:

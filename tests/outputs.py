@@ -1,4 +1,4 @@
-"""What the tests of outputs share: a folder of two files, what is in one, a refusal, a small disk, a
+"""What the tests of outputs share: a folder of two files, what is in one, a rejection, a small disk, a
 forked process."""
 
 import os
@@ -26,10 +26,10 @@ def names(folder: Path) -> list[str]:
 
 
 def told(block: Callable[[], Any]) -> str:
-    """The message of the refusal that a call ends with."""
-    with pytest.raises(TokbenchError) as refusal:
+    """The message of the rejection that a call ends with."""
+    with pytest.raises(TokbenchError) as rejection:
         block()
-    return str(refusal.value)
+    return str(rejection.value)
 
 
 def in_a_fork(action: Callable[[], None]) -> int:

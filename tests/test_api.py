@@ -11,6 +11,7 @@ import pytest
 
 import tokbench
 from tests.conftest import Tokbench as Command
+from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer
 from tokbench.errors import TokbenchError
 
@@ -138,3 +139,15 @@ def test_example_of_the_readme_as_it_stands(tmp_path: Path) -> None:
         assert said == shown
     rows = [[line.split()[1] for line in text.splitlines() if line.startswith("│")] for text in (said, shown)]
     assert rows[0] == rows[1]
+
+
+def test_page_of_the_interface_is_up_to_date() -> None:
+    remedy = "run python tools/make_api_docs.py"
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == tool_of("make_api_docs").page(), remedy
+
+
+def test_page_of_the_interface_shows_every_public_name() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    registries = {"constructions", "metrics", "resource_types", "schemes", "segmentations"}
+    for name in set(tokbench.__all__) - registries:
+        assert f"### `tokbench.{name}`\n" in page

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Tokbench
 from tests.outputs import fill, names, told
 from tokbench.atomic import atomic_file, atomic_files, atomic_folder, exchange, remove_written
-from tokbench.commands.main import VERBS
+from tokbench.commands.main import COMMANDS
 from tokbench.commands.outputs import OutputFolder
 
 
@@ -115,21 +115,21 @@ def test_names_that_are_taken_otherwise(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file", "folder"]
 
 
-def test_every_command_refuses_before_it_works(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_every_command_rejects_before_it_works(tmp_path: Path, tokbench: Tokbench) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.tex").touch()
-    refusing = []
-    for verb in VERBS:
-        command: click.Command = importlib.import_module(f"tokbench.commands.{verb}").command
+    rejecting = []
+    for name in COMMANDS:
+        command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
         for option in command.params:
             if option.name == "output" and isinstance(option.type, click.Path) and not option.type.file_okay:
-                assert isinstance(option.type, OutputFolder), verb
-                refusing.append(verb)
-                message = tokbench(verb, "-o", tmp_path / "notes").message
+                assert isinstance(option.type, OutputFolder), name
+                rejecting.append(name)
+                message = tokbench(name, "-o", tmp_path / "notes").message
                 assert f"{tmp_path / 'notes'}: holds thesis.tex, which Tokbench did not write" in message
-                message = tokbench(verb, "-o", tmp_path / "notes" / "thesis.tex").message
+                message = tokbench(name, "-o", tmp_path / "notes" / "thesis.tex").message
                 assert "thesis.tex: a file stands here; remove it, or name another folder" in message
-    assert len(refusing) == 14
+    assert len(rejecting) == 14
     assert names(tmp_path / "notes") == ["thesis.tex"]
 
 

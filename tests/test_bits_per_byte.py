@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.downstream import tiny_mpt, toy_face
+from tests.downstream import tiny_mpt, toy_adapter
 from tokbench.errors import TokbenchError
 
 
@@ -30,14 +30,14 @@ def test_windows_predict_every_token_once(torch: ModuleType, length: int, window
 def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
     from tokbench.downstream.bits_per_byte import bits_per_byte
 
-    model, face = tiny_mpt(torch), toy_face()
+    model, adapter = tiny_mpt(torch), toy_adapter()
     documents = [b"the time in the road \xff", b"", b"winter over her window"]
-    start = face.eos_token_id
+    start = adapter.eos_token_id
 
     def measure(window: int, stride: int, batch_size: int) -> float:
         value, of = bits_per_byte(
             model,
-            lambda text: face.tokenizer.encode(text).tolist(),
+            lambda text: adapter.tokenizer.encode(text).tolist(),
             documents,
             start,
             window=window,
@@ -46,7 +46,7 @@ def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
             device="cpu",
         )
         assert of["bytes"] == sum(map(len, documents))
-        assert of["tokens"] == sum(len(face.tokenizer.encode(document)) for document in documents)
+        assert of["tokens"] == sum(len(adapter.tokenizer.encode(document)) for document in documents)
         assert value == of["bits"] / of["bytes"]
         assert sum(document["bits"] for document in of["by_document"]) == pytest.approx(of["bits"])
         assert [document["bytes"] for document in of["by_document"]] == list(map(len, documents))
@@ -54,7 +54,7 @@ def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
 
     expected = 0.0
     for document in documents:
-        ids = [start, *face.tokenizer.encode(document).tolist()]
+        ids = [start, *adapter.tokenizer.encode(document).tolist()]
         with torch.inference_mode():
             logits = model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
         expected -= sum(float(logits[i - 1, ids[i]]) for i in range(1, len(ids))) / math.log(2)
@@ -91,17 +91,17 @@ def test_texts_are_measured_as_lm_eval_does(torch: ModuleType, tmp_path: Path) -
         "metric_list": [{"metric": "bits_per_byte"}],
     }
     task = TaskManager(include_defaults=False).load([config])["tasks"]["pages"]
-    model, face = tiny_mpt(torch), toy_face()
+    model, adapter = tiny_mpt(torch), toy_adapter()
 
     def encode(text: str | bytes) -> list[int]:
-        return face.tokenizer.encode(text).tolist()
+        return adapter.tokenizer.encode(text).tolist()
 
-    spellings = Spellings(face.tokenizer.vocabulary.tokens)
-    lm = ScoringLM(model, face, encode, face.eos_token_id, spellings=spellings, window=8, batch_size=2)
+    spellings = Spellings(adapter.tokenizer.vocabulary.tokens)
+    lm = ScoringLM(model, adapter, encode, adapter.eos_token_id, spellings=spellings, window=8, batch_size=2)
     requests = [Instance("loglikelihood_rolling", {}, (page,), 0, ("pages", n, 1)) for n, page in enumerate(pages)]
     scores = lm.loglikelihood_rolling(requests, disable_tqdm=True)
     measure = partial(
-        bits_per_byte, model, encode, start=face.eos_token_id, window=8, stride=8, batch_size=2, device="cpu"
+        bits_per_byte, model, encode, start=adapter.eos_token_id, window=8, stride=8, batch_size=2, device="cpu"
     )
     found = measure_text("pages", task, measure)
     for document, score in zip(found["documents"], scores, strict=True):

@@ -12,7 +12,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokbench.byte_level import PRINTABLE, spelt_ranks
+from tokbench.byte_level import PRINTABLE, spelling_ranks
 from tokbench.candidates import limits
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.errors import TokbenchError
@@ -77,7 +77,7 @@ def assert_equals_reference(counts: PretokenCounts, size: int, options: BpeOptio
 def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
     vocabulary = build(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
-    merges, tokens = twin(list(counts.items()), spelt_ranks().tolist(), size, least, longest or 10**6)
+    merges, tokens = twin(list(counts.items()), spelling_ranks().tolist(), size, least, longest or 10**6)
     assert list(vocabulary.tokens) == tokens
     assert vocabulary.merges.tolist() == [[*pair, 256 + index] for index, pair in enumerate(merges)]
 
@@ -111,10 +111,10 @@ def test_tokenizers_on_novels() -> None:
 
 def test_spelt_ranks() -> None:
     """Bytes are ordered by the code point of their character: ``!`` first, the space after all that print."""
-    by_rank = np.argsort(spelt_ranks())
+    by_rank = np.argsort(spelling_ranks())
     assert [SPELLING[byte] for byte in by_rank.tolist()] == sorted(SPELLING.values())
-    assert spelt_ranks()[ord("!")] == 0
-    assert spelt_ranks()[ord(" ")] == 220
+    assert spelling_ranks()[ord("!")] == 0
+    assert spelling_ranks()[ord(" ")] == 220
 
 
 def test_counts_beyond_32_bits() -> None:

@@ -184,7 +184,7 @@ def test_dropout_is_a_probability(learnt: Vocabulary, dropout: float) -> None:
         ),
     ],
 )
-def test_refusals(vocabulary: Vocabulary, said: str) -> None:
+def test_rejections(vocabulary: Vocabulary, said: str) -> None:
     with pytest.raises(TokbenchError, match=said) as caught:
         make("bpe_dropout", vocabulary)
     assert "\n" not in str(caught.value)

@@ -64,7 +64,7 @@ def test_parameters_without_allocating(name: str, about: float) -> None:
         ({"microbatch": 3}, "must divide batch"),
     ],
 )
-def test_inconsistent_options_are_refused(wrong: dict[str, int], told: str) -> None:
+def test_inconsistent_options_are_rejected(wrong: dict[str, int], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         ByteLmOptions.model_validate(SMALL.model_dump() | wrong)
 
@@ -85,7 +85,7 @@ def test_every_window_is_visited_once_an_epoch(tmp_path: Path) -> None:
     assert windows.batch(3, 5).tolist() == (epochs[0] + epochs[1])[15:20]
 
 
-def test_no_text_is_refused(tmp_path: Path) -> None:
+def test_no_text_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match="no text to train on"):
         training.train([], SMALL, tmp_path / "model", tmp_path / "checkpoints")
 

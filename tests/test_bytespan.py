@@ -91,7 +91,7 @@ def test_a_space_of_its_own_is_left_alone() -> None:
     assert spans(b"a 12", [1, 3, 4, 2], -np.inf) == [(2, 4, False)]
 
 
-def test_misfitting_arrays_are_refused() -> None:
+def test_misfitting_arrays_are_rejected() -> None:
     with pytest.raises(ValueError, match="cover the text"):
         kernel.find_spans(b"ab", np.zeros(1, np.float32), np.array([0, 2]), 0.0, 0.0)
 

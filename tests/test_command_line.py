@@ -13,7 +13,7 @@ import zstandard
 from click.testing import CliRunner
 
 from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
-from tokbench.commands.main import VERBS, cli
+from tokbench.commands.main import COMMANDS, cli
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
@@ -48,17 +48,17 @@ def combinations() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help(verb: str) -> None:
-    result = CliRunner().invoke(cli, [verb, "--help"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str) -> None:
+    result = CliRunner().invoke(cli, [command, "--help"])
     assert result.exit_code == 0, result.exception
-    assert f"{verb} [OPTIONS]" in result.output
-    assert cli.get_command(None, verb).help  # type: ignore[arg-type, union-attr]
+    assert f"{command} [OPTIONS]" in result.output
+    assert cli.get_command(None, command).help  # type: ignore[arg-type, union-attr]
 
 
 def test_help_of_all() -> None:
     result = CliRunner().invoke(cli, ["--help"])
-    assert all(verb in result.output for verb in VERBS)
+    assert all(command in result.output for command in COMMANDS)
     assert CliRunner().invoke(cli, ["--version"]).exit_code == 0
 
 

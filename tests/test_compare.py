@@ -1,4 +1,4 @@
-"""Two tokenizers compared in a terminal: intervals, the verdict, and what is refused."""
+"""Two tokenizers compared in a terminal: intervals, the verdict, and what is rejected."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import TOPICS, Tokbench
 from tokbench.pretokens import PretokenCounts
-from tokbench.report.terminal import Line, Part, told
+from tokbench.report.terminal import Line, Part, comparison_text
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, token_counts
 
@@ -54,7 +54,7 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
     alone = [Line("bits", Contrast(2.1, 2.0, 0.1, None, None, 1), "lowest", "bits")]
     alone += [Line(f"even {n}", Contrast(2.0 + n, 3.0, n - 1.0, None, None, 1), "lowest", "evens") for n in (0, 2)]
     bits = Part("heading", "real", "real", alone)
-    text = told("x", "y", [part, answers, bits]).splitlines()
+    text = comparison_text("x", "y", [part, answers, bits]).splitlines()
     assert text[:3] == [
         "x is better at tokens at 1,024.",
         "They are not told apart by tokens at 2,048 and task.",
@@ -119,7 +119,7 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert "choose" in single
 
 
-def test_compare_refuses_in_one_line(experiment: Path, tokbench: Tokbench) -> None:
+def test_compare_rejects_in_one_line(experiment: Path, tokbench: Tokbench) -> None:
     for arguments, message in (
         (["lang", "short", "--results", experiment], "Did you mean 'long'? It has long, short"),
         (["long/7", "short", "--results", experiment], "long has the sizes 300, 320; name one of them"),

@@ -1,4 +1,4 @@
-"""Rows that compare tokenizers: by hand, on the UN corpus against the published figures, and through the verbs."""
+"""Rows that compare tokenizers: by hand, on the UN corpus against the published figures, and through the commands."""
 
 import gzip
 import json
@@ -252,7 +252,7 @@ def test_embeddings_of_dropped_and_added_tokens() -> None:
     assert len(alone) == 2, "without the baseline's model only the added tokens are told of"
 
 
-# Through the verbs
+# Through the commands
 
 
 @pytest.fixture(scope="module")
@@ -319,7 +319,7 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
     assert tokbench("analyse", tmp_path / "tables", "-o", tmp_path / "statistics").status == 0
 
 
-def test_options_of_metrics_and_resources_by_verb(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_options_of_metrics_and_resources_by_command(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     folder, counts = tokenizers / "bpe", tokenizers / "counts.parquet"
     options = '{"renyi": {"orders": [2]}, "parity": {"reference": "bb"}}'
     rows = json.loads(tokbench("measure", folder, "--counts", counts, "--metrics", options).stdout)["measurements"]

@@ -46,7 +46,7 @@ def test_documentation_is_up_to_date(generator: ModuleType) -> None:
     assert (ROOT / "docs" / "config.schema.json").read_text(encoding="utf-8") == generator.schema_text(), remedy
 
 
-def test_schema_verb(tokbench: Tokbench) -> None:
+def test_schema_command(tokbench: Tokbench) -> None:
     assert json.loads(tokbench("schema").stdout) == schema()
 
 
@@ -114,7 +114,7 @@ def test_short_and_long_forms(key: str, form: Any, experiment: dict[str, Any], m
         ("sise", [1024]),
     ],
 )
-def test_schema_refuses(key: str, form: Any, experiment: dict[str, Any]) -> None:
+def test_schema_rejects(key: str, form: Any, experiment: dict[str, Any]) -> None:
     assert SCHEMA.is_valid(experiment)
     experiment["variants"]["bpe"][key] = form
     assert not SCHEMA.is_valid(experiment)
@@ -253,7 +253,7 @@ def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
     assert "pydoc" not in ended.stdout
 
 
-def test_an_option_that_configuration_could_not_set_is_refused() -> None:
+def test_an_option_that_configuration_could_not_set_is_rejected() -> None:
     class Named(Options):
         method: str = "fast"
 
@@ -280,11 +280,11 @@ def test_a_model_reads_the_corpus_of_its_own_run(experiment: dict[str, Any], fir
 
 
 @pytest.mark.parametrize("sizes", [[1024], [512, 1024], None])
-def test_runs_that_contradict_each_other_are_refused(experiment: dict[str, Any], sizes: list[int] | None) -> None:
+def test_runs_that_contradict_each_other_are_rejected(experiment: dict[str, Any], sizes: list[int] | None) -> None:
     values = two_runs(experiment, {"sizes": [1024]}, {"sizes": sizes, "corpus": "other"})
-    with pytest.raises(TokbenchError) as refusal:
+    with pytest.raises(TokbenchError) as rejection:
         validate(values, "mine")
-    assert str(refusal.value) == (
+    assert str(rejection.value) == (
         "mine: runs.1.corpus: 'tiny' with 'bpe' at 1024 reads 'other' here and 'pydoc' in runs.0; name one corpus in "
         "both, or give the model a second name"
     )

@@ -128,7 +128,7 @@ def test_first_documents_only() -> None:
 # Files that cannot be read
 
 
-def refused(source: Source) -> str:
+def rejected(source: Source) -> str:
     with pytest.raises(TokbenchError) as caught:
         list(read_source(source))
     message = str(caught.value)
@@ -141,10 +141,10 @@ def test_truncated_files(tmp_path: Path) -> None:
     for ending in (".gz", ".zst"):
         path = tmp_path / f"text.txt{ending}"
         path.write_bytes(WRAPPERS[ending](raw)[:-5000])
-        message = refused(TextSource(type="text", path=[str(path)]))
+        message = rejected(TextSource(type="text", path=[str(path)]))
         assert message.startswith(f"{path}: cannot be read (")
         path.write_bytes(b"not compressed at all")
-        assert refused(TextSource(type="text", path=[str(path)])).startswith(f"{path}: cannot be read (")
+        assert rejected(TextSource(type="text", path=[str(path)])).startswith(f"{path}: cannot be read (")
 
 
 @pytest.mark.parametrize("line", ['{"txt": "a"}', '["text"]', '{"text": 3}', "3", '{"text": null}'])
@@ -152,7 +152,7 @@ def test_bad_json_line(line: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a"}\n\n' + line + "\n")
     expected = f"{path}:3: not a JSON object with a string under 'text'; mend the line"
-    assert refused(JsonLinesSource(type="jsonl", path=[str(path)])) == expected
+    assert rejected(JsonLinesSource(type="jsonl", path=[str(path)])) == expected
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_bad_json_line(line: str, tmp_path: Path) -> None:
 def test_line_that_is_not_json(line: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a"}\n\n' + line + "\n")
-    assert refused(JsonLinesSource(type="jsonl", path=[str(path)])) == f"{path}:{told}; mend the line"
+    assert rejected(JsonLinesSource(type="jsonl", path=[str(path)])) == f"{path}:{told}; mend the line"
 
 
 def test_empty_cells_are_no_documents(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_empty_cells_are_no_documents(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"text": ["a", ""] * 200 + [None]}), path)
     expected = f"{path}: row 401 has no text in column 'text'; fill or drop it"
-    assert refused(ParquetSource(type="parquet", path=[str(path)])) == expected
+    assert rejected(ParquetSource(type="parquet", path=[str(path)])) == expected
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": broken, "tag": broken}), path)
     assert texts(ParquetSource(type="parquet", path=[str(path)])) == [ODD]
     source = ParquetSource(type="parquet", path=[str(path)], language_field="tag")
-    assert refused(source).startswith(f"{path}: not readable as Parquet ('utf-8' codec")
+    assert rejected(source).startswith(f"{path}: not readable as Parquet ('utf-8' codec")
 
 
 def test_changed_page(tmp_path: Path) -> None:
@@ -208,12 +208,12 @@ def test_changed_page(tmp_path: Path) -> None:
 def test_text_that_grows_without_end(
     ending: str, documents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a small file can be decompressed to is refused when it is too much, not when memory is out."""
+    """What a small file can be decompressed to is rejected when it is too much, not when memory is out."""
     monkeypatch.setattr("tokbench.inputs.files.MOST", 1 << 22)
     path = tmp_path / f"text.txt{ending}"
     path.write_bytes(WRAPPERS[ending](b"a" * (1 << 26)))
     tracemalloc.start()
-    message = refused(TextSource(type="text", path=[str(path)], documents=documents))  # type: ignore[arg-type]
+    message = rejected(TextSource(type="text", path=[str(path)], documents=documents))  # type: ignore[arg-type]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert "4,194,304 bytes once decompressed" in message
@@ -224,13 +224,13 @@ def test_bad_parquet(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"content": ["a"], "id": [1]}), path)
     source = ParquetSource(type="parquet", path=[str(path)])
-    assert refused(source) == f"{path}: no column 'text' (there are content, id)"
-    assert refused(source.model_copy(update={"text_field": "id"})).startswith(f"{path}: column 'id' holds int64")
+    assert rejected(source) == f"{path}: no column 'text' (there are content, id)"
+    assert rejected(source.model_copy(update={"text_field": "id"})).startswith(f"{path}: column 'id' holds int64")
     path.write_bytes(path.read_bytes()[:-20])
-    assert refused(source).startswith(f"{path}: not readable as Parquet (")
+    assert rejected(source).startswith(f"{path}: not readable as Parquet (")
 
 
-def test_refusal_through_the_command_line(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_rejection_through_the_command_line(tmp_path: Path, tokbench: Tokbench) -> None:
     path = write_json_lines(tmp_path / "rows.jsonl", [{"text": "a"}, {"body": "b"}])
     recipe = json.dumps({"source": "jsonl", "splits": {"tokenizer": 1.0}})
     message = tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "corpus", path).message
@@ -261,7 +261,7 @@ def test_splits_depend_on_the_seed_and_not_on_the_place() -> None:
     assert all(150 < tokenizer < 250 for tokenizer in halves)
 
 
-def test_a_split_without_documents_is_refused() -> None:
+def test_a_split_without_documents_is_rejected() -> None:
     with pytest.raises(
         TokbenchError, match=r"split 'evaluation' \(10%\) gets none of the 1 documents; raise its fraction"
     ):
@@ -330,7 +330,7 @@ def test_corrupt_shards(source: Source, tmp_path: Path) -> None:
     assert "\n" not in message()
 
 
-def test_prepare_verb(source: Source, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_prepare_command(source: Source, tmp_path: Path, tokbench: Tokbench) -> None:
     recipe = {"source": {"type": "parquet", "language": "xx"}, "splits": FRACTIONS, "shards": 2, "seed": 5}
     corpus = tmp_path / "corpus"
     outcome = tokbench("prepare", "--recipe", json.dumps(recipe), "-o", corpus, *source.path)  # type: ignore[attr-defined]
@@ -346,7 +346,7 @@ def test_prepare_verb(source: Source, tmp_path: Path, tokbench: Tokbench) -> Non
 
 def test_hub_corpus_needs_no_network_before_it_is_fetched() -> None:
     source = HubSource(type="hub", dataset="someone/something", revision="0" * 40)
-    assert refused(source) == "a corpus of type 'hub' must be fetched before it is read"
+    assert rejected(source) == "a corpus of type 'hub' must be fetched before it is read"
 
 
 def test_fetching_without_a_network(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_merge_of_files(tmp_path: Path) -> None:
         merge_counts(paths)
 
 
-def test_merge_refuses_different_schemes(tmp_path: Path) -> None:
+def test_merge_rejects_different_schemes(tmp_path: Path) -> None:
     count_pretokens([b"a"], "space").write(tmp_path / "0.parquet")
     with pytest.raises(TokbenchError, match=r"part 2: .*'gpt2'.*0\.parquet has those of 'space'"):
         merge_counts([tmp_path / "0.parquet", count_pretokens([b"a"], "gpt2")])

@@ -84,7 +84,7 @@ def test_long_pretoken() -> None:
     assert cut(tokens, text) == [twin(text, tokens)]
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     forms = Vocabulary(BYTES * 2, continuation=np.repeat([False, True], 256))
     with pytest.raises(TokbenchError, match="segmentation 'cover': the vocabulary's tokens have continuation forms"):
         cover(forms, Options())

@@ -70,7 +70,7 @@ def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -
     assert text_table(read_results(files)).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
 
 
-def test_nothing_gives_empty_tables_and_old_results_are_refused(tmp_path: Path) -> None:
+def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path) -> None:
     for make, schema in ((boundary_table, BOUNDARIES), (outcome_table, OUTCOMES), (text_table, TEXTS)):
         assert dict(make([]).schema) == schema
     old = json.loads(result(tmp_path, "old").read_text())

@@ -288,7 +288,7 @@ def test_bytes_of_ids(ids: list[int]) -> None:
     assert joined(np.array(ids, np.int64), *vocabulary().flat()) == b"".join(tokens[index] for index in ids)
 
 
-# The verbs, piece by piece
+# The commands, piece by piece
 
 
 @pytest.fixture
@@ -337,14 +337,14 @@ def test_arrays_in_part(kept: int, folder: Path, tmp_path: Path, tokbench: Tokbe
     assert "not a list of ids" in tokbench("decode", folder, tmp_path / "part.npy").message
 
 
-def test_a_word_of_two_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_of_two_gigabytes_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Tokenizer(vocabulary(), "none", "merge")
 
-    def refuse(*arguments: Any) -> None:
+    def reject(*arguments: Any) -> None:
         raise ValueError("a pre-token has 2147483648 bytes, more than 2147483632")
 
     with pytest.raises(TokbenchError, match="more than 2147483632; cut the text, or choose a pre-tokenization that"):
-        chosen._by_parts(refuse, b"text", 1)
+        chosen._by_parts(reject, b"text", 1)
 
 
 def test_every_pre_token_as_a_part() -> None:

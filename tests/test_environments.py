@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.conftest import tool_of
-from tests.test_workflow import RULES, VERB
+from tests.test_workflow import COMMAND_OF, RULES
 from tests.workflow.checkout import ROOT
 from tokbench.construction import constructions
 from tokbench.metric import metrics
@@ -53,9 +53,9 @@ def installed(environment: str) -> set[str]:
     return seen
 
 
-def modules_of(verb: str) -> set[str]:
+def modules_of(name: str) -> set[str]:
     """Our modules that a command may import, those of every method that it may call included."""
-    command = f"tokbench.commands.{verb}"
+    command = f"tokbench.commands.{name}"
     found = set(module.code_behind(command, *module.CHOSEN.get(command, ())))
     while True:
         reached = [registry for registry in REGISTRIES if registry.package in found]
@@ -85,7 +85,7 @@ def test_environment_holds_what_the_command_imports(rule: str) -> None:
     [environment] = re.findall(r"envs/(\w+)\.yaml", RULES[rule][1]["conda"])
     held = installed(environment)
     distributions = packages_distributions()
-    for name in sorted(modules_of(VERB.get(rule, rule))):
+    for name in sorted(modules_of(COMMAND_OF.get(rule, rule))):
         for package in imported(name):
             candidates = {canonicalize_name(found) for found in distributions.get(package, [package])}
             assert candidates & held, f"{name} imports {package}, which envs/{environment}.yaml does not install"

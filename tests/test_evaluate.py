@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_face
+from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_adapter
 from tokbench.downstream.suites import SuiteOptions, named_suite
 from tokbench.downstream.tasks import make_tasks
 from tokbench.errors import TokbenchError
@@ -96,13 +96,13 @@ def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: Module
     ending = {"openings": ["The house", "The stone"], "ending": "was here", "gold": 1}
     (tmp_path / "ending.jsonl").write_text(json.dumps(ending) + "\n")
     (tmp_path / "completion.jsonl").write_text(json.dumps({"opening": "the", "ending": "road"}) + "\n")
-    model, face = tiny_mpt(torch), toy_face()
+    model, adapter = tiny_mpt(torch), toy_adapter()
     lm = ScoringLM(
         model,
-        face,
-        lambda text: face.tokenizer.encode(text).tolist(),
-        face.eos_token_id,
-        spellings=Spellings(face.tokenizer.vocabulary.tokens),
+        adapter,
+        lambda text: adapter.tokenizer.encode(text).tolist(),
+        adapter.eos_token_id,
+        spellings=Spellings(adapter.tokenizer.vocabulary.tokens),
         window=64,
         batch_size=2,
     )
@@ -123,8 +123,8 @@ def test_evaluate_writes_the_same_file_twice(
     from tokbench.adapters.transformers import TokbenchTokenizer
     from tokbench.downstream.evaluate import evaluate
 
-    face = toy_face()
-    monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: face)
+    adapter = toy_adapter()
+    monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: adapter)
     tiny_mpt(torch, 64).save_pretrained(tmp_path / "model")
     suite = named_suite("offline")
     written = []

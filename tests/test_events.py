@@ -1,4 +1,4 @@
-"""Segmentation by events and with post-removal against their twins; events on disk; refusals."""
+"""Segmentation by events and with post-removal against their twins; events on disk; rejections."""
 
 from pathlib import Path
 
@@ -194,7 +194,7 @@ def test_damaged_events(tmp_path: Path, line: str) -> None:
         Vocabulary.read(tmp_path)
 
 
-# Refusals
+# Rejections
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_damaged_events(tmp_path: Path, line: str) -> None:
     ],
 )
 @pytest.mark.parametrize("cut", [by_events, post_removal])
-def test_refusals(cut: object, tokens: list[str], happened: list[Event] | None, message: str) -> None:
+def test_rejections(cut: object, tokens: list[str], happened: list[Event] | None, message: str) -> None:
     every = BYTES + tuple(map(str.encode, tokens))
     vocabulary = Vocabulary(every, events=None if happened is None else tuple(happened))
     with pytest.raises(TokbenchError, match=message):

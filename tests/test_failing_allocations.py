@@ -57,7 +57,7 @@ def test_no_failed_allocation_is_swallowed(told: Told) -> None:
         if found:
             wrong[case] = (f"{len(found)} of {len(places)}", found[0], places[-1])
     assert wrong == {}
-    assert sum(entry.get("refused", 0) for said in told.values() for entry in said) > 1000
+    assert sum(entry.get("rejected", 0) for said in told.values() for entry in said) > 1000
 
 
 def test_every_kernel_that_allocates_is_walked(told: Told) -> None:

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import Tokbench
 from tokbench.commands import main
 from tokbench.errors import TokbenchError
-from tokbench.faults import GONE, INTERRUPTED, OUR_OWN, REFUSED
+from tokbench.faults import GONE, INTERRUPTED, OUR_OWN, REJECTED
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def fails(monkeypatch: pytest.MonkeyPatch, tokbench: Tokbench) -> Callable[[Call
         space: dict[str, Any] = {"__name__": "tokbench.invented", "action": action}
         exec("def read(path):\n    action(path)\n", space)
         command = click.Command("schema", callback=lambda: space["read"](path))
-        monkeypatch.setattr(main.Verbs, "get_command", lambda self, context, name: command)
+        monkeypatch.setattr(main.Commands, "get_command", lambda self, context, name: command)
         return tokbench("schema")
 
     return run
@@ -70,13 +70,13 @@ def test_damaged_files(action: Callable[[Path], Any], reason: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [
-        (TokbenchError("a: wrong"), REFUSED, "tokbench: a: wrong\n"),
-        (OSError(28, "No space left on device", "b"), REFUSED, "tokbench: b: No space left on device\n"),
-        (FileNotFoundError("no c"), REFUSED, "tokbench: no c\n"),
+        (TokbenchError("a: wrong"), REJECTED, "tokbench: a: wrong\n"),
+        (OSError(28, "No space left on device", "b"), REJECTED, "tokbench: b: No space left on device\n"),
+        (FileNotFoundError("no c"), REJECTED, "tokbench: no c\n"),
         (KeyboardInterrupt(), INTERRUPTED, "tokbench: interrupted\n"),
         (
             ModuleNotFoundError("No module named 'lm_eval'", name="lm_eval"),
-            REFUSED,
+            REJECTED,
             "tokbench: the package 'lm_eval' is not installed; install 'tokbench[language-models]' again\n",
         ),
     ],

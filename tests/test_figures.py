@@ -12,7 +12,7 @@ from tests.small_report import PARTS, SIZES, VARIANTS, whole
 from tokbench.report.figures import by_variant, critical_difference, differences, p_values, scatter
 from tokbench.report.figures.by_model import _apart
 from tokbench.report.figures.critical_difference import cliques
-from tokbench.report.figures.pointer import Drawn
+from tokbench.report.figures.pointer import TooltipFigure
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save, styles, svg
 from tokbench.report.files import write_figures
 from tokbench.report.html import drawings
@@ -100,8 +100,8 @@ def test_every_mark_says_what_it_is() -> None:
     """Each text that a figure has to tell is a title of the page's SVG, in the group that is lit together."""
     for number, drawing in enumerate(drawings(whole())):
         figure = drawing.draw(width=SCREEN)
-        assert isinstance(figure, Drawn)
-        expected = [(one.group, text) for one in figure.told for text in one.texts]
+        assert isinstance(figure, TooltipFigure)
+        expected = [(one.group, text) for one in figure.tooltips for text in one.texts]
         assert expected, drawing.name
         page = inline(figure, f"f{number}", drawing.caption)
         root = ElementTree.fromstring(re.sub(r"xlink:", "", page))

@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tests.test_workflow import ROOT, RULES, VERB
+from tests.test_workflow import COMMAND_OF, ROOT, RULES
 from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
@@ -135,8 +135,8 @@ def following(name, globals=None, locals=None, names=(), level=0):
     return module
 
 importing, builtins.__import__ = builtins.__import__, following
-for verb in sys.argv[1:]:
-    importlib.import_module(f"tokbench.commands.{verb}")
+for command in sys.argv[1:]:
+    importlib.import_module(f"tokbench.commands.{command}")
 """
 """Imports commands and prints, for every import statement that runs, the module that it stands in and what it reads."""
 
@@ -144,20 +144,21 @@ for verb in sys.argv[1:]:
 @pytest.fixture(scope="module")
 def imported() -> dict[str, set[str]]:
     """The modules that the import of each command really leads to, not through plumbing."""
-    verbs = sorted({VERB.get(rule, rule) for rule in RULES})
-    command = [sys.executable, "-c", IMPORTS, *verbs]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    commands = sorted({COMMAND_OF.get(rule, rule) for rule in RULES})
+    printed = subprocess.run(
+        [sys.executable, "-c", IMPORTS, *commands], check=True, capture_output=True, text=True
+    ).stdout
     edges: dict[str, set[str]] = {}
     for line in printed.splitlines():
         importer, found = line.split()
         edges.setdefault(importer, set()).update((found, found.rpartition(".")[0]))
     reached: dict[str, set[str]] = {}
-    for verb in verbs:
-        pending, reached[verb] = [f"tokbench.commands.{verb}"], set()
+    for command in commands:
+        pending, reached[command] = [f"tokbench.commands.{command}"], set()
         while pending:
             name = pending.pop()
-            if name not in reached[verb] and not module.is_plumbing(name):
-                reached[verb].add(name)
+            if name not in reached[command] and not module.is_plumbing(name):
+                reached[command].add(name)
                 pending += edges.get(name, set()) - module.CHOSEN.get(name, set())
     return reached
 
@@ -193,9 +194,9 @@ def behind() -> dict[str, set[str]]:
 def test_fingerprint_covers_what_the_command_imports(
     rule: str, imported: dict[str, set[str]], behind: dict[str, set[str]]
 ) -> None:
-    verb = VERB.get(rule, rule)
-    assert len(imported[verb]) > 2
-    assert imported[verb] <= behind[rule]
+    command = COMMAND_OF.get(rule, rule)
+    assert len(imported[command]) > 2
+    assert imported[command] <= behind[rule]
 
 
 @pytest.mark.parametrize("rule", ["build", "build_initial"])

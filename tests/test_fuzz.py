@@ -1,4 +1,4 @@
-"""Any vocabulary with any segmentation: every string comes back, or the pair is refused in one line.
+"""Any vocabulary with any segmentation: every string comes back, or the pair is rejected in one line.
 
 The number of strings that go through every tokenizer is ``TOKBENCH_FUZZ_STRINGS``, a few thousand where it is not set;
 ``make nightly`` sets a million. Every pair takes the schemes in turn, so that each scheme meets a part of the strings.
@@ -124,7 +124,7 @@ def check(tokenizer: Tokenizer, texts: list[bytes]) -> None:
 
 @pytest.mark.parametrize("segmentation", SEGMENTATIONS, ids=label)
 @pytest.mark.parametrize("place", range(len(VOCABULARIES)), ids=[label(method) for method in VOCABULARIES])
-def test_every_string_comes_back_or_the_pair_is_refused(
+def test_every_string_comes_back_or_the_pair_is_rejected(
     place: int, segmentation: tuple[str, dict[str, Any]], batches: list[list[bytes]], huge: list[bytes], scores: Path
 ) -> None:
     made = vocabulary(place, scores)

@@ -202,7 +202,7 @@ def test_a_document_without_pretokens() -> None:
         assert module.build(counts, 300, GreedTokOptions()).tokens[256:] == (text,)
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_rejections(tmp_path: Path) -> None:
     counts = PretokenCounts.from_pairs([(b"ab", 1)])
     with pytest.raises(TokbenchError, match="size 255 is below 256"):
         greedtok.build(counts, 255, GreedTokOptions())
@@ -255,7 +255,7 @@ def test_word_list(tmp_path: Path, words: str, counts: str) -> None:
         (b"\x1f\x8bbad", b"1", "words.txt: cannot be read"),
     ],
 )
-def test_word_list_refusals(tmp_path: Path, words: bytes, counts: bytes, message: str) -> None:
+def test_word_list_rejections(tmp_path: Path, words: bytes, counts: bytes, message: str) -> None:
     first, second = tmp_path / "words.txt", tmp_path / "counts.txt"
     first.write_bytes(words)
     second.write_bytes(counts)

@@ -1,4 +1,4 @@
-"""The Hugging Face face: the same ids through transformers, and through an exported tokenizer.json."""
+"""The Hugging Face adapter: the same ids through transformers, and through an exported tokenizer.json."""
 
 import json
 import subprocess
@@ -69,8 +69,8 @@ def folders(vocabularies: dict[str, Vocabulary], tmp_path_factory: pytest.TempPa
 def test_auto_tokenizer_in_either_order_of_imports(imports: str, folders: dict[str, Path]) -> None:
     code = (
         f"{imports}\n"
-        f"face = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
-        "print(type(face).__name__, face('don\\'t stop')['input_ids'])\n"
+        f"adapter = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
+        "print(type(adapter).__name__, adapter('don\\'t stop')['input_ids'])\n"
     )
     ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
@@ -81,45 +81,45 @@ def test_auto_tokenizer_in_either_order_of_imports(imports: str, folders: dict[s
 @pytest.mark.parametrize("segmentation", ["merge", "likelihood", "greedy", "longest_prefix"])
 def test_face(segmentation: str, folders: dict[str, Path], tmp_path: Path) -> None:
     ours = Tokenizer.load(folders[segmentation])
-    face = transformers.AutoTokenizer.from_pretrained(folders[segmentation])
-    assert (face.vocab_size, len(face)) == (SIZE, SIZE + 2)
-    assert (face.eos_token_id, face.bos_token_id, face.pad_token_id) == (SIZE, SIZE, SIZE + 1)
-    assert face.convert_ids_to_tokens([SIZE, SIZE + 1]) == [END_OF_TEXT, PADDING]
-    assert sorted(face.get_vocab().values()) == list(range(SIZE + 2))
+    adapter = transformers.AutoTokenizer.from_pretrained(folders[segmentation])
+    assert (adapter.vocab_size, len(adapter)) == (SIZE, SIZE + 2)
+    assert (adapter.eos_token_id, adapter.bos_token_id, adapter.pad_token_id) == (SIZE, SIZE, SIZE + 1)
+    assert adapter.convert_ids_to_tokens([SIZE, SIZE + 1]) == [END_OF_TEXT, PADDING]
+    assert sorted(adapter.get_vocab().values()) == list(range(SIZE + 2))
     for text in [*PAGES[:6], *STRANGE]:
-        ids = face(text)["input_ids"]
+        ids = adapter(text)["input_ids"]
         assert ids == ours.encode(text).tolist()
-        assert face.decode(ids) == text
-        assert face.convert_tokens_to_string(face.tokenize(text)) == text
-    padded = face(["a", "a longer text"], padding=True)
-    assert padded["input_ids"][0][-1] == face.pad_token_id
+        assert adapter.decode(ids) == text
+        assert adapter.convert_tokens_to_string(adapter.tokenize(text)) == text
+    padded = adapter(["a", "a longer text"], padding=True)
+    assert padded["input_ids"][0][-1] == adapter.pad_token_id
     assert padded["attention_mask"][0][-1] == 0
 
-    face.save_pretrained(tmp_path)
+    adapter.save_pretrained(tmp_path)
     again = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    assert type(again) is type(face)
-    assert again.get_vocab() == face.get_vocab()
-    assert [again(text)["input_ids"] for text in STRANGE] == [face(text)["input_ids"] for text in STRANGE]
+    assert type(again) is type(adapter)
+    assert again.get_vocab() == adapter.get_vocab()
+    assert [again(text)["input_ids"] for text in STRANGE] == [adapter(text)["input_ids"] for text in STRANGE]
     assert Tokenizer.load(tmp_path).vocabulary.tokens == ours.vocabulary.tokens
 
 
 def test_special_tokens_by_their_spelling(folders: dict[str, Path]) -> None:
-    face = transformers.AutoTokenizer.from_pretrained(folders["merge"])
-    assert face(f"a{END_OF_TEXT}b")["input_ids"][1] == face.eos_token_id
-    ids = [*face("a")["input_ids"], face.eos_token_id, *face("b")["input_ids"], face.pad_token_id]
-    assert face.decode(ids) == f"a{END_OF_TEXT}b{PADDING}"
-    assert face.decode(ids, skip_special_tokens=True) == "ab"
+    adapter = transformers.AutoTokenizer.from_pretrained(folders["merge"])
+    assert adapter(f"a{END_OF_TEXT}b")["input_ids"][1] == adapter.eos_token_id
+    ids = [*adapter("a")["input_ids"], adapter.eos_token_id, *adapter("b")["input_ids"], adapter.pad_token_id]
+    assert adapter.decode(ids) == f"a{END_OF_TEXT}b{PADDING}"
+    assert adapter.decode(ids, skip_special_tokens=True) == "ab"
 
 
 def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
-    face = transformers.AutoTokenizer.from_pretrained(folders["merge"])
+    adapter = transformers.AutoTokenizer.from_pretrained(folders["merge"])
     for wrong in (-1, SIZE + 2, 999_999):
-        for call in (face.decode, face.convert_ids_to_tokens, lambda ids: face.batch_decode([[3], ids])):
+        for call in (adapter.decode, adapter.convert_ids_to_tokens, lambda ids: adapter.batch_decode([[3], ids])):
             with pytest.raises(TokbenchError, match=rf"^id {wrong} is not in the vocabulary \(0 to {SIZE + 1}\)$"):
                 call([5, wrong])
-    assert face.convert_tokens_to_ids(["a", "no token"]) == [97, None]
+    assert adapter.convert_tokens_to_ids(["a", "no token"]) == [97, None]
     with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
-        face.convert_tokens_to_string(["a", "東"])
+        adapter.convert_tokens_to_string(["a", "東"])
 
 
 # tokenizer.json

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from tests.conftest import EXPERIMENT, Tokbench
-from tokbench.commands.main import VERBS, cli
+from tokbench.commands.main import COMMANDS, cli
 from tokbench.commands.numbers import Real, Whole
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
@@ -65,9 +65,9 @@ def test_bounds_of_real_numbers() -> None:
             real_number(text, 0, 1)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_numbers_of_the_command_line_are_of_one_type(verb: str) -> None:
-    command = cli.get_command(click.Context(cli), verb)  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_numbers_of_the_command_line_are_of_one_type(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)  # type: ignore[attr-defined]
     bare = {"integer range", "float", "float range"}
     for parameter in command.params:
         assert parameter.type.name not in bare
@@ -106,9 +106,9 @@ NUMBERS = [
 def test_no_option_takes_for_a_number_what_is_none(kind: type[BaseModel], key: str) -> None:
     too_large = [2**70] if int in kinds(kind.model_fields[key].annotation) else []
     for wrong in (True, "3", "0.5", math.nan, math.inf, -math.inf, *too_large, [True], [math.nan], {"x": math.nan}):
-        with pytest.raises(ValidationError) as refused:
+        with pytest.raises(ValidationError) as rejected:
             kind.model_validate({key: wrong})
-        assert (key,) in {error["loc"][:1] for error in refused.value.errors(include_url=False)}, wrong
+        assert (key,) in {error["loc"][:1] for error in rejected.value.errors(include_url=False)}, wrong
 
 
 def test_numbers_of_options_are_many() -> None:
@@ -234,9 +234,9 @@ def test_mistakes_of_files_of_snakemake(tmp_path: Path) -> None:
     one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
     one.write_text(EXPERIMENT + "seed: 1\nseed: 2\n")
     two.write_text("seed: 017\n")
-    with pytest.raises(TokbenchError) as refused:
+    with pytest.raises(TokbenchError) as rejected:
         read_all([one, two], {"sizes": ["1_0"]})
-    lines = str(refused.value).splitlines()
+    lines = str(rejected.value).splitlines()
     assert "one.yaml:" in lines[0]
     assert "the key 'seed' stands twice" in lines[0]
     assert lines[1:] == [

@@ -180,7 +180,7 @@ def test_frequencies_stay_exact_beyond_floating_point() -> None:
     assert usage.frequencies[ord("a")] == 2**60 + 1
 
 
-def test_a_segmentation_that_does_not_fit_is_refused() -> None:
+def test_a_segmentation_that_does_not_fit_is_rejected() -> None:
     class Wrong(Greedy):
         def segment(self, counts: PretokenCounts) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
             return np.zeros(3, np.int32), np.zeros(1, np.int64)

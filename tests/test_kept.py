@@ -77,7 +77,7 @@ def test_a_folder_is_held_by_one_process_until_its_end(tmp_path: Path) -> None:
     hold(tmp_path)
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TokbenchError, match=r"^results: .*/file/demo: Not a directory; name a folder"):
         hold(tmp_path / "file" / "demo")

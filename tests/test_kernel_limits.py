@@ -1,4 +1,4 @@
-"""Numbers that kernels cannot hold are refused before they are reckoned with; a failure leaves nothing half done."""
+"""Numbers that kernels cannot hold are rejected before they are reckoned with; a failure leaves nothing half done."""
 
 import os
 import resource
@@ -37,7 +37,7 @@ def trie(*more: bytes, backwards: bool = False) -> Trie:
 
 
 def test_the_largest_counts() -> None:
-    """Twice a third of 2^62 is refused however it comes together; a third is counted."""
+    """Twice a third of 2^62 is rejected however it comes together; a third is counted."""
     assert PretokenCounts.from_pairs([(b"ab", MOST // 3)]).total == MOST // 3
     for pairs in (
         [(b"ab", MOST // 3 + 1)],

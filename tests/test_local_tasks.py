@@ -1,4 +1,4 @@
-"""Local suites: the forms of files, their tasks for lm-eval, and what is refused."""
+"""Local suites: the forms of files, their tasks for lm-eval, and what is rejected."""
 
 import gzip
 import json
@@ -102,9 +102,9 @@ def test_every_form_is_read(form: str) -> None:
 
 @pytest.mark.parametrize(("form", "text", "message"), SPOILT)
 def test_spoilt_records_are_named(form: str, text: str, message: str) -> None:
-    with pytest.raises(TokbenchError) as refusal:
+    with pytest.raises(TokbenchError) as rejection:
         list(FORMS[form].read(text))
-    assert message in str(refusal.value)
+    assert message in str(rejection.value)
 
 
 def own(folder: Path, compress: bool = False) -> SuiteOptions:

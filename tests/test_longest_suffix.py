@@ -54,7 +54,7 @@ def test_long_pretoken() -> None:
     assert found == [[98, *b"ababab", *[256] * 62_500]]
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     forms = Vocabulary(BYTES * 2, continuation=np.repeat([False, True], 256))
     with pytest.raises(TokbenchError, match="segmentation 'longest_suffix': the vocabulary's tokens have continuation"):
         make("longest_suffix", forms)

@@ -20,7 +20,7 @@ LAST = """
 import ctypes, os, sys, threading
 from pathlib import Path
 from tokbench import memory
-with memory.told():
+with memory.reported():
     memory.purpose("try")
     with memory.removed_at_end(Path(sys.argv[1])):
         Path(sys.argv[1], "inside").mkdir(parents=True)
@@ -118,7 +118,7 @@ def test_the_line_says_what_was_wanted(capfd: pytest.CaptureFixture[str], monkey
     ends: list[int] = []
     monkeypatch.setattr(memory, "_end", lambda: ends.append(STATUS))
     monkeypatch.setattr(memory, "watch", lambda status: None)
-    with memory.told():
+    with memory.reported():
         memory.purpose("try", "use fewer --threads")
         np.empty(1 << 40, np.float64)
     assert ends == [STATUS]
@@ -130,7 +130,7 @@ def test_the_line_says_what_was_wanted(capfd: pytest.CaptureFixture[str], monkey
 
 def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "watch", lambda status: None)
-    with pytest.raises(TokbenchError), memory.told(TokbenchError):
+    with pytest.raises(TokbenchError), memory.reported(TokbenchError):
         raise TokbenchError("damaged")
-    with pytest.raises(ZeroDivisionError), memory.told(TokbenchError):
+    with pytest.raises(ZeroDivisionError), memory.reported(TokbenchError):
         print(1 / 0)

@@ -1,4 +1,4 @@
-"""The byte n-gram model against its formula; training, files, refusals."""
+"""The byte n-gram model against its formula; training, files, rejections."""
 
 from math import log
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_files(tmp_path: Path) -> None:
     assert len(built) == 1000
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_rejections(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match="holds no text to train on"):
         train([b""], PRESETS["ngram"], tmp_path / "empty")
     with pytest.raises(TokbenchError, match=r"model\.json: cannot be read .*; train one"):
@@ -88,7 +88,7 @@ def test_refusals(tmp_path: Path) -> None:
         ByteNgramOptions(order=7)
 
 
-def test_damaged_models_are_refused(tmp_path: Path) -> None:
+def test_damaged_models_are_rejected(tmp_path: Path) -> None:
     train([b"abracadabra"], PRESETS["ngram"], tmp_path / "model")
     counts = tmp_path / "model" / "counts.npy"
     whole = np.load(counts)

@@ -94,7 +94,7 @@ def test_manifest_and_short_texts(offline_tasks: Path, tmp_path: Path) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(alphabet='ab .\n"T\u2028é', max_size=300), max_size=3))
-def test_any_text_gives_questions_or_a_refusal(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_any_text_gives_questions_or_a_rejection(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     options = TaskOptions(context_words=6, continuation_words=1)
     path = tmp_path_factory.mktemp("any") / "tasks"
     documents = [(number, text.encode()) for number, text in enumerate(texts)]

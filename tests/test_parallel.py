@@ -59,13 +59,13 @@ def test_threads_that_cannot_start(error: Exception, started: int, monkeypatch: 
     left = [None] * started
     start = _thread.start_new_thread
 
-    def refuse(function: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
+    def reject(function: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
         if not left:
             raise error
         left.pop()
         return start(function, arguments)
 
-    monkeypatch.setattr(_thread, "start_new_thread", refuse)
+    monkeypatch.setattr(_thread, "start_new_thread", reject)
     assert list(mapped(square, range(64), 4)) == [number**2 for number in range(64)]
 
 

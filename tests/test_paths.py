@@ -1,4 +1,4 @@
-"""Paths of the worst kind: the workflow bears them, or refuses them in one line before any work."""
+"""Paths of the worst kind: the workflow bears them, or rejects them in one line before any work."""
 
 import re
 from collections.abc import Iterator
@@ -58,21 +58,21 @@ def test_worst_names_run(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("results", ["a{b}", "a<b", "a>b", "a*", "a?", "[a]", "a\nb", "a\x7f", "s3://a", "", "\udcff"])
-def test_what_no_path_can_be_is_refused(experiment: dict[str, Any], results: str) -> None:
-    with pytest.raises(TokbenchError) as refusal:
+def test_what_no_path_can_be_is_rejected(experiment: dict[str, Any], results: str) -> None:
+    with pytest.raises(TokbenchError) as rejection:
         validate({**experiment, "results": results}, "mine.yaml")
-    [line] = str(refusal.value).splitlines()
+    [line] = str(rejection.value).splitlines()
     assert line.startswith("mine.yaml: results: ")
     line.encode()
 
 
 @pytest.mark.parametrize("name", ["a{b}.txt", "a<b>.txt", "a\nb.txt", "\udcff.txt"])
-def test_files_that_cannot_be_carried_are_refused(experiment: dict[str, Any], tmp_path: Path, name: str) -> None:
+def test_files_that_cannot_be_carried_are_rejected(experiment: dict[str, Any], tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("text")
     experiment["corpora"]["pydoc"]["source"] = {"type": "text", "path": str(tmp_path)}
-    with pytest.raises(TokbenchError) as refusal:
+    with pytest.raises(TokbenchError) as rejection:
         validate(experiment, "mine.yaml")
-    [line] = str(refusal.value).splitlines()
+    [line] = str(rejection.value).splitlines()
     assert line.startswith("mine.yaml: corpora.pydoc.source.path: ")
     assert "rename" in line
 
@@ -86,9 +86,9 @@ def test_paths_of_every_section_are_looked_at(experiment: dict[str, Any], tmp_pa
     experiment["resources"] = {"gold": {"type": "sigmorphon2022", "path": str(folder / "gold.tsv")}}
     task = {"format": "choices", "file": "q.jsonl"}
     experiment["suites"]["mine"] = {"source": "local", "path": str(folder), "tasks": ["q"], "files": {"q": task}}
-    with pytest.raises(TokbenchError) as refusal:
+    with pytest.raises(TokbenchError) as rejection:
         validate(experiment, "mine.yaml")
-    keys = [line.split(": ")[1] for line in str(refusal.value).splitlines()]
+    keys = [line.split(": ")[1] for line in str(rejection.value).splitlines()]
     assert keys == ["resources.gold.path", "suites.mine.path", "released"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokbench.byte_level import spelt_ranks
+from tokbench.byte_level import spelling_ranks
 from tokbench.candidates import limits
 from tokbench.construction import bpe, bpe_trimmed, picky_bpe, scaffold_bpe
 from tokbench.construction.bpe_trimmed import BpeTrimmedOptions
@@ -40,7 +40,7 @@ words = st.dictionaries(
     max_size=8,
 )
 thresholds = st.sampled_from([0.1, 0.3, 0.5, 0.6, 0.75, 0.9, 1.0])
-BYTES_BY_RANK = sorted(map(chr, range(256)), key=lambda byte: spelt_ranks()[ord(byte)])
+BYTES_BY_RANK = sorted(map(chr, range(256)), key=lambda byte: spelling_ranks()[ord(byte)])
 
 
 @pytest.fixture(scope="module")

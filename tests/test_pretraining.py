@@ -65,7 +65,7 @@ def test_options_and_packing_load_no_torch() -> None:
         ({"alibi": False}, "alibi"),
     ],
 )
-def test_inconsistent_options_are_refused(change: dict[str, object], told: str) -> None:
+def test_inconsistent_options_are_rejected(change: dict[str, object], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         ModelOptions.model_validate(SMALL.model_dump() | change)
 
@@ -136,7 +136,7 @@ def test_shards_are_those_of_streaming(tmp_path: Path, monkeypatch: pytest.Monke
     assert ours == theirs
 
 
-def test_too_little_text_is_refused(tmp_path: Path) -> None:
+def test_too_little_text_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match="has 4 tokens, fewer than one sequence of 32"):
         pack(Bytes(), [b"abc"], tmp_path / "packed", sequence_length=32)
     assert not (tmp_path / "packed").exists()
@@ -226,7 +226,7 @@ def test_kills_while_a_checkpoint_is_sealed(moment: str, tmp_path: Path, monkeyp
     assert (tmp_path / "latest.pt").read_text() == kept
 
 
-def test_checkpoints_that_training_did_not_write_are_refused(tmp_path: Path) -> None:
+def test_checkpoints_that_training_did_not_write_are_rejected(tmp_path: Path) -> None:
     """Even where an older one is sound: nothing of ours leaves such files."""
     states = tmp_path / "states"
     states.mkdir()
@@ -392,7 +392,7 @@ def test_killed_runs_end_with_the_same_weights(
     assert (model / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
 
 
-def test_sequences_of_another_length_are_refused(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"max_seq_len": 64})
     with pytest.raises(TokbenchError, match="holds sequences of 32"):
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")

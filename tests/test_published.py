@@ -403,7 +403,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
     assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), {}).is_empty()
 
 
-# The verb -------------------------------------------------------------------------------------------------------------
+# The command ----------------------------------------------------------------------------------------------------------
 
 
 def test_published_writes_tables_figures_and_a_page(

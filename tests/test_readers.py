@@ -1,4 +1,4 @@
-"""Damaged files of every kind: each is read rightly, or refused in one line that names it.
+"""Damaged files of every kind: each is read rightly, or rejected in one line that names it.
 
 Bytes are changed, cut out and put in, values of JSON exchanged for others, and whole files replaced by noise. The
 number of damaged files that every reader is given is ``TOKBENCH_FUZZ_FILES``, a few dozen where it is not set;

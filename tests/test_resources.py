@@ -168,7 +168,7 @@ def test_unblend(tmp_path: Path, row: str, expected: list[int] | None) -> None:
     assert cuts("unblend", text(tmp_path / "complex_words.tsv", head, row))[0][2] == expected
 
 
-def test_unblend_refuses_a_sequence_of_another_length(tmp_path: Path) -> None:
+def test_unblend_rejects_a_sequence_of_another_length(tmp_path: Path) -> None:
     path = text(tmp_path / "complex_words.tsv", "word\tbases\tsequence\tlinearity", "ab\ta b\tAAB\tlinear")
     with pytest.raises(TokbenchError, match=r"complex_words\.tsv:2: sequence 'AAB' does not fit the word 'ab'"):
         read("unblend", str(path))
@@ -254,12 +254,12 @@ def test_places_of_files(tmp_path: Path) -> None:
         ("sigmorphon2022", [], r"file: no word of a resource of type 'sigmorphon2022'"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, kind: str, lines: list[str], message: str) -> None:
+def test_other_files_are_rejected(tmp_path: Path, kind: str, lines: list[str], message: str) -> None:
     with pytest.raises(TokbenchError, match=message):
         read(kind, str(text(tmp_path / "file", *lines)))
 
 
-def test_languages_that_are_not_there_are_refused(tmp_path: Path) -> None:
+def test_languages_that_are_not_there_are_rejected(tmp_path: Path) -> None:
     path = text(tmp_path / "eng.word.dev.tsv", "cats\tcat @@s\t100")
     with pytest.raises(TokbenchError, match="no word of a resource"):
         read("sigmorphon2022", str(path), languages=["deu"])

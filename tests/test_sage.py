@@ -196,7 +196,7 @@ def test_only_the_chosen_lines_are_held() -> None:
     assert peak < 1_000_000 < sum(map(len, Many((), "none").texts()))
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_rejections(tmp_path: Path) -> None:
     good = write(tmp_path / "0.parquet", [(0, b"a"), (1, b"")])
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1")

@@ -58,9 +58,9 @@ def test_what_was_saved_stays_where_the_next_cannot_be(
 @pytest.mark.parametrize("name", ["merges.tsv", "scores.txt", "tokens.vocab"])
 def test_files_of_those_names_that_are_the_users_own_stay(name: str, merging: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(TokbenchError) as refusal:
+    with pytest.raises(TokbenchError) as rejection:
         merging.save(tmp_path)
-    assert str(refusal.value) == f"{tmp_path / name}: belongs to no saved tokenizer; save into another folder"
+    assert str(rejection.value) == f"{tmp_path / name}: belongs to no saved tokenizer; save into another folder"
     assert contents(tmp_path) == {name: b"mine"}
 
 
@@ -103,18 +103,18 @@ def test_auto_tokenizer_opens_what_was_saved(counts: PretokenCounts, likely: Tok
     """After another tokenizer was saved there by transformers, with ids of its own for special tokens."""
     transformers = pytest.importorskip("transformers")
     likely.save(tmp_path)
-    face = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    assert face("some text")["input_ids"] == likely.encode("some text").tolist()
-    face.model_max_length = 77
-    face.save_pretrained(tmp_path)
+    adapter = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert adapter("some text")["input_ids"] == likely.encode("some text").tolist()
+    adapter.model_max_length = 77
+    adapter.save_pretrained(tmp_path)
     assert json.loads((tmp_path / "tokenizer_config.json").read_text())["model_max_length"] == 77
     assert transformers.AutoTokenizer.from_pretrained(tmp_path).model_max_length == 77
 
     other = Tokenizer(ngram.build(counts, 450, ngram.NgramOptions()), "gpt2", "greedy")
     other.save(tmp_path)
-    face = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    assert (face.vocab_size, len(face), face.eos_token_id) == (450, 452, 450)
-    assert face("some text")["input_ids"] == other.encode("some text").tolist()
+    adapter = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert (adapter.vocab_size, len(adapter), adapter.eos_token_id) == (450, 452, 450)
+    assert adapter("some text")["input_ids"] == other.encode("some text").tolist()
 
 
 def test_transformers_save_clears_stale_files_too(merging: Tokenizer, likely: Tokenizer, tmp_path: Path) -> None:

@@ -4,17 +4,17 @@ from types import ModuleType
 
 import pytest
 
-from tests.downstream import requests_of, tiny_mpt, toy_face
+from tests.downstream import requests_of, tiny_mpt, toy_adapter
 from tokbench.errors import TokbenchError
 
 
-def scoring(model, face, encode, window: int):
-    """A language model that scores with a face's tokens."""
+def scoring(model, adapter, encode, window: int):
+    """A language model that scores with an adapter's tokens."""
     from tokbench.downstream.coverings import Spellings
     from tokbench.downstream.scoring_lm import ScoringLM
 
-    spellings = Spellings(face.tokenizer.vocabulary.tokens)
-    return ScoringLM(model, face, encode, face.eos_token_id, spellings=spellings, window=window, batch_size=3)
+    spellings = Spellings(adapter.tokenizer.vocabulary.tokens)
+    return ScoringLM(model, adapter, encode, adapter.eos_token_id, spellings=spellings, window=window, batch_size=3)
 
 
 QUESTIONS = [
@@ -26,33 +26,33 @@ QUESTIONS = [
 STRADDLING = {0: [0], 1: [0], 3: [0]}
 
 
-def log_probability(torch: ModuleType, model, face, ids: list[int], begin: int = 0) -> float:
+def log_probability(torch: ModuleType, model, adapter, ids: list[int], begin: int = 0) -> float:
     """Of a sequence of tokens after the start token, from a place on."""
     with torch.inference_mode():
-        logits = model(input_ids=torch.tensor([[face.eos_token_id, *ids]])).logits[0].double().log_softmax(-1)
+        logits = model(input_ids=torch.tensor([[adapter.eos_token_id, *ids]])).logits[0].double().log_softmax(-1)
     return sum(float(logits[place, id]) for place, id in enumerate(ids) if place >= begin)
 
 
-def log_beginning(torch: ModuleType, model, face, context: str) -> float:
+def log_beginning(torch: ModuleType, model, adapter, context: str) -> float:
     """Of a context, in whatever tokens: before each of its places those of the text, then one that reaches beyond."""
-    data, tokens = context.encode(), face.tokenizer.vocabulary.tokens
-    ways = [face.tokenizer.encode(data).tolist()]
+    data, tokens = context.encode(), adapter.tokenizer.vocabulary.tokens
+    ways = [adapter.tokenizer.encode(data).tolist()]
     for place in range(len(data)):
         longer = [id for id, token in enumerate(tokens) if token.startswith(data[place:]) and token != data[place:]]
-        ways += [[*face.tokenizer.encode(data[:place]).tolist(), id] for id in longer]
-    terms = [log_probability(torch, model, face, ids) for ids in ways]
+        ways += [[*adapter.tokenizer.encode(data[:place]).tolist(), id] for id in longer]
+    terms = [log_probability(torch, model, adapter, ids) for ids in ways]
     return float(torch.logsumexp(torch.tensor(terms, dtype=torch.float64), 0))
 
 
 @pytest.mark.parametrize("max_seq_len", [512, 4])
 def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len: int) -> None:
     """A question of which a choice straddles is scored given the text of its context, others given its tokens."""
-    model, face = tiny_mpt(torch, max_seq_len), toy_face()
+    model, adapter = tiny_mpt(torch, max_seq_len), toy_adapter()
 
     def encode(text: str | bytes) -> list[int]:
-        return face.tokenizer.encode(text).tolist()
+        return adapter.tokenizer.encode(text).tolist()
 
-    lm = scoring(model, face, encode, max_seq_len)
+    lm = scoring(model, adapter, encode, max_seq_len)
     scored = [score for score, _ in lm.loglikelihood(requests_of(QUESTIONS))]
     reference = tiny_mpt(torch)
     expected = []
@@ -60,10 +60,10 @@ def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len:
         for choice in choices:
             whole = encode(context + choice)
             if number in STRADDLING:
-                covered = log_beginning(torch, reference, face, context.rstrip())
-                expected.append(log_probability(torch, reference, face, whole) - covered)
+                covered = log_beginning(torch, reference, adapter, context.rstrip())
+                expected.append(log_probability(torch, reference, adapter, whole) - covered)
             else:
-                expected.append(log_probability(torch, reference, face, whole, len(encode(context.rstrip()))))
+                expected.append(log_probability(torch, reference, adapter, whole, len(encode(context.rstrip()))))
     assert scored == pytest.approx(expected, abs=1e-4)
     boundaries = lm.boundaries["toy"]
     assert {document: one.straddling for document, one in boundaries.items() if one.straddling} == STRADDLING
@@ -76,17 +76,19 @@ def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len:
 def test_endings_of_openings_are_given_each_opening_where_one_straddles(torch: ModuleType, max_seq_len: int) -> None:
     from lm_eval.api.instance import Instance
 
-    face = toy_face()
-    lm = scoring(tiny_mpt(torch, max_seq_len), face, lambda text: face.tokenizer.encode(text).tolist(), max_seq_len)
+    adapter = toy_adapter()
+    lm = scoring(
+        tiny_mpt(torch, max_seq_len), adapter, lambda text: adapter.tokenizer.encode(text).tolist(), max_seq_len
+    )
     openings = ["the stone", "a bird", ""]
     requests = [Instance("loglikelihood", {}, (text, " here"), n, ("toy", 0, 1)) for n, text in enumerate(openings)]
     scored = [score for score, _ in lm.loglikelihood(requests)]
     assert lm.boundaries["toy"][0].straddling == [0]
     reference = tiny_mpt(torch)
     for opening, score in zip(openings, scored, strict=True):
-        whole = face.tokenizer.encode(opening + " here").tolist()
-        covered = log_beginning(torch, reference, face, opening) if opening else 0
-        assert score == pytest.approx(log_probability(torch, reference, face, whole) - covered, abs=1e-4)
+        whole = adapter.tokenizer.encode(opening + " here").tolist()
+        covered = log_beginning(torch, reference, adapter, opening) if opening else 0
+        assert score == pytest.approx(log_probability(torch, reference, adapter, whole) - covered, abs=1e-4)
 
 
 def test_contexts_of_models_with_learned_positions_are_shortened_alike(torch: ModuleType) -> None:
@@ -94,8 +96,8 @@ def test_contexts_of_models_with_learned_positions_are_shortened_alike(torch: Mo
 
     torch.manual_seed(0)
     model = GPT2LMHeadModel(GPT2Config(n_embd=16, n_layer=1, n_head=2, n_positions=12, vocab_size=320)).eval()
-    face = toy_face()
-    lm = scoring(model, face, lambda text: list(text.encode()), 12)
+    adapter = toy_adapter()
+    lm = scoring(model, adapter, lambda text: list(text.encode()), 12)
     scored = lm.loglikelihood(requests_of([("a long context", [" cat", " horse"]), ("so", [" cat", " horse"])]))
     assert lm.truncated_documents == {"toy": {0}}
     ids = list(b"context cat")

@@ -66,7 +66,7 @@ def test_no_code_of_others_is_run() -> None:
 
 
 def test_a_checkpoint_with_a_pickle_is_not_run(tmp_path: Path) -> None:
-    """The refusal precedes all loading; of byte language models tensors alone are loaded."""
+    """The rejection precedes all loading; of byte language models tensors alone are loaded."""
     from tokbench.pretraining.checkpoints import recover
 
     states = tmp_path / "states"
@@ -106,7 +106,7 @@ def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
 
 
 def test_messages_do_not_command_the_terminal() -> None:
-    """Pieces of files that a refusal quotes; the lines of a refusal of a configuration stay apart."""
+    """Pieces of files that a rejection quotes; the lines of a rejection of a configuration stay apart."""
     assert str(TokbenchError("a: \x1b[2Jb\r\x85\u2028\ud800\x1c naïve\nb: 東")) == "a: ?[2Jb????? naïve\nb: 東"
 
 

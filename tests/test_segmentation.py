@@ -228,7 +228,7 @@ def test_any_bytes_come_back(rich: Vocabulary, text: bytes, method: tuple[str, d
 
 
 @pytest.mark.parametrize("offsets", [[], [0, 9], [2, 1], [-1, 2], [0, 2, 1, 3]])
-def test_bad_offsets_are_refused(rich: Vocabulary, offsets: list[int]) -> None:
+def test_bad_offsets_are_rejected(rich: Vocabulary, offsets: list[int]) -> None:
     with pytest.raises(ValueError, match="offsets"):
         make("greedy", rich).segment(np.zeros(3, np.uint8), np.array(offsets, np.int64))
 

@@ -143,7 +143,7 @@ def test_correlations_say_why_there_is_none() -> None:
     assert between_metrics(frame(flat + rising, INTRINSIC))["reason"].to_list() == ["one of the two does not vary"]
 
 
-def test_tables_refuse_bad_input() -> None:
+def test_tables_reject_bad_input() -> None:
     with pytest.raises(TokbenchError, match="no column task"):
         averages(SMALL.drop("task"))
     with pytest.raises(TokbenchError, match="variant bpe, size 10, task copa stands twice"):

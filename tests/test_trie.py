@@ -60,6 +60,6 @@ def test_a_large_vocabulary_is_found_again_and_packed() -> None:
         (b"ab", [0, 1, 2], [True]),
     ],
 )
-def test_bad_tokens_are_refused(data: bytes, offsets: list[int], included: list[bool] | None) -> None:
+def test_bad_tokens_are_rejected(data: bytes, offsets: list[int], included: list[bool] | None) -> None:
     with pytest.raises(ValueError, match=r"token|offsets|included"):
         trie.Trie(np.frombuffer(data, np.uint8), np.array(offsets, np.int64), included)

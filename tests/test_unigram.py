@@ -278,7 +278,7 @@ def test_alphabet_of_characters() -> None:
     assert not any(rare.encode() in token for token in tokens for rare in "ё")
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     with pytest.raises(ValueError, match="needs whole_characters"):
         UnigramOptions(alphabet="character", whole_characters=False)
     with pytest.raises(TokbenchError, match="alphabet of 258 bytes and characters exceeds the vocabulary size 257"):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.adapters.tokenizer_json import to_hugging_face
-from tokbench.byte_level import spelt_ranks
+from tokbench.byte_level import spelling_ranks
 from tokbench.construction.wordpiece import WordPieceOptions, build
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
@@ -45,7 +45,7 @@ def pieces(counts: PretokenCounts, size: int, options: WordPieceOptions) -> list
 def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: int, objective: str) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
     options = WordPieceOptions(objective=objective, min_pair_count=least, max_token_bytes=longest)
-    expected = twin(list(counts.items()), spelt_ranks().tolist(), size, least, longest or 10**6, objective)
+    expected = twin(list(counts.items()), spelling_ranks().tolist(), size, least, longest or 10**6, objective)
     assert pieces(counts, size, options) == expected
 
 
@@ -53,7 +53,7 @@ def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: 
 def test_twin_on_words(objective: str) -> None:
     counts = PretokenCounts.from_pairs((f" {word}".encode(), count) for word, count in WORDS.most_common(300))
     options = WordPieceOptions(objective=objective, min_pair_count=20)
-    expected = twin(list(counts.items()), spelt_ranks().tolist(), 700, 20, 10**6, objective)
+    expected = twin(list(counts.items()), spelling_ranks().tolist(), 700, 20, 10**6, objective)
     assert pieces(counts, 700, options) == expected
 
 

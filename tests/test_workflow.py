@@ -1,4 +1,4 @@
-"""The rules keep the house's order: one shape for all, one name for rule, verb, log and benchmark."""
+"""The rules keep the house's order: one shape for all, one name for rule, command, log and benchmark."""
 
 import importlib.util
 import re
@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.workflow.checkout import ROOT, Checkout
-from tokbench.commands.main import VERBS
+from tokbench.commands.main import COMMANDS
 
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params", "threads", "resources"]
 ORDER += ["message", "shell"]
 REQUIRED = set(ORDER) - {"input", "params", "wildcard_constraints"}
-VERB = {"build_initial": "build"}
-"""Rules whose verb bears another name: an initial vocabulary is built as any other, under a place of its own."""
+COMMAND_OF = {"build_initial": "build"}
+"""Rules whose command bears another name: an initial vocabulary is built as any other, under a place of its own."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
@@ -59,13 +59,13 @@ def test_rule(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_verb(name: str) -> None:
-    verb = VERB.get(name, name)
+def test_command(name: str) -> None:
+    command = COMMAND_OF.get(name, name)
     shell = RULES[name][1]["shell"]
-    assert re.findall(r"tokbench (\w+)", shell) == [verb]
+    assert re.findall(r"tokbench (\w+)", shell) == [command]
     assert shell.rstrip().endswith('&> {log:q}"')
-    assert verb in VERBS
-    assert importlib.util.find_spec(f"tokbench.commands.{verb}") is not None
+    assert command in COMMANDS
+    assert importlib.util.find_spec(f"tokbench.commands.{command}") is not None
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.conftest import EXPERIMENT, Outcome, Tokbench
-from tests.test_config_refusals import changed
+from tests.test_config_rejections import changed
 from tests.wrong_commands import COMMANDS, NUMBERS, WHOLE_OPTIONS
 from tests.wrong_configurations import TEXTS, VALUES, Pieces
 from tokbench.construction.bpe import BpeOptions
@@ -67,7 +67,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, counts: PretokenCounts, scor
     return folder
 
 
-def refused(outcome: Outcome, pieces: Pieces) -> None:
+def rejected(outcome: Outcome, pieces: Pieces) -> None:
     assert outcome.status == 2, outcome.stderr
     assert outcome.stdout == b""
     [line] = outcome.stderr.splitlines()
@@ -84,7 +84,7 @@ def test_files_of_configuration(name: str, tmp_path: Path, tokbench: Tokbench) -
     file.write_bytes(content)
     outcome = tokbench("validate", file)
     first, *others = outcome.stderr.splitlines()
-    refused(Outcome(outcome.status, outcome.stdout, first), (f"tokbench: {file}:", *pieces))
+    rejected(Outcome(outcome.status, outcome.stdout, first), (f"tokbench: {file}:", *pieces))
     assert all(line.startswith(f"{file}: ") for line in others)  # what the rest of the file lacks
 
 
@@ -94,7 +94,7 @@ def test_values_of_keys(
 ) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(changed(experiment, path, value)))
-    refused(tokbench("validate", file), pieces)
+    rejected(tokbench("validate", file), pieces)
 
 
 def run(words: list[str], place: Path, tmp_path: Path, tokbench: Tokbench) -> Outcome:
@@ -108,10 +108,10 @@ def run(words: list[str], place: Path, tmp_path: Path, tokbench: Tokbench) -> Ou
 @pytest.mark.parametrize(("line", "pieces"), COMMANDS)
 def test_command_lines(line: str, pieces: Pieces, place: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     words = [word.replace("_'", " '").replace("'_", "' ").replace(":_", ": ") for word in line.split(" ")]
-    refused(run(words, place, tmp_path, tokbench), pieces)
+    rejected(run(words, place, tmp_path, tokbench), pieces)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize(("line", "option"), [(line, name) for line, names in WHOLE_OPTIONS.items() for name in names])
 def test_whole_numbers(line: str, option: str, number: str, place: Path, tmp_path: Path, tokbench: Tokbench) -> None:
-    refused(run([*line.split(), option, number], place, tmp_path, tokbench), (f"'{option}'", NUMBERS[number]))
+    rejected(run([*line.split(), option, number], place, tmp_path, tokbench), (f"'{option}'", NUMBERS[number]))

@@ -43,7 +43,7 @@ BUILD = "build bpe --counts @counts.parquet --size 300 -o @out"
 PREPARE = "prepare -o @out --recipe"
 COMMANDS: list[tuple[str, Pieces]] = [
     # The command line itself
-    ("biuld", ("'biuld' is not a verb. Did you mean 'build'?",)),
+    ("biuld", ("'biuld' is not a command. Did you mean 'build'?",)),
     ("--verbose", ("No such option '--verbose'",)),
     ("build", ("Missing argument 'METHOD'",)),
     ("build bpe", ("Missing option '--size'",)),

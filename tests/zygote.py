@@ -29,7 +29,7 @@ def pages(name: str) -> int:
 
 def warm() -> None:
     """Import what the commands import, and let every array be a mapping of its own, so that limits bite at each."""
-    from tokbench.commands.main import VERBS
+    from tokbench.commands.main import COMMANDS
     from tokbench.construction import constructions
     from tokbench.metric import metrics
     from tokbench.pretokenization import schemes
@@ -37,8 +37,8 @@ def warm() -> None:
 
     for registry in (constructions, segmentations, schemes, metrics):
         registry.load()
-    for verb in VERBS:
-        importlib.import_module(f"tokbench.commands.{verb}")
+    for name in COMMANDS:
+        importlib.import_module(f"tokbench.commands.{name}")
     for name in ("pyarrow.parquet", "scipy.special", "polars"):
         importlib.import_module(name)
     libc = ctypes.CDLL(None)

@@ -46,7 +46,7 @@ Three forms save typing:
   `snakemake --config books=novels.jsonl.gz`.
 
 A value is read as every edition of YAML and JSON reads it. `true` and `false` are truth values and decimal numbers are
-numbers; `yes`, `off`, `1_000`, `+5`, `017` and `1:30` are text, which a key that takes a number refuses. Numbers are
+numbers; `yes`, `off`, `1_000`, `+5`, `017` and `1:30` are text, which a key that takes a number rejects. Numbers are
 finite. A vocabulary has at most {LARGEST_VOCABULARY:,} tokens; a seed at most 64 bits, one of the language-model stack
 32; bytes and documents are counted in 64 bits, all else in 31. A key stands once, aliases and `<<` may be used, tags
 may not. All mistakes of a file are told at once.

@@ -56,7 +56,7 @@ _MODULES = {
     "schemes": "pretokenization",
     "segmentations": "segmentation",
 }
-"""Where each name of the public face stands."""
+"""Where each public name stands."""
 
 auto_tokenizer.register_when_imported()
 

@@ -113,7 +113,7 @@ def measure(
     Args:
         tokenizer: the tokenizer.
         texts: texts, or their counts under the tokenizer's own scheme.
-        options: options of metrics by family, as in ``renyi={"alpha": 2.5}``; see ``tokbench.metrics``.
+        options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
         A row a number: ``metric``, ``definition`` (which word, which denominator), ``value`` (null where there is

@@ -30,7 +30,7 @@ def unspell(spelling: str) -> bytes:
     return bytes(BYTE_OF[character] for character in spelling.removeprefix(CONTINUATION))
 
 
-def spelt_ranks() -> NDArray[np.int64]:
+def spelling_ranks() -> NDArray[np.int64]:
     """int64 [256], each byte's place in the order of characters, by which Hugging Face settles ties."""
     order = sorted(range(256), key=CHARACTERS.__getitem__)
     return np.argsort(np.array(order)).astype(np.int64)

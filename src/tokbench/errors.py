@@ -1,9 +1,9 @@
 """Mistakes in the input: how they are raised, and how a name that is not known is told."""
 
-import difflib
 from collections.abc import Iterable
 
-from tokbench.inputs.numbers import shortened
+SHOWN = 40
+"""Characters of a wrong value that a message repeats."""
 
 
 class TokbenchError(Exception):
@@ -16,8 +16,16 @@ class TokbenchError(Exception):
         super().__init__("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in message))
 
 
+def shortened(text: str, most: int = SHOWN) -> str:
+    """A text for a message: on one line, and cut where it is long."""
+    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[: most + 1])
+    return plain if len(plain) <= most else f"{plain[:most]}..."
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?`` for the closest known name, or nothing when none is close."""
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" Did you mean '{close[0]}'?" if close else ""
 

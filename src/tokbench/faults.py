@@ -7,12 +7,11 @@ which says that it is one. ``TOKBENCH_DEBUG=1`` shows where it happened.
 import os
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
 
-REFUSED = 2
+REJECTED = 2
 OUR_OWN = 70
 """Status of a fault of ours, as in sysexits.h."""
 INTERRUPTED = 130
@@ -31,27 +30,27 @@ LONGEST = 300
 LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "lm_eval", "safetensors", "streaming", "torch", "transformers"})
 
 
-def told(error: BaseException) -> tuple[str, int]:
+def line_and_status(error: BaseException) -> tuple[str, int]:
     """What to say of an exception that nobody caught, and the status to end with; nothing is said of a broken pipe."""
     if os.environ.get("TOKBENCH_DEBUG"):
         traceback.print_exception(error)
     match error:
         case TokbenchError():
-            return f"tokbench: {error}", REFUSED
+            return f"tokbench: {error}", REJECTED
         case KeyboardInterrupt():
             return "tokbench: interrupted", INTERRUPTED
         case BrokenPipeError():
             return "", GONE
         case ImportError() if (error.name or "").partition(".")[0] != "tokbench":
-            return f"tokbench: {_missing(error)}", REFUSED
+            return f"tokbench: {_missing(error)}", REJECTED
         case FileNotFoundError() | PermissionError() if not error.errno:
-            return f"tokbench: {_reason(error)}", REFUSED  # polars' own, which name the file in their text
+            return f"tokbench: {_reason(error)}", REJECTED  # polars' own, which name the file in their text
         case OSError() if error.filename or error.errno:
             named = error.filename or _file(error)
-            return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REFUSED
+            return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REJECTED
     file = _file(error)
     if file is not None and (reason := _damage(error)):
-        return f"tokbench: {file}: {reason}; make or fetch the file again", REFUSED
+        return f"tokbench: {file}: {reason}; make or fetch the file again", REJECTED
     return f"tokbench: {_our_own(error)}", OUR_OWN
 
 
@@ -76,7 +75,7 @@ def _our_own(error: BaseException) -> str:
     """A fault of ours, with its place."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}tokbench{os.sep}" in frame.filename] or list(frames)
-    where = f" in {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    where = f" in {os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" if ours else ""
     return (
         f"a fault of Tokbench's own ({type(error).__name__}: {_reason(error)}{where}); "
         "please report it with the command and TOKBENCH_DEBUG=1's output"
@@ -103,13 +102,13 @@ def _file(error: BaseException) -> str | None:
         if frame.f_globals.get("__name__", "").startswith("tokbench."):
             for name, value in frame.f_locals.items():
                 for path in _paths(name, value):
-                    if Path(path).exists():
+                    if os.path.exists(path):
                         return path
     return None
 
 
 def _paths(name: str, value: Any) -> Iterator[str]:
-    if isinstance(value, Path) or (isinstance(value, str) and name in HOLDS_FILES and "\0" not in value):
-        yield str(value)
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and name in HOLDS_FILES and "\0" not in value):
+        yield os.fspath(value)
     elif isinstance(opened := getattr(value, "name", None), str) and hasattr(value, "read"):
         yield opened

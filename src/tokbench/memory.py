@@ -9,27 +9,37 @@ the reach of the process.
 import errno
 import mmap
 import os
-import re
 import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokbench.kernels.last_line import is_short, keep, prepare, remove_at_end, tell_sure, watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STATUS = 3
 """Exit status of a command that ran out of memory; that of a mistake in its input is 2."""
 RESERVE = 16 << 20
 """Addresses that are kept free for what the end itself takes."""
-SIGNS = re.compile(
-    r"allocation error|allocation failed|bad_alloc|can't (?:allocate lock|start new thread)|cannot allocate memory"
-    r"|failed to map segment|memory allocation|not enough memory|out of memory|resource temporarily unavailable"
-    r"|unable to allocate",
-    re.IGNORECASE,
+SIGNS = (
+    "allocation error",
+    "allocation failed",
+    "bad_alloc",
+    "can't allocate lock",
+    "can't start new thread",
+    "cannot allocate memory",
+    "failed to map segment",
+    "memory allocation",
+    "not enough memory",
+    "out of memory",
+    "resource temporarily unavailable",
+    "unable to allocate",
 )
-"""How libraries say that an allocation failed, or that a thread could not have its stack."""
+"""How libraries say, in capitals or not, that an allocation failed, or that a thread could not have its stack."""
 ALONE = {"POLARS_MAX_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 """Keeps libraries, where memory is limited, from threads of theirs: those end the process where memory ends."""
 FOREIGN = ("pyo3_runtime", "polars")
@@ -74,7 +84,7 @@ def purpose(what: str, remedy: str = "") -> None:
 
 
 @contextmanager
-def told(*expected: type[BaseException]) -> Iterator[None]:
+def reported(*expected: type[BaseException]) -> Iterator[None]:
     """End the process with the line where memory runs out inside the block.
 
     Args:
@@ -103,7 +113,7 @@ def told(*expected: type[BaseException]) -> Iterator[None]:
 
 
 @contextmanager
-def removed_at_end(path: Path) -> Iterator[None]:
+def removed_at_end(path: "Path") -> Iterator[None]:
     """Have what is at ``path``, a file or a folder, removed where a library ends the process inside the block."""
     remove_at_end(os.fsencode(path.absolute()))
     try:
@@ -130,7 +140,8 @@ def _is_shortage(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno == errno.ENOMEM
     foreign = type(error).__module__.partition(".")[0] in FOREIGN
-    return (foreign or isinstance(error, ImportError | OSError | RuntimeError)) and bool(SIGNS.search(str(error)))
+    text = str(error).lower() if foreign or isinstance(error, ImportError | OSError | RuntimeError) else ""
+    return any(sign in text for sign in SIGNS)
 
 
 def _tell(line: Callable[[str], str], error: BaseException) -> None:

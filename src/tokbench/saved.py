@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from tokbench.auto_tokenizer import CONFIGURATION, finds_another_class
 from tokbench.errors import TokbenchError
+from tokbench.tokenizer_config import CONFIGURATION, names_another_class
 from tokbench.vocabulary import VOCABULARY_FILES
 
 EXPORTED = "tokenizer.json"
@@ -12,7 +12,7 @@ OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")
 """What ``save_pretrained`` writes beside our files; both hold ids or names of the tokenizer that was saved."""
 
 
-def files_that_go(before: Path, configuration: bool) -> list[str]:
+def files_to_remove(before: Path, configuration: bool) -> list[str]:
     """Files of the tokenizer that was saved in a folder before; those of them that are not written again must go.
 
     Args:
@@ -27,12 +27,12 @@ def files_that_go(before: Path, configuration: bool) -> list[str]:
         for name in VOCABULARY_FILES:
             if (folder / name).exists():
                 raise TokbenchError(f"{folder / name}: belongs to no saved tokenizer; save into another folder")
-    if configuration and finds_another_class(folder):
+    if configuration and names_another_class(folder):
         raise TokbenchError(f"{folder / CONFIGURATION}: belongs to another tokenizer; save into another folder")
     return [*VOCABULARY_FILES, *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
 
 
-def outdated(before: Path, after: Path) -> list[str]:
+def outdated_export(before: Path, after: Path) -> list[str]:
     """``tokenizer.json``, where it was exported of a tokenizer that gives other ids.
 
     Args:

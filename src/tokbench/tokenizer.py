@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
-from tokbench.auto_tokenizer import write_configuration
 from tokbench.errors import TokbenchError
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
@@ -25,8 +24,9 @@ from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.saved import files_that_go, outdated
+from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
+from tokbench.tokenizer_config import write_configuration
 from tokbench.tokenizer_folder import SETTINGS, read_settings, sealed
 from tokbench.vocabulary import Vocabulary
 
@@ -209,7 +209,7 @@ class Tokenizer:
             TokbenchError: files of something else stand in the way, or there is no space left.
         """
         folder = Path(folder)
-        stale = files_that_go(folder / SETTINGS, configuration)
+        stale = files_to_remove(folder / SETTINGS, configuration)
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
             self.vocabulary.write(partial)
             settings = {
@@ -225,7 +225,7 @@ class Tokenizer:
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
             if configuration:
                 write_configuration(partial)
-            stale += outdated(folder / SETTINGS, partial)
+            stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tokenizer":

@@ -60,7 +60,7 @@ class Settings(BaseModel):
         return _validated(method.options, self.segmentation.model_extra, folder / SETTINGS, "segmentation.")
 
     def check(self, folder: Path, size: int) -> None:
-        """Refuse a folder that is not what was saved.
+        """Reject a folder that is not what was saved.
 
         Args:
             folder: the tokenizer's.

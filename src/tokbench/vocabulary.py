@@ -85,7 +85,7 @@ class Vocabulary:
                 seen.add(form)
 
     def check_order(self) -> None:
-        """Refuse a vocabulary that does not begin with the 256 bytes.
+        """Reject a vocabulary that does not begin with the 256 bytes.
 
         Raises:
             TokbenchError: another token is where a byte belongs; the message names both.

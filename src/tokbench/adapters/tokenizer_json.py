@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.auto_tokenizer import END_OF_TEXT, PADDING
 from tokbench.byte_level import CONTINUATION, spell
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 
 if TYPE_CHECKING:
     import tokenizers

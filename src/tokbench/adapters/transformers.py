@@ -1,4 +1,4 @@
-"""The Hugging Face face of a tokenizer, for ``transformers``, llm-foundry and lm-eval.
+"""The adapter that shows a tokenizer to ``transformers``, llm-foundry and lm-eval.
 
 Ids are ours; end of text is id V and padding id V + 1, each with an id of its own, because trainers mask the labels
 that equal the padding id and end of text would never be learned.
@@ -10,10 +10,10 @@ from typing import Any
 from transformers import AutoTokenizer, PreTrainedTokenizer
 
 from tokbench.adapters.tokenizer_json import spellings
-from tokbench.auto_tokenizer import END_OF_TEXT, PADDING
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 
 
 class TokbenchTokenizer(PreTrainedTokenizer):

@@ -7,8 +7,8 @@ other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told
 """
 
 from tokbench.atomic.blocks import atomic_file, atomic_files, atomic_folder
-from tokbench.atomic.record import NOT_CONTENT, Kind, refuse_foreign, remove_written
-from tokbench.atomic.space import failures_told
+from tokbench.atomic.record import NOT_CONTENT, Kind, reject_foreign, remove_written
+from tokbench.atomic.space import failures_reported
 
 __all__ = [
     "NOT_CONTENT",
@@ -16,7 +16,7 @@ __all__ = [
     "atomic_file",
     "atomic_files",
     "atomic_folder",
-    "failures_told",
-    "refuse_foreign",
+    "failures_reported",
+    "reject_foreign",
     "remove_written",
 ]

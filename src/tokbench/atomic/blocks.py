@@ -8,8 +8,8 @@ from pathlib import Path
 from tokbench.atomic.exchange import put_in_place
 from tokbench.atomic.partial import partial_file, partial_folder
 from tokbench.atomic.places import place_of_file, place_of_folder, pour, spool
-from tokbench.atomic.record import RECORD, Kind, refuse_foreign, write_record
-from tokbench.atomic.space import failures_told
+from tokbench.atomic.record import RECORD, Kind, reject_foreign, write_record
+from tokbench.atomic.space import failures_reported
 
 
 @contextmanager
@@ -25,12 +25,12 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     place = place_of_file(path)
     if place is None:
         with spool() as (partial, folder):
-            with failures_told(path, folder):
+            with failures_reported(path, folder):
                 yield partial
-            with failures_told(path, Path(path).parent):
+            with failures_reported(path, Path(path).parent):
                 pour(partial, path)
         return
-    with failures_told(path, place.parent), partial_file(place) as partial:
+    with failures_reported(path, place.parent), partial_file(place) as partial:
         yield partial
         place_of_file(path)  # It may have been taken meanwhile.
         os.replace(partial, place)
@@ -48,8 +48,8 @@ def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
             block begins, too.
     """
     place = place_of_folder(path)
-    refuse_foreign(place, kind, path)
-    with failures_told(path, place.parent), partial_folder(place) as partial:
+    reject_foreign(place, kind, path)
+    with failures_reported(path, place.parent), partial_folder(place) as partial:
         yield partial
         write_record(partial, kind)
         place_of_folder(path)
@@ -72,7 +72,7 @@ def atomic_files(path: Path | str, kind: Kind, *, last: str, stale: Sequence[str
         TokbenchError: a file or a link to nowhere stands at ``path``, or there is no space left.
     """
     place = place_of_folder(path)
-    with failures_told(path, place):
+    with failures_reported(path, place):
         place.mkdir(parents=True, exist_ok=True)
         with partial_folder(place / kind) as partial:
             yield partial

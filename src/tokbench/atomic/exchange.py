@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tokbench.atomic.partial import new_name, remove
-from tokbench.atomic.record import Kind, refuse_foreign
+from tokbench.atomic.record import Kind, reject_foreign
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
@@ -47,7 +47,7 @@ def _exchange(partial: Path, place: Path, kind: Kind, named: Path | str) -> bool
     if code:
         raise OSError(code, os.strerror(code), str(place))
     try:
-        refuse_foreign(partial, kind, named)
+        reject_foreign(partial, kind, named)
     except BaseException:
         exchange(partial, place)
         raise
@@ -60,11 +60,11 @@ def _one_after_the_other(partial: Path, place: Path, kind: Kind, named: Path | s
 
     What is aside is no leftover: should the process be killed here, the older folder is not lost.
     """
-    refuse_foreign(place, kind, named)
+    reject_foreign(place, kind, named)
     aside = new_name(place, "aside")
     os.rename(place, aside)
     try:
-        refuse_foreign(aside, kind, named)
+        reject_foreign(aside, kind, named)
         os.rename(partial, place)
     except BaseException as error:
         if isinstance(error, OSError) and error.errno in TAKEN:

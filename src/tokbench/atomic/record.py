@@ -43,8 +43,8 @@ def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
     (folder / RECORD).write_text(text, encoding="utf-8")
 
 
-def refuse_foreign(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
-    """Refuse a folder that an output of this kind must not replace.
+def reject_foreign(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
+    """Reject a folder that an output of this kind must not replace.
 
     It may replace what is missing or empty, and what Tokbench wrote as the same kind, if that holds nothing but what
     was written.
@@ -90,7 +90,7 @@ def _foreign(folder: Path, kind: Kind) -> str | None:
 def remove_written(folder: Path, kind: Kind) -> None:
     """Remove a folder that Tokbench wrote as this kind and that holds nothing else; leave any other."""
     try:
-        refuse_foreign(folder, kind)
+        reject_foreign(folder, kind)
     except TokbenchError:
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -99,10 +99,10 @@ def remove_written(folder: Path, kind: Kind) -> None:
 def _files(folder: Path) -> Iterator[str]:
     """Relative paths of the files in a folder, each folder's in order; links count as files wherever they lead."""
 
-    def refuse(error: OSError) -> None:
+    def reject(error: OSError) -> None:
         raise error
 
-    for place, folders, files in os.walk(folder, onerror=refuse):
+    for place, folders, files in os.walk(folder, onerror=reject):
         folders.sort()
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
         for name in sorted([*files, *links]):

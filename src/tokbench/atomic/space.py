@@ -34,7 +34,7 @@ class NoSpaceError(TokbenchError):
 
 
 @contextmanager
-def failures_told(path: Path | str, folder: Path) -> Iterator[None]:
+def failures_reported(path: Path | str, folder: Path) -> Iterator[None]:
     """Raise every failure for lack of space as one that names the output.
 
     Other errors of the system's name it too, where they name no file or the partial one.

@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.inputs.numbers import Seed
-from tokbench.options import Options
+from tokbench.byte_lm.presets import RECIPES
+from tokbench.options import Options, Seed
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 MAX_ORDER = 6
@@ -89,32 +89,10 @@ class ByteNgramOptions(Options):
     """bytes of an n-gram, the predicted one included"""
 
 
-_PRESETS: dict[str, dict[str, object]] = {
-    "paper_57m": {"microbatch": 32},
-    "tiny": {
-        "layers": 2,
-        "hidden": 64,
-        "feed_forward": 192,
-        "heads": 4,
-        "context": 256,
-        "steps": 400,
-        "warmup_steps": 40,
-        "decay_steps": 80,
-        "batch": 8,
-        "learning_rate": 5e-3,
-        "stride": 192,
-        "score_batch": 16,
-        "precision": "fp32",
-        "checkpoint_every": 100,
-        "device": "cpu",
-    },
-}
-
 AnyByteLm = Annotated[ByteLmOptions | ByteNgramOptions, Field(discriminator="kind")]
 
 PRESETS: dict[str, ByteLmOptions | ByteNgramOptions] = {
-    **{name: ByteLmOptions.model_validate(values) for name, values in _PRESETS.items()},
-    "ngram": ByteNgramOptions(),
+    name: (ByteNgramOptions if values.get("kind") == "ngram" else ByteLmOptions).model_validate(values)
+    for name, values in RECIPES.items()
 }
-"""Named recipes: the paper's neural model, one of 123 thousand parameters that a single CPU core trains in half a
-minute, and a 5-gram model."""
+"""The named recipes in full."""

@@ -80,14 +80,14 @@ def own_schedule(sizes: Sequence[int], initial_size: int, size: int) -> Iterator
 
 
 def check_descending(sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Refuse a schedule that does not descend (for options' validators)."""
+    """Reject a schedule that does not descend (for options' validators)."""
     if sizes is not None and any(later >= earlier for earlier, later in pairwise(sizes)):
         raise ValueError("sizes must descend, each smaller than the one before")
     return sizes
 
 
 def check_size(size: int) -> None:
-    """Refuse a size that the 256 bytes alone exceed.
+    """Reject a size that the 256 bytes alone exceed.
 
     Raises:
         TokbenchError: ``size`` is below 256.

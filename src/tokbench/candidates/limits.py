@@ -12,7 +12,7 @@ MAX_BYTES = 2**31 - 1
 
 
 def check_bytes(counts: PretokenCounts, method: str) -> None:
-    """Refuse pre-tokens that a kernel cannot address.
+    """Reject pre-tokens that a kernel cannot address.
 
     Raises:
         TokbenchError: the unique pre-tokens come to 2 GiB or more.
@@ -25,7 +25,7 @@ def check_bytes(counts: PretokenCounts, method: str) -> None:
 
 
 def check_longest(counts: PretokenCounts, limit: int, method: str) -> None:
-    """Refuse a pre-token that a kernel cannot measure.
+    """Reject a pre-token that a kernel cannot measure.
 
     Raises:
         TokbenchError: a pre-token is longer than ``limit`` bytes.
@@ -38,7 +38,7 @@ def check_longest(counts: PretokenCounts, limit: int, method: str) -> None:
 
 
 def check_alphabet(alphabet: Sized, size: int, method: str) -> None:
-    """Refuse a vocabulary that its bytes and characters alone would fill.
+    """Reject a vocabulary that its bytes and characters alone would fill.
 
     Raises:
         TokbenchError: the alphabet is larger than ``size``.

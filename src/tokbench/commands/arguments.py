@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import validated
-from tokbench.errors import TokbenchError, unknown
-from tokbench.inputs.numbers import shortened
+from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.options import Options
 from tokbench.registry import Method
@@ -94,8 +93,8 @@ def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
     raise TokbenchError(f"{flag} {shortened(text)}: expected a method's name, or {{method: name, option: value}}")
 
 
-def same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
-    """Refuse files that a recipe names otherwise than the command does.
+def check_same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
+    """Reject files that a recipe names otherwise than the command does.
 
     Raises:
         TokbenchError: the two are not the same files.

@@ -110,7 +110,7 @@ def command(
 
 
 def _unread(construction: Construction, given: Mapping[str, Any]) -> None:
-    """Refuse what the construction would not look at.
+    """Reject what the construction would not look at.
 
     Raises:
         TokbenchError: something of it is named.

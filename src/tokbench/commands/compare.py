@@ -9,7 +9,8 @@ import click
 import polars as pl
 
 from tokbench import memory
-from tokbench.commands.documents import documents_of, names_fields
+from tokbench.commands.documents import documents_of
+from tokbench.commands.fields import field_options
 from tokbench.commands.numbers import Whole
 from tokbench.commands.sides import Side, distinct, matched, side
 from tokbench.corpus.documents import Document, read_documents
@@ -18,7 +19,7 @@ from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
 from tokbench.report.exhibits import counted, words
 from tokbench.report.numbers import probability
-from tokbench.report.terminal import Line, Part, told
+from tokbench.report.terminal import Line, Part, comparison_text
 from tokbench.statistics.better import better_end
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte, token_counts
@@ -36,7 +37,7 @@ KEYS = ("variant", "size", "value")
 @click.argument("files", nargs=-1)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
-@names_fields
+@field_options
 def command(
     a: str,
     b: str,
@@ -64,7 +65,7 @@ def command(
         parts += _intrinsic(left.name, right.name, sizes, experiment) + _downstream(left, right, sizes, experiment)
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
-    click.echo(told(*distinct(left, right), parts), nl=False)
+    click.echo(comparison_text(*distinct(left, right), parts), nl=False)
 
 
 def _named(files: Sequence[str]) -> str:

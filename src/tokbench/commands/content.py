@@ -12,7 +12,7 @@ from tokbench.inputs.json import parse_json
 from tokbench.report.load import load
 
 
-def reads_content(command: Callable[..., None]) -> Callable[..., None]:
+def content_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options ``--tables``, ``--statistics`` and ``--experiment``, and pass it what they tell."""
     folder = click.Path(exists=True, file_okay=False)
 

@@ -3,7 +3,8 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.documents import documents_of, names_fields
+from tokbench.commands.documents import documents_of
+from tokbench.commands.fields import field_options
 from tokbench.counting.count import count_languages
 from tokbench.counting.languages import write_languages
 from tokbench.pretokens import PretokenCounts
@@ -12,7 +13,7 @@ from tokbench.pretokens import PretokenCounts
 @click.command("count")
 @click.option("--scheme", required=True, help="Pre-tokenization; see 'tokbench methods'.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
-@names_fields
+@field_options
 @click.argument("texts", nargs=-1, required=True)
 def command(
     scheme: str, text_field: str | None, language_field: str | None, output: str, texts: tuple[str, ...]

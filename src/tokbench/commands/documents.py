@@ -1,29 +1,17 @@
 """Documents from files that a command names, told apart by their names: JSON Lines, Parquet, else text."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.commands.fields import LANGUAGE, TEXT
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
 from tokbench.errors import TokbenchError
-
-TEXT, LANGUAGE = "text", "language"
-
-
-def names_fields(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options ``--text-field`` and ``--language-field``."""
-    language = click.option(
-        "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
-    )
-    text = click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out.")
-    named: Callable[..., None] = text(language(command))
-    return named
 
 
 def documents_of(
@@ -61,12 +49,12 @@ def _source(file: str, text_field: str | None, language_field: str | None) -> So
     if name.endswith((".jsonl", ".ndjson")):
         return JsonLinesSource(type="jsonl", **fields, language_field=language_field or LANGUAGE)
     if name.endswith(".parquet"):
-        told = language_field or (LANGUAGE if _tells_languages(file) else None)
+        told = language_field or (LANGUAGE if _has_languages(file) else None)
         return ParquetSource(type="parquet", **fields, language_field=told)
     return TextSource(type="text", path=[file])
 
 
-def _tells_languages(file: str) -> bool:
+def _has_languages(file: str) -> bool:
     try:
         return LANGUAGE in pq.read_schema(file).names
     except (OSError, pa.ArrowException):

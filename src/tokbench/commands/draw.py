@@ -2,14 +2,14 @@
 
 import click
 
-from tokbench.commands.content import reads_content
+from tokbench.commands.content import content_options
 from tokbench.commands.outputs import OutputFolder
 from tokbench.report.content import ReportContent
 from tokbench.report.files import write_figures
 
 
 @click.command("draw")
-@reads_content
+@content_options
 @click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
 def command(content: ReportContent, output: str) -> None:
     """Draw every figure as SVG and PNG, for a full page and for one of two columns."""

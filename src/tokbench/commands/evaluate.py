@@ -3,6 +3,7 @@
 import click
 
 from tokbench.commands.arguments import recipe_options
+from tokbench.commands.log import log_to_stderr
 from tokbench.commands.numbers import Whole
 from tokbench.corpus.documents import read_documents
 from tokbench.downstream.suites import SuiteOptions, named_suites
@@ -41,6 +42,7 @@ def command(
     shards: tuple[str, ...],
 ) -> None:
     """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any."""
+    log_to_stderr()
     from tokbench.downstream.evaluate import evaluate
 
     evaluate(

@@ -1,22 +1,20 @@
-"""The command line: one verb a stage, each in the module of its name, imported when it is called."""
+"""The command line: one command a stage, each in the module of its name, imported when it is called."""
 
 import gc
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from tokbench import memory
 from tokbench.errors import TokbenchError, nearest
-from tokbench.faults import told
+from tokbench.faults import line_and_status
 
-VERBS = {
+COMMANDS = {
     "count": "count the pre-tokens of texts",
     "build": "build a vocabulary and its tokenizer",
     "encode": "encode a file with a tokenizer",
@@ -64,18 +62,18 @@ def _past_click() -> Iterator[None]:
         raise _Ended(error) from error
 
 
-class Verbs(click.Group):
-    """Finds each verb in ``tokbench.commands.{verb}`` so that no verb pays for another's imports."""
+class Commands(click.Group):
+    """Finds each command in ``tokbench.commands.{command}`` so that no command pays for another's imports."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command:
-        if name not in VERBS:
-            context.fail(f"'{name}' is not a verb.{nearest(name, VERBS)}")
-        memory.purpose(VERBS[name])
+        if name not in COMMANDS:
+            context.fail(f"'{name}' is not a command.{nearest(name, COMMANDS)}")
+        memory.purpose(COMMANDS[name])
         command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
-        command.short_help = VERBS[name]
+        command.short_help = COMMANDS[name]
         gc.freeze()  # Modules stay: the collector need not walk through them again and again.
         return command
 
@@ -88,11 +86,11 @@ class Verbs(click.Group):
             return super().invoke(context)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench")
 def cli() -> None:
     """Tokbench: from a corpus and a configuration to published tables.
@@ -112,7 +110,8 @@ def _written(arguments: list[str] | None) -> list[str]:
     given = sys.argv[1:] if arguments is None else arguments
     match given:
         case [only] if only.startswith("@"):
-            written = Path(only[1:]).read_bytes()
+            with open(only[1:], "rb") as file:
+                written = file.read()
             end = b"\0" if b"\0" in written else b"\n"
             return [os.fsdecode(argument) for argument in written.removesuffix(end).split(end)]
     return given
@@ -120,10 +119,8 @@ def _written(arguments: list[str] | None) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
-    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
-    logging.getLogger("tokbench").setLevel(logging.INFO)
     try:
-        with memory.told(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
+        with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
             sys.stdout.flush()
             return result
@@ -144,7 +141,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _end(error: BaseException) -> NoReturn:
     """End with the line and the status that an exception stands for."""
-    line, status = told(error)
+    line, status = line_and_status(error)
     if line:
         click.echo(line, err=True)
     if isinstance(error, BrokenPipeError):

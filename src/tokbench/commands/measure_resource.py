@@ -4,7 +4,7 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import mapping_of, same_files
+from tokbench.commands.arguments import check_same_files, mapping_of
 from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError
@@ -34,7 +34,7 @@ def command(
     """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON."""
     kind, options = _resource(text)
     if files and options.path:
-        same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
+        check_same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
     elif files:
         options = options.model_copy(update={"path": list(files)})
     if not options.path:

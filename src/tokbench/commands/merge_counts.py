@@ -4,7 +4,7 @@ import click
 
 from tokbench import memory
 from tokbench.counting.count import merge_counts
-from tokbench.counting.languages import read_languages, tells_languages, write_languages
+from tokbench.counting.languages import has_languages, read_languages, write_languages
 from tokbench.pretokens import PretokenCounts
 
 
@@ -14,7 +14,7 @@ from tokbench.pretokens import PretokenCounts
 def command(output: str, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, all of the same scheme, each language by itself."""
     memory.purpose(f"merge {len(parts):,} files of counts")
-    if any(map(tells_languages, parts)):
+    if any(map(has_languages, parts)):
         found: dict[str, list[PretokenCounts]] = {}
         for part in parts:
             for language, counts in read_languages(part).items():

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from tokbench.construction import constructions
-from tokbench.errors import TokbenchError, nearest
-from tokbench.inputs.numbers import shortened
+from tokbench.errors import TokbenchError, nearest, shortened
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.registry import Method, Registry

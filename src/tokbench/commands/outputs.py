@@ -1,11 +1,11 @@
-"""Folders that the command line writes, refused before any work is done."""
+"""Folders that the command line writes, rejected before any work is done."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tokbench.atomic import Kind, refuse_foreign
+from tokbench.atomic import Kind, reject_foreign
 from tokbench.atomic.places import place_of_folder
 
 
@@ -19,5 +19,5 @@ class OutputFolder(click.Path):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         place_of_folder(value)
         path = str(super().convert(value, parameter, context))
-        refuse_foreign(Path(path), self.kind)
+        reject_foreign(Path(path), self.kind)
         return path

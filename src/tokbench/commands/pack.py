@@ -8,7 +8,7 @@ from tokbench import memory
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
-from tokbench.pretraining.options import LONGEST_SEQUENCE
+from tokbench.inputs.numbers import LONGEST_SEQUENCE
 from tokbench.pretraining.pack import pack
 from tokbench.tokenizer import Tokenizer
 

@@ -5,15 +5,14 @@ from pathlib import Path
 import click
 
 from tokbench.atomic import atomic_folder
-from tokbench.commands.arguments import mapping_of, same_files
+from tokbench.commands.arguments import check_same_files, mapping_of
 from tokbench.commands.outputs import OutputFolder
 from tokbench.config.errors import validated
 from tokbench.config.sections import Corpus
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import Seed
-from tokbench.options import Options
+from tokbench.options import Options, Seed
 
 
 class Seeded(Options):
@@ -42,7 +41,7 @@ def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
         raise TokbenchError("a hub corpus is prepared from one file, that which 'tokbench fetch' made; name it alone")
     if files and isinstance(source, FileSource):
         if source.path:
-            same_files(files, files_of(source), "--recipe")
+            check_same_files(files, files_of(source), "--recipe")
         else:
             source = source.model_copy(update={"path": list(files)})
     with atomic_folder(output, "corpus") as folder:

@@ -5,12 +5,14 @@ from pathlib import Path
 import click
 
 from tokbench.commands.arguments import recipe_options
+from tokbench.commands.log import log_to_stderr
 from tokbench.commands.outputs import OutputFolder
 from tokbench.pretraining.options import PRESETS, ModelOptions
+from tokbench.pretraining.presets import RECIPES
 
 
 @click.command("pretrain")
-@click.option("--recipe", required=True, help=f"A preset ({', '.join(PRESETS)}) or options as JSON.")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(RECIPES)}) or options as JSON.")
 @click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of MDS shards.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option(
@@ -19,6 +21,7 @@ from tokbench.pretraining.options import PRESETS, ModelOptions
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 def command(recipe: str, packed: str, tokenizer: str, checkpoints: str | None, output: str) -> None:
     """Pretrain an MPT model with llm-foundry; a run that was stopped goes on from its checkpoint."""
+    log_to_stderr()
     from tokbench.pretraining.train import pretrain
 
     options = recipe_options(recipe, ModelOptions, PRESETS)

@@ -4,18 +4,21 @@ from pathlib import Path
 
 import click
 
-from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
+from tokbench.byte_lm.options import ByteNgramOptions
+from tokbench.byte_lm.presets import RECIPES
 from tokbench.commands.arguments import byte_lm_recipe
+from tokbench.commands.log import log_to_stderr
 from tokbench.corpus.documents import read_documents
 
 
 @click.command("score_bytes")
-@click.option("--recipe", required=True, help=f"The model's preset ({', '.join(PRESETS)}) or options as JSON.")
+@click.option("--recipe", required=True, help=f"The model's preset ({', '.join(RECIPES)}) or options as JSON.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of scores.")
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, model: str, output: str, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS."""
+    log_to_stderr()
     options = byte_lm_recipe(recipe)
     documents = read_documents(shards)
     if isinstance(options, ByteNgramOptions):

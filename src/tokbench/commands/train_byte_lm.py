@@ -4,14 +4,16 @@ from pathlib import Path
 
 import click
 
-from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
+from tokbench.byte_lm.options import ByteNgramOptions
+from tokbench.byte_lm.presets import RECIPES
 from tokbench.commands.arguments import byte_lm_recipe
+from tokbench.commands.log import log_to_stderr
 from tokbench.commands.outputs import OutputFolder
 from tokbench.corpus.documents import read_documents
 
 
 @click.command("train_byte_lm")
-@click.option("--recipe", required=True, help=f"A preset ({', '.join(PRESETS)}) or options as JSON.")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(RECIPES)}) or options as JSON.")
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
 )
@@ -19,6 +21,7 @@ from tokbench.corpus.documents import read_documents
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, checkpoints: str | None, output: str, shards: tuple[str, ...]) -> None:
     """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint."""
+    log_to_stderr()
     options = byte_lm_recipe(recipe)
     texts = (document.text for document in read_documents(shards))
     if isinstance(options, ByteNgramOptions):

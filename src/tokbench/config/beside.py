@@ -33,7 +33,7 @@ FOLLOWS = {"sizes": (r"sizes\.", SIZES_OF_RUNS), "variants": (SIZES_OF_RUNS, r"r
 
 
 def check_beside(values: Mapping[str, Any], error: ValidationError) -> list[str]:
-    """What :func:`check` says of the entries that pydantic did not refuse; nothing where too little is left."""
+    """What :func:`check` says of the entries that pydantic did not reject; nothing where too little is left."""
     rest = dict(values)
     silent = []
     for place in {_place(details["loc"]) for details in error.errors(include_url=False)}:

@@ -11,8 +11,7 @@ from tokbench.config.sections import Corpus, MetricsOptions, Name, ReportOptions
 from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
-from tokbench.inputs.numbers import Seed, VocabularySize
-from tokbench.options import Options
+from tokbench.options import Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
 

@@ -1,4 +1,4 @@
-"""Reading a configuration and refusing it clearly, before any work is done."""
+"""Reading a configuration and rejecting it clearly, before any work is done."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -122,6 +122,6 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_path(options: Any, path: Any, alone: str = "type") -> Any:
-    """Options, or a name alone, with another path; anything else as it is, to be refused later."""
+    """Options, or a name alone, with another path; anything else as it is, to be rejected later."""
     options = {alone: options} if isinstance(options, str) else options
     return {**options, "path": path} if isinstance(options, dict) else options

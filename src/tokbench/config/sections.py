@@ -10,9 +10,8 @@ from pydantic import Field, create_model
 from tokbench.config.short_forms import NameAlone
 from tokbench.construction import constructions
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
-from tokbench.inputs.numbers import VocabularySize
 from tokbench.metric import metrics
-from tokbench.options import Options
+from tokbench.options import Options, VocabularySize
 from tokbench.pretokenization import schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from tokbench.byte_level import spelt_ranks
+from tokbench.byte_level import spelling_ranks
 from tokbench.candidates.characters import character_merges, cut_by_longest_match
 from tokbench.candidates.limits import MAX_BYTES, check_alphabet, check_bytes
 from tokbench.construction import construction
@@ -67,7 +67,7 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
         text,
         offsets,
         counts.counts,
-        np.concatenate([spelt_ranks(), np.arange(256, len(tokens))]),
+        np.concatenate([spelling_ranks(), np.arange(256, len(tokens))]),
         np.array([len(token) for token in tokens], np.int64),
         size,
         options.min_pair_count,

@@ -54,7 +54,7 @@ def build(counts: PretokenCounts, size: int, options: BpeWpOptions, *, seed: int
 
 
 def check_size(size: int) -> None:
-    """Refuse a size that the base vocabulary alone exceeds.
+    """Reject a size that the base vocabulary alone exceeds.
 
     Raises:
         TokbenchError: ``size`` is below 768.

@@ -79,13 +79,13 @@ def build(
     if options.learning == "incremental":
         return vocabulary_of(incremental(scores, size, options))
     if options.learning == "frequency":
-        return vocabulary_of(commonest(scores, size, options))
-    seeds = commonest(scores, max(int(options.seeding_share * size), len(ALPHABET)), options)
+        return vocabulary_of(most_frequent(scores, size, options))
+    seeds = most_frequent(scores, max(int(options.seeding_share * size), len(ALPHABET)), options)
     counts = count_pretokens((item.text for item in scores.documents(options.signal)), scores.scheme)
     return vocabulary_of(merged(counts, seeds, size, options.min_pair_count))
 
 
-def commonest(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> list[Form]:
+def most_frequent(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> list[Form]:
     """The base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
     boundaries = schemes[scores.scheme].function
     threshold = -np.inf
@@ -106,10 +106,10 @@ def commonest(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> l
     lists = [
         [(text, inside) for text, inside, _ in counters[language].commonest(size)] for language in sorted(counters)
     ]
-    return [*ALPHABET, *in_turn(lists)][:size]
+    return [*ALPHABET, *interleaved(lists)][:size]
 
 
-def in_turn(lists: list[list[Form]]) -> Iterator[Form]:
+def interleaved(lists: list[list[Form]]) -> Iterator[Form]:
     """Round after round the next form of each list that is new and not in the base vocabulary."""
     known = set(ALPHABET)
 

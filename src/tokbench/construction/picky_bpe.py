@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.byte_level import spelt_ranks
+from tokbench.byte_level import spelling_ranks
 from tokbench.candidates.characters import count_characters, cut_by_longest_match
 from tokbench.candidates.limits import check_alphabet, check_bytes
 from tokbench.construction import construction
@@ -87,7 +87,7 @@ def train(
     if options.alphabet == "character":
         alphabet, text, offsets = cut_into_characters(counts, options.character_coverage)
     check_alphabet(alphabet, size, method)
-    ranks = np.concatenate([spelt_ranks(), np.arange(len(BYTES), len(alphabet))])
+    ranks = np.concatenate([spelling_ranks(), np.arange(len(BYTES), len(alphabet))])
     training = Training(text, offsets, counts.counts, ranks, threshold)
     training.run(size)
     return alphabet, training

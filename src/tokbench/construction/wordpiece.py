@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.byte_level import spelt_ranks
+from tokbench.byte_level import spelling_ranks
 from tokbench.candidates.limits import MAX_BYTES, check_bytes
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
@@ -66,7 +66,7 @@ def build(
     if size < ALPHABET:
         raise TokbenchError(f"vocabulary size {size} is below WordPiece's alphabet of {ALPHABET}; ask for more")
     check_bytes(counts, "wordpiece")
-    ranks = np.concatenate([spelt_ranks(), len(BYTES) + spelt_ranks()])
+    ranks = np.concatenate([spelling_ranks(), len(BYTES) + spelling_ranks()])
     text, longest = marked(counts), options.max_token_bytes or MAX_BYTES
     if options.objective == "frequency":
         lengths = np.ones(ALPHABET, np.int64)

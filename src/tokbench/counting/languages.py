@@ -34,7 +34,7 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     return whole
 
 
-def tells_languages(path: Path | str) -> bool:
+def has_languages(path: Path | str) -> bool:
     """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
     try:
         return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
@@ -48,7 +48,7 @@ def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
     Raises:
         TokbenchError: the file is missing or holds no counts; the message names it.
     """
-    if not tells_languages(path):
+    if not has_languages(path):
         return {"": PretokenCounts.read(path)}
     return read_table(Path(path), _apart)
 

@@ -94,26 +94,26 @@ def evaluate(
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
-    face = TokbenchTokenizer.from_folder(tokenizer_folder)
+    adapter = TokbenchTokenizer.from_folder(tokenizer_folder)
     model = AutoModelForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
     model = model.to(device).eval()
-    if model.config.vocab_size < len(face):
+    if model.config.vocab_size < len(adapter):
         raise TokbenchError(
-            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {len(face)} tokens; "
-            "evaluate the model with the tokenizer that it was trained with"
+            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {len(adapter)} "
+            "tokens; evaluate the model with the tokenizer that it was trained with"
         )
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)
 
     def encode(text: str | bytes) -> list[int]:
-        return face.tokenizer.encode(text).tolist()
+        return adapter.tokenizer.encode(text).tolist()
 
     lm = ScoringLM(
         model,
-        face,
+        adapter,
         encode,
-        face.eos_token_id,
-        spellings=Spellings(face.tokenizer.vocabulary.tokens),
+        adapter.eos_token_id,
+        spellings=Spellings(adapter.tokenizer.vocabulary.tokens),
         window=window,
         batch_size=batch_size,
     )
@@ -121,7 +121,7 @@ def evaluate(
         bits_per_byte,
         model,
         encode,
-        start=face.eos_token_id,
+        start=adapter.eos_token_id,
         window=window,
         batch_size=batch_size,
         device=device,

@@ -26,8 +26,8 @@ def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
         TokbenchError: the suite is an offline one, or a data set is not to be had.
     """
     if suite.source != "hub":
-        verb = "make_tasks" if suite.source == "offline" else "import_tasks"
-        raise TokbenchError(f"the tasks of this suite are made with 'tokbench {verb}', not fetched")
+        command = "make_tasks" if suite.source == "offline" else "import_tasks"
+        raise TokbenchError(f"the tasks of this suite are made with 'tokbench {command}', not fetched")
     with atomic_folder(folder, "fetched tasks") as partial:
         os.environ["HF_HOME"] = str(partial.resolve())
         from tokbench.downstream.task_loading import load_tasks, revision

@@ -74,7 +74,7 @@ class ScoringLM(HFLM):
 
         Args:
             model: a causal language model, on its device.
-            tokenizer: the Hugging Face face, which lm-eval asks for.
+            tokenizer: the adapter for ``transformers``, which lm-eval asks for.
             encode: text to ids, without special tokens.
             start: id of the token that opens every sequence.
             spellings: the vocabulary that ``encode`` writes with.

@@ -36,9 +36,10 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
         specs = [pinned(manager, name, suite) for name in (*suite.tasks, *suite.texts)]
     else:
         if tasks_folder is None:
-            verb = "make_tasks" if suite.source == "offline" else "import_tasks"
+            command = "make_tasks" if suite.source == "offline" else "import_tasks"
             raise TokbenchError(
-                f"suite: a suite that is not of the hub needs the folder of its tasks; make it with 'tokbench {verb}'"
+                f"suite: a suite that is not of the hub needs the folder of its tasks; "
+                f"make it with 'tokbench {command}'"
             )
         manager = TaskManager(include_defaults=False)
         specs = [_local_task(Path(tasks_folder), name, cache) for name in suite.tasks]

@@ -18,8 +18,8 @@ from tokbench.atomic import atomic_folder
 from tokbench.downstream.passages import read_paragraphs
 from tokbench.downstream.questions import MAKERS, Question
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_BYTES, Seed
-from tokbench.options import Options
+from tokbench.inputs.numbers import LARGEST_BYTES
+from tokbench.options import Options, Seed
 
 TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 

@@ -37,23 +37,23 @@ def parse_json(
     """
     place = name if line is None else f"{name}:{line}"
 
-    def refuse(what: str) -> NoReturn:
+    def reject(what: str) -> NoReturn:
         raise TokbenchError(f"{place}: {what}; {remedy}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
-            refuse(f"the key {next(key for key in keys if keys.count(key) > 1)[:60]!a} stands twice in one object")
+            reject(f"the key {next(key for key in keys if keys.count(key) > 1)[:60]!a} stands twice in one object")
         return found
 
     def constant(literal: str) -> float:
-        return float(literal) if lenient else refuse(f"{literal} is no number of JSON")
+        return float(literal) if lenient else reject(f"{literal} is no number of JSON")
 
     def number(literal: str) -> float:
         value = float(literal)
         if not lenient and value in (float("inf"), float("-inf")):
-            refuse(f"the number {literal[:60]} is too large")
+            reject(f"the number {literal[:60]} is too large")
         return value
 
     try:
@@ -62,18 +62,18 @@ def parse_json(
         text = text if line is None else text.rstrip()
         value = json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=number)
     except UnicodeDecodeError as error:
-        refuse(f"not UTF-8 (byte {error.start})")
+        reject(f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
         column = f"{error.colno}" if line is not None else f"{error.lineno}:{error.colno}"
         raise TokbenchError(f"{place}:{column}: not JSON ({error.msg}); {remedy}") from None
     except RecursionError:
-        refuse(f"lists and objects nested more than {DEEPEST} deep")
+        reject(f"lists and objects nested more than {DEEPEST} deep")
     except ValueError:
-        refuse("an integer of thousands of digits")
+        reject("an integer of thousands of digits")
     if text.count("[") + text.count("{") > DEEPEST and _deep(value):
-        refuse(f"lists and objects nested more than {DEEPEST} deep")
+        reject(f"lists and objects nested more than {DEEPEST} deep")
     if not lenient and HALF_PAIR.search(text) and not _spelt(value):
-        refuse("a string holds half of a surrogate pair, which is no character")
+        reject("a string holds half of a surrogate pair, which is no character")
     return value
 
 

@@ -7,9 +7,8 @@ scripts, blanks around them, ``nan`` and ``infinity``. Here a whole number is ``
 
 import math
 import re
-from typing import Annotated
 
-from pydantic import Field
+from tokbench.errors import shortened
 
 LARGEST_VOCABULARY = 1 << 24
 """Tokens of the largest vocabulary that can be asked for: ids are int32, and tables of this length fit into memory."""
@@ -21,18 +20,15 @@ LARGEST_SEED = (1 << 64) - 1
 """The kernels' generators take seeds of 64 bits."""
 LARGEST_LEGACY_SEED = (1 << 32) - 1
 """What the language-model stack takes as a seed: NumPy's old generator."""
+LONGEST_SEQUENCE = 1 << 24
+"""Tokens of the longest sequence that a language model reads."""
 MOST_THREADS = 1024
 """More threads than any machine of today runs at once in one process."""
-
-VocabularySize = Annotated[int, Field(le=LARGEST_VOCABULARY)]
-Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 REAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 DIGITS = 20
 """Digits of the largest number of 64 bits; more are not converted, which takes time that grows with their square."""
-SHOWN = 40
-"""Characters of a wrong value that a message repeats."""
 
 
 def whole_number(text: str, least: int | None = None, most: int = LARGEST_COUNT) -> int:
@@ -62,12 +58,6 @@ def real_number(text: str, least: float | None = None, most: float | None = None
     if (most is not None and value > most) or (least is not None and value < least):
         raise ValueError(f"'{shortened(text)}' is not {_between(least, most)}")
     return value
-
-
-def shortened(text: str, most: int = SHOWN) -> str:
-    """A text for a message: on one line, and cut where it is long."""
-    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[: most + 1])
-    return plain if len(plain) <= most else f"{plain[:most]}..."
 
 
 def _between(least: float | None, most: float | None) -> str:

@@ -35,14 +35,14 @@ def parquet(path: Path | str, what: str, remedy: str) -> Iterator[pq.ParquetFile
 
 
 def require(schema: pa.Schema, **columns: str) -> None:
-    """Refuse a table whose columns are of other types.
+    """Reject a table whose columns are of other types.
 
     Args:
         schema: of the table.
         columns: the kind of each column, ``text`` or ``whole numbers``.
 
     Raises:
-        ValueError: a column is missing or of another type; within :func:`parquet` that becomes a refusal of the file.
+        ValueError: a column is missing or of another type; within :func:`parquet` that becomes a rejection of the file.
     """
     for name, kind in columns.items():
         if schema.names.count(name) != 1:

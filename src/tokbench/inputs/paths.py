@@ -1,4 +1,4 @@
-"""Paths that the workflow can carry: what the workflow engine would read as more than a name is refused.
+"""Paths that the workflow can carry: what the workflow engine would read as more than a name is rejected.
 
 Blanks, quotes, ``$``, ``;``, ``~`` and letters of any script are names like others: every rule quotes its paths.
 """

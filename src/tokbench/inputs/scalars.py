@@ -2,7 +2,7 @@
 
 The rule is the part on which every edition of YAML and JSON agree: ``true`` and ``false``, ``null``, decimal numbers.
 What one edition reads as a number or a truth value and another as text (``1_000``, ``+5``, ``017``, ``0x1f``,
-``1:30``, ``yes``, ``off``) is text here: an option that takes a number refuses it, and the tag of Norwegian may be
+``1:30``, ``yes``, ``off``) is text here: an option that takes a number rejects it, and the tag of Norwegian may be
 written ``no``.
 """
 
@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from tokbench.inputs.numbers import DIGITS, LARGEST_SEED, REAL, WHOLE, shortened
+from tokbench.errors import shortened
+from tokbench.inputs.numbers import DIGITS, LARGEST_SEED, REAL, WHOLE
 
 WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),

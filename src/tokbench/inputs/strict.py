@@ -13,7 +13,7 @@ NOT_SCHEMAS = ("default", "default_factory", "metadata", "serialization", "expec
 def exact(schema: Any) -> Any:
     """A core schema whose whole numbers, real numbers and truth values are taken as they are written or not at all.
 
-    A whole number for which no upper bound is stated gets the general one. Numbers that are not finite are refused by
+    A whole number for which no upper bound is stated gets the general one. Numbers that are not finite are rejected by
     the setting ``allow_inf_nan`` of the class.
     """
     if isinstance(schema, list | tuple):

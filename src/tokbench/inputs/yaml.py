@@ -1,6 +1,6 @@
 """YAML as configurations and the command line hold it: mappings, lists and plain values, each key once.
 
-What YAML has beyond that is refused, or bounded where it may be meant: tags name types of a program, aliases can stand
+What YAML has beyond that is rejected, or bounded where it may be meant: tags name types of a program, aliases can stand
 for more than any memory holds, brackets can lie deeper than any reader goes, and of two equal keys one would be lost.
 """
 
@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import shortened
+from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.scalars import plain_value
 
 DEEPEST = 50
@@ -147,21 +146,21 @@ class _Composer:
             case yaml.DocumentStartEvent():
                 self.documents += 1
                 if self.documents > 1:
-                    self._refuse(event, "a second document starts here; leave one in the file")
+                    self._reject(event, "a second document starts here; leave one in the file")
             case yaml.ScalarEvent():
                 self._tag(event)
                 self._add(event, self._scalar(event), 1, event.anchor)
             case yaml.AliasEvent():
                 known = self.anchors.get(event.anchor or "")
                 if known is None:
-                    self._refuse(event, f"alias '*{event.anchor}' of nothing that stands whole before it; remove it")
+                    self._reject(event, f"alias '*{event.anchor}' of nothing that stands whole before it; remove it")
                 self._add(event, *known, None)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 self._tag(event)
                 if self.open and self.open[-1].awaits_key:
-                    self._refuse(event, "a key must be text, and here a list or a mapping is one; put it in quotes")
+                    self._reject(event, "a key must be text, and here a list or a mapping is one; put it in quotes")
                 if len(self.open) == DEEPEST:
-                    self._refuse(event, f"nested more than {DEEPEST} deep; no configuration is")
+                    self._reject(event, f"nested more than {DEEPEST} deep; no configuration is")
                 self.open.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 done = self.open.pop()
@@ -179,7 +178,7 @@ class _Composer:
         within = self.open[-1]
         within.values += values
         if within.values > MOST_VALUES:
-            self._refuse(event, f"more than {MOST_VALUES:,} values, by way of aliases; write fewer")
+            self._reject(event, f"more than {MOST_VALUES:,} values, by way of aliases; write fewer")
         if within.awaits_key:
             self._key(event, within, value)
         elif isinstance(within.value, list):
@@ -234,5 +233,5 @@ class _Composer:
     def _note(self, event: yaml.Event, reason: str) -> None:
         self.mistakes.append(f"{_place(self.name, event.start_mark)}: {reason}")
 
-    def _refuse(self, event: yaml.Event, reason: str) -> NoReturn:
+    def _reject(self, event: yaml.Event, reason: str) -> NoReturn:
         raise TokbenchError("\n".join([*self.mistakes, f"{_place(self.name, event.start_mark)}: {reason}"]))

@@ -78,6 +78,6 @@ def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tupl
         raise TokbenchError(f"{path}:{last[0]}: not a table ({error}); name the resource's own file") from None
 
 
-def tag_of(path: Path, end: str) -> str:
+def language_tag(path: Path, end: str) -> str:
     """The language that a file's name begins with, up to ``end``: ``eng`` of ``eng.word.dev.tsv`` for ``.``."""
     return path.name.partition(end)[0]

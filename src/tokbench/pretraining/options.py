@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
+from tokbench.inputs.numbers import LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
 from tokbench.options import Options
+from tokbench.pretraining.presets import RECIPES
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
-LONGEST_SEQUENCE = 1 << 24
 
 
 class ModelOptions(Options):
@@ -104,25 +104,5 @@ class ModelOptions(Options):
         return total
 
 
-_PRESETS: dict[str, dict[str, object]] = {
-    "tiny": {
-        "d_model": 64,
-        "n_heads": 4,
-        "n_layers": 2,
-        "max_seq_len": 256,
-        "learning_rate": 1e-2,
-        "batch": 8,
-        "microbatch": 8,
-        "batches": 100,
-        "precision": "fp32",
-        "checkpoint_every": 50,
-        "device": "cpu",
-    },
-    "mpt_350m": {"batches": 100_000},
-    "mpt_1_3b": {"batches": 100_000, "d_model": 2048, "microbatch": 8},
-    "mpt_2_4b": {"batches": 100_000, "d_model": 2560, "n_heads": 20, "n_layers": 32, "microbatch": 4},
-}
-
-PRESETS: dict[str, ModelOptions] = {name: ModelOptions.model_validate(values) for name, values in _PRESETS.items()}
-"""Named recipes: the PathPiece paper's three (section 5.2; about 200 billion tokens each; the width of the 1.3B model
-is that of the released configuration, 2048, where the paper prints 1024), and one that a CPU core trains in seconds."""
+PRESETS: dict[str, ModelOptions] = {name: ModelOptions.model_validate(values) for name, values in RECIPES.items()}
+"""The named recipes in full."""

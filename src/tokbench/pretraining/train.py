@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tokbench.atomic import atomic_file, failures_told
+from tokbench.atomic import atomic_file, failures_reported
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover
 from tokbench.pretraining.options import ModelOptions
@@ -69,7 +69,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     threads = torch.get_num_threads()
     torch.set_num_threads(options.cpu_threads)
     try:
-        with failures_told(checkpoints, checkpoints):
+        with failures_reported(checkpoints, checkpoints):
             foundry.run(options, packed, packing, batches, checkpoints)
     finally:
         torch.set_num_threads(threads)

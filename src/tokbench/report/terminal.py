@@ -57,7 +57,7 @@ class Part:
     notes: list[str] = field(default_factory=list)
 
 
-def told(a: str, b: str, parts: Sequence[Part]) -> str:
+def comparison_text(a: str, b: str, parts: Sequence[Part]) -> str:
     """The answer: a verdict, then every part as a table; each line ends with the name of the better one."""
     text = _verdict(a, b, parts)
     for part in parts:

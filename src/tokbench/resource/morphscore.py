@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.intrinsic.gold import Segmentation
-from tokbench.intrinsic.rows import records, tag_of
+from tokbench.intrinsic.rows import language_tag, records
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("morphscore", gold="segmentations", files="*_morph_data.csv*")
 def morphscore(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with a first part and the rest of them; where there is no rest, the word is one part."""
-    tag = language or tag_of(path, "_morph_data")
+    tag = language or language_tag(path, "_morph_data")
     for _, (word, first, rest) in records(path, ("full_word", "pt1", "rest"), ","):
         yield Segmentation(tag, word, (first, rest) if rest else (first,))

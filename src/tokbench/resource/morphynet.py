@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold import Segmentation
-from tokbench.intrinsic.rows import fields, tag_of
+from tokbench.intrinsic.rows import fields, language_tag
 from tokbench.resource import ResourceOptions, resource
 
 AFFIXES = ("prefix", "suffix")
@@ -19,7 +19,7 @@ AFFIXES = ("prefix", "suffix")
 @resource("morphynet", gold="segmentations", files="*.v1.tsv*")
 def morphynet(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Inflected forms with their parts; derived words with their source and its affix."""
-    tag = language or tag_of(path, ".")
+    tag = language or language_tag(path, ".")
     for number, row in fields(path, 4, "lemma<TAB>form<TAB>features<TAB>parts"):
         if len(row) < 6:
             yield Segmentation(tag, row[1], row[3].split("|") if row[3] != "-" else ())

@@ -1,20 +1,20 @@
 """The SIGMORPHON 2022 shared task on morpheme segmentation (Batsuren et al. 2022), words.
 
 ``eng.word.dev.tsv``: ``word<TAB>m @@m @@m<TAB>code``. The morphemes are canonical, so that many words are not spelt by
-theirs. The test set without its answers (``eng.word.test.tsv``) has one field a line and is refused.
+theirs. The test set without its answers (``eng.word.test.tsv``) has one field a line and is rejected.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.intrinsic.gold import Segmentation
-from tokbench.intrinsic.rows import fields, tag_of
+from tokbench.intrinsic.rows import fields, language_tag
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("sigmorphon2022", gold="segmentations", files="*.word.*.tsv*")
 def sigmorphon2022(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with their canonical morphemes."""
-    tag = language or tag_of(path, ".")
+    tag = language or language_tag(path, ".")
     for _, (word, morphemes, *_) in fields(path, 2, "word<TAB>m @@m<TAB>code"):
         yield Segmentation(tag, word, morphemes.replace(" @@", "\0").split("\0"))

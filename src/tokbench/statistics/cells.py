@@ -95,7 +95,7 @@ def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
 
 
 def require(frame: pl.DataFrame, schema: Mapping[str, object], name: str) -> None:
-    """Refuse a table that lacks one of the columns."""
+    """Reject a table that lacks one of the columns."""
     lacking = [column for column in schema if column not in frame.columns]
     if lacking:
         raise TokbenchError(f"{name}: no column {', '.join(lacking)}; expected {', '.join(schema)}")

@@ -33,6 +33,7 @@ PLUMBING = tuple(
         "memory",
         "options",
         "registry",
+        "tokenizer_config",
         "workflow",
     )
 )

@@ -50,7 +50,7 @@ class Measurements:
         return self.experiment.resources[wildcards.resource]
 
 
-def measured_by(verb: str, *of: Sight, reader: str | None = None) -> str:
+def measured_by(command: str, *of: Sight, reader: str | None = None) -> str:
     """Fingerprint of a command that measures, and of every metric that sees one of these."""
     families = (method.module for method in families_of(*of))
-    return fingerprint(f"tokbench.commands.{verb}", *([reader] if reader else []), *families)
+    return fingerprint(f"tokbench.commands.{command}", *([reader] if reader else []), *families)

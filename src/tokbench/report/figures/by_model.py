@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import FULL, PAPER, Style, new_figure, settle, sober
+from tokbench.report.figures.style import FULL, PAPER, Style, fix_layout, house_style, new_figure
 
 _LINE = 0.115
 
@@ -30,7 +30,7 @@ def draw(
     """
     paths = {v: [(i, averages[m, v]) for i, m in enumerate(models) if (m, v) in averages] for v in order}
     paths = {variant: path for variant, path in paths.items() if len(path) > 1}
-    with sober():
+    with house_style():
         figure = new_figure(width, max(0.5 * width, 0.8 + 1.4 * _LINE * len(paths)))
         axes = figure.subplots()
         for variant, path in paths.items():
@@ -38,7 +38,9 @@ def draw(
             (line,) = axes.plot(
                 *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER
             )
-            figure.tell(line, variant, *(f"{variant} under {models[place]}: {value:,.4g}" for place, value in path))
+            figure.add_tooltip(
+                line, variant, *(f"{variant} under {models[place]}: {value:,.4g}" for place, value in path)
+            )
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.15, len(models) - 0.85)
         axes.set_ylabel(ylabel)
@@ -59,7 +61,7 @@ def draw(
                 annotation_clip=False,
                 arrowprops={"arrowstyle": "-", "lw": 0.4, "color": colour, "shrinkB": 4, "shrinkA": 0},
             )
-        return settle(figure)
+        return fix_layout(figure)
 
 
 def _apart(values: Sequence[float], step: float) -> list[float]:

@@ -19,11 +19,11 @@ from tokbench.report.figures.style import (
     RULE,
     Style,
     areas,
+    fix_layout,
+    house_style,
     in_units,
     new_figure,
-    settle,
     size_key,
-    sober,
 )
 
 
@@ -53,7 +53,7 @@ def draw(
     ranked = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in values)]
     sizes = sorted({size for _, size in values})
     area = areas(sizes)
-    with sober():
+    with house_style():
         figure = new_figure(width, 0.95 + 0.17 * len(ranked))
         axes = figure.subplots()
         for row, (_, variant) in enumerate(ranked):
@@ -68,7 +68,7 @@ def draw(
                 linewidths=1.0,
                 zorder=2,
             )
-            figure.tell(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
+            figure.add_tooltip(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
             if len(found) > 1:
                 mean = sum(value for _, value in found) / len(found)
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
@@ -83,7 +83,7 @@ def draw(
             _mark_baseline(axes, baseline, list(values.values()))
         if len(sizes) > 1:
             size_key(figure, sizes, mean=True)
-        return settle(figure)
+        return fix_layout(figure)
 
 
 def _mark_baseline(axes: Axes, baseline: tuple[str, float], values: Sequence[float]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import FULL, GREY, INK, RULE, Style, new_figure, settle, sober
+from tokbench.report.figures.style import FULL, GREY, INK, RULE, Style, fix_layout, house_style, new_figure
 
 _LINE = 0.16
 _BAR = 0.09
@@ -32,7 +32,7 @@ def draw(
     half = -(-len(order) // 2)
     below = 0.12 + _BAR * len(groups)
     height = _TOP + below + _LINE * (half + 0.5)
-    with sober():
+    with house_style():
         figure = new_figure(width, height + 0.1)
         axes = figure.subplots()
         axes.set_axis_off()
@@ -48,7 +48,7 @@ def draw(
             down = below + _LINE * (row + 0.5)
             edge = 0.0 if left else 1.0
             (line,) = axes.plot([ranks[variant]] * 2, [0, down], color=styles[variant].colour, lw=0.8, zorder=2)
-            figure.tell(line, variant, f"{variant}: average rank {ranks[variant]:.2f}")
+            figure.add_tooltip(line, variant, f"{variant}: average rank {ranks[variant]:.2f}")
             axes.annotate(
                 f"{variant}  {ranks[variant]:.2f}" if left else f"{ranks[variant]:.2f}  {variant}",
                 (ranks[variant], down),
@@ -60,7 +60,7 @@ def draw(
                 annotation_clip=False,
                 arrowprops={"arrowstyle": "-", "lw": 0.8, "color": styles[variant].colour, "shrinkA": 1, "shrinkB": 0},
             )
-        return settle(figure)
+        return fix_layout(figure)
 
 
 def _scale(axes: Axes, count: int, critical: float) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, Style, in_units, new_figure, settle, sober
+from tokbench.report.figures.style import FULL, Style, fix_layout, house_style, in_units, new_figure
 
 
 def draw(
@@ -31,7 +31,7 @@ def draw(
     beside = min(len(sizes), max(int(width // 1.5), 1))
     rows = -(-len(sizes) // beside)
     legend_columns = max(int(width // 1.6), 1)
-    with sober():
+    with house_style():
         height = rows * (2.0 if beside > 1 or width < 4 else 2.6) + 0.14 * -(-len(drawn) // legend_columns) + 0.2
         figure = new_figure(width, height)
         grid = figure.subplots(rows, beside, sharey=True, squeeze=False).ravel()
@@ -47,7 +47,7 @@ def draw(
                 smooth = _running_mean(loss, max(len(loss) // 50, 1))
                 (handles[variant],) = axes.plot(tokens, smooth, color=style.colour, ls=style.line, label=variant)
                 last = f"{variant} at {size:,}: {smooth[-1]:.3f} after {tokens[-1]:,.0f} tokens"
-                figure.tell(handles[variant], variant, last)
+                figure.add_tooltip(handles[variant], variant, last)
                 late += smooth[len(smooth) // 10 :].tolist()
             axes.set_title(f"vocabulary {size:,}")
             axes.xaxis.set_major_locator(MaxNLocator(4))
@@ -61,7 +61,7 @@ def draw(
         figure.supylabel("training loss (nats per token)", fontsize=8)
         lines = [handles[variant] for variant in drawn]
         figure.legend(handles=lines, loc="outside lower center", ncols=legend_columns, borderpad=0)
-        return settle(figure)
+        return fix_layout(figure)
 
 
 def _running_mean(values: np.ndarray, window: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, GREY, INK, OKABE_ITO, new_figure, settle, sober
+from tokbench.report.figures.style import FULL, GREY, INK, OKABE_ITO, fix_layout, house_style, new_figure
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def draw(
         heading: above what is told at the right.
         width: inches.
     """
-    with sober():
+    with house_style():
         figure = new_figure(width, 0.7 + 0.17 * len(rows))
         axes = figure.subplots()
         if seen_from is not None:
@@ -60,4 +60,4 @@ def draw(
         axes.grid(axis="x")
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel(xlabel, loc="right")
-        return settle(figure)
+        return fix_layout(figure)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tokbench.kernels.elementary import decimal_logs_of
-from tokbench.report.figures.style import FULL, RULE, new_figure, settle, sober
+from tokbench.report.figures.style import FULL, RULE, fix_layout, house_style, new_figure
 from tokbench.report.numbers import power_of_ten
 
 _BREADTH = 0.5
@@ -34,7 +34,7 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
     shades = LogNorm(1, every.select(pl.max_horizontal(pl.col("tokens").max(), 2)).item())
     beside = min(len(drawn), max(int(width // 1.25), 1))
     rows = -(-len(drawn) // beside)
-    with sober():
+    with house_style():
         figure = new_figure(width, 0.85 + 1.2 * rows)
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
         for axes, variant in zip(grid.ravel(), drawn, strict=False):
@@ -45,7 +45,9 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
             axes.add_collection(squares)
             axes.axvline(left - 0.5 * _BREADTH, color=RULE, lw=0.6)
             axes.set_title(variant, loc="left", fontsize=7)
-            figure.tell(axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never met")
+            figure.add_tooltip(
+                axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never met"
+            )
         for place in range(len(drawn), grid.size):
             grid.ravel()[place].set_visible(False)
             grid.ravel()[place - beside].tick_params(labelbottom=True)
@@ -64,7 +66,7 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
         key.outline.set_visible(False)
         figure.supxlabel("probability in the pretraining text", fontsize=8)
         figure.supylabel("L2 norm of the input embedding", fontsize=8)
-        return settle(figure)
+        return fix_layout(figure)
 
 
 def _corners(part: pl.DataFrame, unseen: float) -> np.ndarray:

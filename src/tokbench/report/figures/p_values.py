@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tokbench.report.figures.style import BLACK, FULL, RULE, new_figure, settle, sober
+from tokbench.report.figures.style import BLACK, FULL, RULE, fix_layout, house_style, new_figure
 from tokbench.report.numbers import probability
 
 SIGNIFICANCE = 0.05
@@ -32,7 +32,7 @@ def draw(p_values: Mapping[tuple[str, str], float | None], order: Sequence[str],
         width: inches, at most.
     """
     count = len(order)
-    with sober():
+    with house_style():
         letters = max(len(name) for name in order) + 4
         cells, room = count - 0.5, width - 0.15
         cell = min(0.46, max(room / (cells + 0.5 * letters), (room - letters * 0.06) / cells))
@@ -45,7 +45,7 @@ def draw(p_values: Mapping[tuple[str, str], float | None], order: Sequence[str],
             p = p_values.get((better, worse))
             shape = _cell(axes, column, row, p, written=cell >= _ROOM)
             how = "no p-value" if p is None else f"p = {probability(p)}"
-            figure.tell(shape, "", f"{better} better than {worse}: {how}")
+            figure.add_tooltip(shape, "", f"{better} better than {worse}: {how}")
         shown = range(0, count - 1, 1 if cell > 0.12 else 2)
         axes.set_xticks(shown, [str(place + 1) for place in shown], fontsize=type_size)
         axes.set_yticks(range(count), [f"{name}  {place}" for place, name in enumerate(order, 1)], fontsize=type_size)
@@ -58,7 +58,7 @@ def draw(p_values: Mapping[tuple[str, str], float | None], order: Sequence[str],
         axes.set_xlabel("better variant, by rank", loc="right")
         if cell < _ROOM:
             _colour_key(axes)
-        return settle(figure)
+        return fix_layout(figure)
 
 
 def _shade(p: float) -> float:

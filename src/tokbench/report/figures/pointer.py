@@ -14,7 +14,7 @@ _DEFINED = re.compile(r"(<defs>.*?</defs>)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Told:
+class Tooltip:
     """What is told of an artist: one text, or one for each of its points in order; a group is lit as a whole."""
 
     artist: Artist
@@ -22,29 +22,29 @@ class Told:
     texts: Sequence[str]
 
 
-class Drawn(Figure):
+class TooltipFigure(Figure):
     """A figure that remembers what its marks stand for."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.told: list[Told] = []
+        self.tooltips: list[Tooltip] = []
 
-    def tell(self, artist: Artist, group: str, *texts: str) -> None:
+    def add_tooltip(self, artist: Artist, group: str, *texts: str) -> None:
         """Remember the text of an artist, or the texts of its points, which belong to a group, such as a variant."""
-        self.told.append(Told(artist, group, texts))
+        self.tooltips.append(Tooltip(artist, group, texts))
 
 
-def named(figure: Figure) -> list[Told]:
-    """Give each artist that has something to tell an id of its own, for `answering` to find in the SVG."""
-    told = figure.told if isinstance(figure, Drawn) else []
-    for number, one in enumerate(told):
+def give_ids(figure: Figure) -> list[Tooltip]:
+    """Give each artist that has something to tell an id of its own, for `with_tooltips` to find in the SVG."""
+    tooltips = figure.tooltips if isinstance(figure, TooltipFigure) else []
+    for number, one in enumerate(tooltips):
         one.artist.set_gid(f"told{number}")
-    return told
+    return tooltips
 
 
-def answering(svg: str, told: Sequence[Told]) -> str:
-    """SVG in which what `named` gave an id has its texts as titles, and its group as ``data-group``."""
-    for number, one in enumerate(told):
+def with_tooltips(svg: str, tooltips: Sequence[Tooltip]) -> str:
+    """SVG in which what `give_ids` gave an id has its texts as titles, and its group as ``data-group``."""
+    for number, one in enumerate(tooltips):
         start = svg.find(f'<g id="told{number}">')
         if start < 0:  # Nothing of it was drawn.
             continue

@@ -6,7 +6,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tokbench.report.figures.placement import place_labels
-from tokbench.report.figures.style import FULL, INK, Style, areas, in_units, new_figure, settle, size_key, sober
+from tokbench.report.figures.style import (
+    FULL,
+    INK,
+    Style,
+    areas,
+    fix_layout,
+    house_style,
+    in_units,
+    new_figure,
+    size_key,
+)
 
 _NAMES_UP_TO = 8
 
@@ -38,7 +48,7 @@ def draw(
     area = areas(sizes)
     ranked = len(drawn) > _NAMES_UP_TO
     beside = ranked and width > 4
-    with sober():
+    with house_style():
         figure = new_figure(width, 0.62 * width if beside else 0.78 * width + (0.13 * -(-len(drawn) // 2)) * ranked)
         axes = figure.subplots()
         labels = []
@@ -56,7 +66,7 @@ def draw(
                 label=f"{rank}  {variant}",
             )  # fmt: skip
             texts = (f"{variant} at {size:,}: {x:,.6g}; {y:,.4g}" for size, (x, y) in zip(at, path, strict=True))
-            figure.tell(marks, variant, *texts)
+            figure.add_tooltip(marks, variant, *texts)
             labels.append((*path[-1], str(rank) if ranked else variant))
         axes.margins(0.08)
         axes.grid()
@@ -73,6 +83,6 @@ def draw(
             )  # fmt: skip
         if correlation is not None:
             axes.set_title(f"r = {correlation[0]:.3f}, n = {correlation[1]}".replace("-", "−"), loc="left", color=INK)
-        settle(figure)
+        fix_layout(figure)
         place_labels(axes, labels, list(points.values()))
         return figure

@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter
 
 from tokbench.atomic import atomic_file
 from tokbench.report.figures.ids import numbered
-from tokbench.report.figures.pointer import Drawn, answering, named
+from tokbench.report.figures.pointer import TooltipFigure, give_ids, with_tooltips
 from tokbench.report.numbers import MINUS
 
 COLUMN = 3.3
@@ -143,18 +143,18 @@ def _in(factor: float, value: float, _place: int | None) -> str:
 
 
 @contextmanager
-def sober() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """The look of every figure, for as long as the block lasts."""
     with matplotlib.rc_context(_RC):
         yield
 
 
-def new_figure(width: float, height: float) -> Drawn:
+def new_figure(width: float, height: float) -> TooltipFigure:
     """An empty figure of so many inches, laid out so that no label is cut off."""
-    return Drawn(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    return TooltipFigure(figsize=(width, height), layout="constrained", facecolor=PAPER)
 
 
-def settle(figure: Drawn) -> Drawn:
+def fix_layout(figure: TooltipFigure) -> TooltipFigure:
     """Lay the figure out and keep the layout, so that its SVG and its PNG agree and a second drawing moves nothing.
 
     The layout is found twice: axes of a fixed aspect move after the first.
@@ -168,7 +168,7 @@ def settle(figure: Drawn) -> Drawn:
 def svg(figure: Figure) -> str:
     """The figure as SVG, without dates, versions or ids of the machine's: equal figures give equal text."""
     text = StringIO()
-    with sober():
+    with house_style():
         figure.savefig(text, format="svg", metadata=_NO_METADATA)
     return numbered(text.getvalue())
 
@@ -178,7 +178,7 @@ def save(figure: Figure, stem: Path | str) -> list[Path]:
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
         partial.write_text(svg(figure), encoding="utf-8")
-    with atomic_file(raster) as partial, sober():
+    with atomic_file(raster) as partial, house_style():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
 
@@ -190,8 +190,8 @@ def inline(figure: Figure, name: str, description: str) -> str:
     have equal ones. Ink, rules and paper take the page's colours; nothing refers to another address. Marks that tell
     what they are have a title.
     """
-    told = named(figure)
-    text = answering(svg(figure), told)
+    tooltips = give_ids(figure)
+    text = with_tooltips(svg(figure), tooltips)
     text = text[text.index("<svg") :]
     box = re.search(r'viewBox="[^"]*"', text)
     body = text[text.index(">") + 1 :]

@@ -6,7 +6,7 @@ from math import cos, radians, sin
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import COLUMN, INK, Style, new_figure, settle, sober
+from tokbench.report.figures.style import COLUMN, INK, Style, fix_layout, house_style, new_figure
 
 _REGIONS = {
     "only_a": "100", "only_b": "010", "a_and_b": "110", "only_c": "001", "a_and_c": "101",
@@ -31,7 +31,7 @@ def draw(
     from matplotlib_venn import venn3
     from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm
 
-    with sober():
+    with house_style():
         figure = new_figure(width, 0.82 * width)
         axes = figure.subplots()
         diagram = venn3(
@@ -51,7 +51,7 @@ def draw(
             if patch is not None:
                 inside = [name for name, letter in zip(names, place, strict=True) if letter == "1"]
                 alone = " alone" * (len(inside) < 3)
-                figure.tell(patch, region, f"in {' and '.join(inside)}{alone}: {regions[region]:,} tokens")
+                figure.add_tooltip(patch, region, f"in {' and '.join(inside)}{alone}: {regions[region]:,} tokens")
         middle_x, middle_y = (sum(centre) / 3 for centre in zip(*(c.asarray() for c in diagram.centers), strict=True))
         for name, centre, radius in zip(names, diagram.centers, diagram.radii, strict=True):
             above, left = centre.y >= middle_y, centre.x < middle_x
@@ -66,4 +66,4 @@ def draw(
                 fontsize=8,
                 fontweight="bold",
             )
-        return settle(figure)
+        return fix_layout(figure)

@@ -23,9 +23,9 @@ def replaced(file: Path, old: str, new: str) -> None:
 
 
 def test_foreign_folder(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
-    for verb in (["encode", tmp_path, plain], ["decode", tmp_path, plain], ["measure", tmp_path, "--counts", plain]):
+    for command in (["encode", tmp_path, plain], ["decode", tmp_path, plain], ["measure", tmp_path, "--counts", plain]):
         expected = f"tokbench: {tmp_path}: no tokenizer here (tokbench.json is missing); build one"
-        assert tokbench(*verb).message == expected
+        assert tokbench(*command).message == expected
 
 
 def test_missing_folder(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:

@@ -69,7 +69,7 @@ def test_counting(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "recipe", "expected"),
+    ("command", "recipe", "expected"),
     [
         ("fetch", "{", "--recipe:1:2: not YAML ("),
         (
@@ -81,14 +81,14 @@ def test_counting(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
         ("prepare", json.dumps({"source": "embeded"}), "--recipe: source: 'embeded' is not one of embedded, text"),
     ],
 )
-def test_recipes(verb: str, recipe: str, expected: str, tmp_path: Path, tokbench: Tokbench) -> None:
-    assert tokbench(verb, "--recipe", recipe, "-o", tmp_path / "x").message.startswith(f"tokbench: {expected}")
+def test_recipes(command: str, recipe: str, expected: str, tmp_path: Path, tokbench: Tokbench) -> None:
+    assert tokbench(command, "--recipe", recipe, "-o", tmp_path / "x").message.startswith(f"tokbench: {expected}")
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["biuld"], "tokbench: 'biuld' is not a verb. Did you mean 'build'? See 'tokbench --help'."),
+        (["biuld"], "tokbench: 'biuld' is not a command. Did you mean 'build'? See 'tokbench --help'."),
         (["count"], "tokbench count: Missing argument 'TEXTS...'. See 'tokbench count --help'."),
         (["build", "bpe", "--size", "many", "-o", "x"], "tokbench build: Invalid value for '--size': 'many' is not"),
         (["encode", "--cuont", ".", "x"], "tokbench encode: No such option '--cuont'."),

@@ -285,7 +285,7 @@ def test_files_that_are_no_configuration(
     assert tokbench("validate", file).message.startswith(f"tokbench: {file}{expected}")
 
 
-def test_workflow_refuses_before_any_work(experiment: dict[str, Any], tmp_path: Path) -> None:
+def test_workflow_rejects_before_any_work(experiment: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(changed(experiment, "variants/bpe/construction", "bpee")))
     command = [sys.executable, "-m", "snakemake", "-n", "-d", str(tmp_path), "--configfile", str(file)]

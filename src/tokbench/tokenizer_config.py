@@ -1,0 +1,34 @@
+"""The file by which ``transformers.AutoTokenizer`` finds our class, and the special tokens that it names."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+CONFIGURATION = "tokenizer_config.json"
+CLASS = "TokbenchTokenizer"
+END_OF_TEXT = "<|endoftext|>"
+PADDING = "<|padding|>"
+
+
+def write_configuration(folder: Path) -> None:
+    """Write the file by which ``AutoTokenizer`` finds our class."""
+    configuration = {
+        "tokenizer_class": CLASS,
+        "eos_token": END_OF_TEXT,
+        "bos_token": END_OF_TEXT,
+        "pad_token": PADDING,
+        "model_max_length": 10**9,
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / CONFIGURATION).write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
+
+
+def names_another_class(folder: Path) -> bool:
+    """Whether a folder has that file and it names another class than ours, or none."""
+    try:
+        configuration: Any = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))
+        return bool(configuration["tokenizer_class"] != CLASS)
+    except FileNotFoundError:
+        return False
+    except (ValueError, TypeError, KeyError):
+        return True

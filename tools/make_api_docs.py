@@ -1,0 +1,143 @@
+"""Write ``docs/api.md`` from the docstrings of what others may call; nothing is imported, the sources are read."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent, indent
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "api.md"
+SOURCE = ROOT / "src" / "tokbench"
+SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "What `import tokbench` offers": {
+        "api.py": ("count", "build", "measure", "compare"),
+        "tokenizer.py": ("Tokenizer",),
+        "vocabulary.py": ("Vocabulary", "Event"),
+        "pretokens.py": ("PretokenCounts",),
+        "errors.py": ("TokbenchError",),
+        "registry.py": ("Registry", "Method"),
+    },
+    "Constructions": {"construction/__init__.py": ("construction", "Construction", "Build")},
+    "Segmentations": {"segmentation/__init__.py": ("segmentation", "Segmentation", "Segment", "Segmenter")},
+    "Pre-tokenizations": {"pretokenization/__init__.py": ("pretokenization", "Scheme", "Boundaries")},
+    "Metrics": {
+        "metric/__init__.py": ("metric", "Metric", "Take"),
+        "intrinsic/measurement.py": ("Measurement",),
+        "intrinsic/usage.py": ("Usage",),
+        "intrinsic/words.py": ("Words",),
+        "intrinsic/embeddings.py": ("Embeddings",),
+    },
+    "Types of resource": {
+        "resource/__init__.py": ("resource", "ResourceType", "Read", "ResourceOptions"),
+        "intrinsic/gold.py": ("Segmentation", "Decision"),
+    },
+    "What constructions read besides counts": {
+        "candidates/scored_text.py": ("ScoredDocuments", "ScoredDocument"),
+        "candidates/running_text.py": ("Documents",),
+        "options.py": ("Options",),
+    },
+}
+"""What is shown: names of each file, in the order in which a reader needs them."""
+INTRODUCTION = """\
+# The Python interface
+
+What stands here is kept: its names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
+registries are `tokbench.constructions`, `.segmentations`, `.schemes`, `.metrics` and `.resource_types`; each gives its
+methods by name and, gone through, all names. [How to add a method](adding_a_tokenizer.md) says how the decorators are
+used. This page is made from the docstrings by `tools/make_api_docs.py`.
+
+Importing the package makes `transformers.AutoTokenizer` open the folders of our tokenizers: a finder for that one
+module stands in `sys.meta_path` until `transformers` imports it, and registers our class then. It imports nothing by
+itself.
+"""
+ROLE = re.compile(r":\w+:`~?([\w.]+)`")
+PARTS = ("Args:", "Returns:", "Raises:", "Attributes:", "Yields:")
+Definition = ast.ClassDef | ast.FunctionDef
+
+
+def page() -> str:
+    """The text of docs/api.md."""
+    lines = [INTRODUCTION]
+    offered = _offered()
+    for heading, files in SECTIONS.items():
+        lines.append(f"## {heading}\n")
+        for file, names in files.items():
+            body = {node.name: node for node in _tree(file).body if isinstance(node, Definition)}
+            module = "tokbench." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            for name in names:
+                shown = f"tokbench.{name}" if name in offered else f"{module}.{name}"
+                lines += _described(body[name], "###", shown)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _tree(file: str) -> ast.Module:
+    return ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+
+
+def _offered() -> set[str]:
+    """The names that the package itself offers."""
+    body = [node for node in _tree("__init__.py").body if isinstance(node, ast.Assign)]
+    return set(next(ast.literal_eval(node.value) for node in body if ast.unparse(node.targets[0]) == "__all__"))
+
+
+def _described(node: Definition, heading: str, name: str) -> Iterator[str]:
+    yield f"{heading} `{name}`\n"
+    if isinstance(node, ast.FunctionDef):
+        yield f"```python\n{_signature(node)}\n```\n"
+    elif made := next((part for part in _functions(node) if part.name == "__init__"), None):
+        made.name, made.returns, made.args.args = f"class {node.name}", None, made.args.args[1:]
+        yield f"```python\n{_signature(made).removeprefix('def ')}\n```\n"
+    if text := ast.get_docstring(node):
+        yield f"{_markdown(text)}\n"
+    if isinstance(node, ast.ClassDef):
+        for part in _functions(node):
+            public = not part.name.startswith("_") or part.name == "__call__"
+            if public and ast.get_docstring(part):
+                yield from _described(part, heading + "#", f"{node.name}.{part.name}")
+
+
+def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [part for part in node.body if isinstance(part, ast.FunctionDef)]
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    """The signature as it stands, a parameter a line where it is long."""
+    decorators = [ast.unparse(one) for one in node.decorator_list if ast.unparse(one) in ("property", "classmethod")]
+    arguments = re.sub(r"(?<=[\w\]'\"])=(?=\S)", " = ", ast.unparse(node.args))
+    returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    line = f"def {node.name}({arguments}){returned}"
+    if len(line) > 100:
+        parts = re.split(r", (?![^\[(]*[\])])", arguments)
+        line = f"def {node.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
+    return "\n".join([*(f"@{one}" for one in decorators), line]).replace("'", '"')
+
+
+def _markdown(text: str) -> str:
+    """A docstring as Markdown: parts as lists, code between single back-quotes."""
+    blocks: list[str] = []
+    for block in re.split(r"\n{2,}", text):
+        first, _, rest = block.partition("\n")
+        if first in PARTS:
+            blocks.append(f"{first}\n\n{_entries(dedent(rest), listed=first not in ('Returns:', 'Yields:'))}")
+        elif blocks and block.startswith("    "):
+            blocks.append(block if first.lstrip().startswith(("import", "print")) else indent(dedent(block), "  "))
+        else:
+            blocks.append(block)
+    plain = ROLE.sub(lambda role: f"`{role[1].rpartition('.')[2] or role[1]}`", "\n\n".join(blocks))
+    return plain.replace("``", "`")
+
+
+def _entries(text: str, *, listed: bool) -> str:
+    """``name: meaning`` an entry, its further lines indented."""
+    if not listed:
+        return text
+    lines = []
+    for line in text.splitlines():
+        name, colon, meaning = line.partition(": ")
+        lines.append(f"- `{name}`: {meaning}" if colon and not line.startswith(" ") else f"  {line.strip()}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
