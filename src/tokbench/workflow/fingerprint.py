@@ -29,6 +29,7 @@ PLUMBING = tuple(
         "errors",
         "faults",
         "inputs",
+        "lean",
         "manifest",
         "memory",
         "options",
