@@ -15,7 +15,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from tokbench.lean import lean_imports
 
-with lean_imports(absent=("azure", "boto3", "google.cloud", "paramiko")):
+with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
     import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
 
 SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because", "Congratulations", "Lints for")
