@@ -1,30 +1,72 @@
 """Builds the Cython kernels, on all cores; everything else about the package is in pyproject.toml.
 
+What Cython makes for every module alike, typed memoryviews above all, is compiled once and shared by the others: most
+of a kernel's C was that. Kernels cannot be pickled, whose code was most of the rest. What is compiled for the tree
+itself is kept in ``build/kernels``, so that only what changed, or includes what did, is compiled again.
+
 ``TOKBENCH_SANITIZE=1`` builds them for ``make sanitize``: every access to memory, every index of a vector and what C
 leaves undefined are checked, and the first mistake ends the process.
 """
 
 import os
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 CORES = os.cpu_count() or 1
+KERNELS = Path("src/tokbench/kernels")
+SHARED = "tokbench.kernels._shared"
 PORTABLE = "-ffp-contract=off"
 """No multiplication is fused with an addition, which would round once where other machines round twice."""
+FAST = ["-O3", "-g0", PORTABLE]
+ONCE_A_CALL = ["-O1", "-g0", PORTABLE]
+"""For what is shared, which takes the compiler longest and runs where a kernel is called, not inside it."""
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 CHECKED = [*SANITIZERS, PORTABLE, "-O1", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-D_GLIBCXX_ASSERTIONS"]
 
-if __name__ == "__main__":
+
+class BuildInPlace(build_ext):
+    """Keeps what it compiles for the tree itself, where an editable installation would begin anew in a folder of its
+    own."""
+
+    def finalize_options(self) -> None:
+        if self.inplace or self.editable_mode:
+            self.build_lib = self.build_temp = "build/kernels"
+        super().finalize_options()
+
+
+def extensions() -> list[Extension]:
+    """The kernels in C, those first that take the compiler longest."""
+    sanitize = bool(os.environ.get("TOKBENCH_SANITIZE"))
+    options = {"extra_link_args": SANITIZERS if sanitize else [], "depends": ["setup.py"]}
+    written = [path for path in KERNELS.glob("*.c*") if path.suffix in {".c", ".cpp"}]
+    changed = Path("setup.py").stat().st_mtime
     kernels = cythonize(
-        [Extension("tokbench.kernels.*", ["src/tokbench/kernels/*.pyx"], extra_compile_args=["-O3", PORTABLE])],
+        [
+            Extension(
+                SHARED, [f"{KERNELS}/_shared.c"], extra_compile_args=CHECKED if sanitize else ONCE_A_CALL, **options
+            ),
+            Extension(
+                "tokbench.kernels.*",
+                [f"{KERNELS}/*.pyx"],
+                extra_compile_args=CHECKED if sanitize else FAST,
+                **options,
+            ),
+        ],
         language_level=3,
         nthreads=CORES,
+        force=any(path.stat().st_mtime < changed for path in written),
+        shared_utility_qualified_name=SHARED,
+        compiler_directives={"auto_pickle": False},
     )
-    if os.environ.get("TOKBENCH_SANITIZE"):
-        for kernel in kernels:
-            kernel.extra_compile_args, kernel.extra_link_args = CHECKED, SANITIZERS
+    return sorted(kernels, key=lambda kernel: -max(Path(source).stat().st_size for source in kernel.sources))
+
+
+if __name__ == "__main__":
     setup(
-        ext_modules=kernels,
+        ext_modules=extensions(),
+        cmdclass={"build_ext": BuildInPlace},
         options={"build_ext": {"parallel": CORES}},
     )

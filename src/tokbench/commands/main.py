@@ -15,6 +15,7 @@ from tokbench.errors import TokbenchError, nearest
 from tokbench.faults import line_and_status
 
 COMMANDS = {
+    "init": "write what runs the workflow from a folder of your own",
     "count": "count the pre-tokens of texts",
     "build": "build a vocabulary and its tokenizer",
     "encode": "encode a file with a tokenizer",

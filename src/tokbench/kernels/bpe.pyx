@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Byte-pair merging over counted words.
 
 Every symbol knows its neighbours and the pair that it starts, so a merge finds the pairs to lessen by position; the
@@ -13,21 +12,12 @@ once and its count can only fall. The alphabet may be anything, the 256 bytes or
 
 import numpy as np
 
-from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libcpp.unordered_map cimport unordered_map
-from libcpp.utility cimport pair as couple
 from libcpp.vector cimport vector
 
 from tokbench.kernels.limits cimport next_number, within
-
-
-cdef struct Symbol:
-    int64_t weight  # count of the word
-    int32_t id
-    int32_t pair    # the pair of this symbol and the next; -1 for none, or once swallowed by the left neighbour
-    int32_t prev    # position, -1 at the start of the word
-    int32_t next    # position, -1 at the end of the word
+from tokbench.kernels.queue cimport Key, Untold, push, settle, take_out
+from tokbench.kernels.symbols cimport Numbers, Symbol, lay_out, number_of, swallow
 
 
 cdef struct Pair:
@@ -38,49 +28,9 @@ cdef struct Pair:
     int32_t right
 
 
-cdef struct Key:
-    int64_t count
-    uint64_t order  # ranks of the left and of the right symbol
-    int32_t pair
-
-
 cdef struct Event:
     int32_t pair
     int32_t position
-
-
-cdef inline bint precedes(const Key *a, const Key *b) noexcept nogil:
-    return a.order < b.order if a.count == b.count else a.count > b.count
-
-
-cdef int sift_up(vector[Key] &heap, Key key) except -1 nogil:
-    cdef size_t at = heap.size(), parent
-    heap.push_back(key)
-    while at > 0:
-        parent = (at - 1) >> 2
-        if not precedes(&key, &heap[parent]):
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = key
-    return 0
-
-
-cdef void sift_down(vector[Key] &heap, Key key) noexcept nogil:
-    """Put ``key`` in the place of the top."""
-    cdef size_t at = 0, size = heap.size(), child, best
-    while True:
-        best = 4 * at + 1
-        if best >= size:
-            break
-        for child in range(best + 1, min(best + 4, size)):
-            if precedes(&heap[child], &heap[best]):
-                best = child
-        if not precedes(&heap[best], &key):
-            break
-        heap[at] = heap[best]
-        at = best
-    heap[at] = key
 
 
 cdef class Merging:
@@ -104,30 +54,23 @@ cdef class Merging:
         const int64_t[::1] ranks, const int64_t[::1] lengths,
     ) except -1 nogil:
         """Lay out the symbols and queue the pairs of the alphabet."""
-        cdef int64_t alphabet = ranks.shape[0], i, word, begin, end
-        cdef unordered_map[uint64_t, int32_t] known
-        cdef unordered_map[uint64_t, int32_t].iterator found
-        cdef uint64_t key
+        cdef Numbers numbers
         cdef Symbol *symbol
-        for i in range(alphabet):
+        cdef int32_t right
+        cdef int64_t i
+        for i in range(ranks.shape[0]):
             self.add_symbol(lengths[i], ranks[i])
-        self.symbols.resize(text.shape[0])
-        for word in range(counts.shape[0]):
-            begin, end = offsets[word], offsets[word + 1]
-            for i in range(begin, end):
-                symbol = &self.symbols[i]
-                symbol.weight, symbol.id, symbol.pair = counts[word], text[i], -1
-                symbol.prev = <int32_t>(i - 1) if i > begin else -1
-                symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
-                if i + 1 < end and self.lengths[text[i]] + self.lengths[text[i + 1]] <= self.max_length:
-                    key = <uint64_t>text[i] << 32 | <uint64_t>text[i + 1]
-                    found = known.find(key)
-                    if found != known.end():
-                        symbol.pair = dereference(found).second
-                    else:
-                        symbol.pair = self.add_pair(text[i], text[i + 1])
-                        known.insert(couple[uint64_t, int32_t](key, symbol.pair))
-                    self.give(symbol.pair, <int32_t>i, symbol.weight)
+        lay_out(self.symbols, text, offsets, counts)
+        for i in range(text.shape[0]):
+            symbol = &self.symbols[i]
+            if symbol.next < 0:
+                continue
+            right = self.symbols[symbol.next].id
+            if self.lengths[symbol.id] + self.lengths[right] <= self.max_length:
+                symbol.pair = number_of(numbers, symbol.id, right, self.pairs.size())
+                if symbol.pair == <int64_t>self.pairs.size():
+                    self.add_pair(symbol.id, right)
+                self.give(symbol.pair, <int32_t>i, symbol.weight)
         self.enqueue()
         return 0
 
@@ -158,6 +101,7 @@ cdef class Merging:
         cdef int64_t end = self.store.size()
         cdef size_t i
         cdef Pair *pair
+        cdef Untold untold
         cdef Key key
         for i in range(self.queued, self.pairs.size()):
             pair = &self.pairs[i]
@@ -166,7 +110,7 @@ cdef class Merging:
                 end += pair.size
                 key.count, key.pair = pair.count, <int32_t>i
                 key.order = self.ranks[pair.left] << 32 | self.ranks[pair.right]
-                sift_up(self.heap, key)
+                push(self.heap, key, untold)
             pair.size = 0
         self.queued = self.pairs.size()
         self.store.resize(end)
@@ -180,20 +124,18 @@ cdef class Merging:
 
     cdef int32_t take(self) noexcept nogil:
         """Take the foremost pair from the queue; -1 when there is none to be merged."""
+        cdef Untold untold
         cdef Key top
         while self.heap.size() > 0:
             top = self.heap[0]
             if top.count == self.pairs[top.pair].count:
-                sift_down(self.heap, self.heap.back())
-                self.heap.pop_back()
+                take_out(self.heap, 0, untold)
                 return top.pair
             top.count = self.pairs[top.pair].count
             if top.count < self.min_count:
-                top = self.heap.back()
-                self.heap.pop_back()
-                if self.heap.size() == 0:
-                    break
-            sift_down(self.heap, top)
+                take_out(self.heap, 0, untold)
+            else:
+                settle(self.heap, 0, top, untold)
         return -1
 
     cdef int merge(self, int32_t merged) except -1 nogil:
@@ -214,10 +156,9 @@ cdef class Merging:
     cdef int merge_at(self, int32_t position, int32_t id) except -1 nogil:
         cdef Symbol *symbols = self.symbols.data()
         cdef Symbol *first = symbols + position
-        cdef Symbol *second = symbols + first.next
         cdef Symbol *beside
         cdef int64_t weight = first.weight
-        cdef int32_t before = first.prev, after = second.next
+        cdef int32_t before = first.prev, broken = symbols[first.next].pair, after
         if before >= 0:
             beside = symbols + before
             if beside.pair >= 0:
@@ -225,13 +166,11 @@ cdef class Merging:
             beside.pair = self.new_pair(beside.id, id, self.of_left.data() + beside.id)
             if beside.pair >= 0:
                 self.give(beside.pair, before, weight)
-        if second.pair >= 0:
-            self.pairs[second.pair].count -= weight
-        second.pair = -1
-        first.id, first.pair, first.next = id, -1, after
+        if broken >= 0:
+            self.pairs[broken].count -= weight
+        after = swallow(symbols, position, id)
         if after >= 0:
             beside = symbols + after
-            beside.prev = position
             first.pair = self.new_pair(id, beside.id, self.of_right.data() + beside.id)
             if first.pair >= 0:
                 self.give(first.pair, position, weight)
@@ -276,7 +215,6 @@ def train(
     cdef vector[int32_t] taken
     cdef int32_t merged
     cdef int64_t i
-    within(text.shape[0], "positions")
     within(size, "symbols")
     state.min_count, state.max_length = max(min_count, 1), max_length
     with nogil:

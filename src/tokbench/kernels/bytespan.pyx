@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """ByteSpan: the predictable spans of a scored document, and how often each occurs.
 
 "ByteSpan: Information-Driven Subword Tokenisation", section 2.2. A byte is grouped where its signal falls from the

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Counting of pre-tokens: scan, hash and count in one pass over each document.
 
 A hash table with open addressing and linear probing. A pre-token is known by a key of sixteen bytes; where it is longer

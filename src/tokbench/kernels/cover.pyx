@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Segmentation by a partition cover: every token in turn joins the bytes of its places where cuts stand at both ends.
 
 Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. A place joined by one

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Pairs of adjacent bytes that lie inside an occurrence of a token, any occurrence of any token."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by merging with dropout (Provilkov, Emelianenko and Voita 2020, algorithm 1).
 
 At every step each merge that is possible is dropped with probability p, and the best of those that stay is applied; the

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3 -ffp-contract=off
 """Logarithms, exponentials, powers and digamma that have the same bits on every machine.
 
 The C library, NumPy and SciPy have versions of these for each kind of processor, which differ in the last bit. Here

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Encoding of texts: scan, look up and, where a pre-token is new, segment, in one pass.
 
 Equal pre-tokens are cut into equal tokens, so each is cut once and remembered in a hash table (see ``pretoken_key``).

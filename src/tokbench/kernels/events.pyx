@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by a history of merges and removals, in O(log n) for each event that applies to a long pre-token.
 
 Bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces. A

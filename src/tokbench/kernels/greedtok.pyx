@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """GreedTok: a substring joins bytes where cuts stand at both its ends (Lim, Choo and Lauw 2025, section 4.3)."""
 
 from cython cimport final

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """GreedWMC: a substring joins the bytes of all its places (Lim, Choo and Lauw 2025, section 4.2)."""
 
 from cython cimport final

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by the longest match from the left, with one set of tokens for the start of a pre-token and another for
 the rest where a vocabulary tells the two apart (WordPiece, ByteSpan); elsewhere both are the same trie.
 """

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by likelihood: the sequence of tokens with the greatest sum of scores (Viterbi; Kudo 2018, section 3.2).
 
 Sums are made from the left in double precision, and of the last tokens with equal sums the longest is kept, as Hugging

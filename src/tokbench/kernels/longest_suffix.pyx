@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by the longest match from the right: ``greedy``, mirrored."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Occurrences of given tokens at every place of a text, overlapping ones included."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

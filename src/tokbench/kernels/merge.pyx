@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by merging, exactly as byte-pair encoding is defined, in O(n log n) for a pre-token of any length.
 
 Two bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces

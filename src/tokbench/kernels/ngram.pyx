@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Counts of byte n-grams by sorting positions.
 
 A position is a place in a pre-token with at least one byte after it. Sorted by the bytes that follow (at most

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """A byte n-gram model: counts of windows, and probabilities interpolated over all orders.
 
 Witten and Bell (1991), interpolated as in Chen and Goodman, "An Empirical Study of Smoothing Techniques" (1998), section

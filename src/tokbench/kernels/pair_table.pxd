@@ -7,15 +7,29 @@ cdef enum:
     NO_VALUE = 0x7FFFFFFF       # of a pair that the table does not hold
 
 
-cdef struct Pair:
-    int32_t left                # -1 where the place is empty
-    int32_t right
-    int32_t value               # NO_VALUE where the place is empty
+cdef extern from *:
+    """
+    #include <stdint.h>
 
+    typedef struct {
+        int32_t left;           /* -1 where the place is empty */
+        int32_t right;
+        int32_t value;          /* NO_VALUE where the place is empty */
+    } Pair;
 
-cdef struct PairTable:
-    Pair* pairs
-    int32_t shift               # 64 less the binary logarithm of the number of places
+    typedef struct {
+        Pair *pairs;
+        int32_t shift;          /* 64 less the binary logarithm of the number of places */
+    } PairTable;
+    """
+    ctypedef struct Pair:
+        int32_t left
+        int32_t right
+        int32_t value
+
+    ctypedef struct PairTable:
+        Pair* pairs
+        int32_t shift
 
 
 cdef inline int32_t shift_for(int64_t pairs) noexcept nogil:

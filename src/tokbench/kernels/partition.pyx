@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Greedy choice of substrings that join the most adjacent bytes of counted words: what GreedTok and GreedWMC share.
 
 Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 3 and 4. The state is one bit for each

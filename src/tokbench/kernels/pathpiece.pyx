@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """PathPiece vocabulary construction: what omitting each token would cost, and which tokens go.
 
 "Tokenization Is More Than Compression", section 3.2 and appendix A.2. Places lie between bytes, 0 to n. ``reach[i]``
@@ -13,6 +12,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from tokbench.kernels.splitmix cimport advanced, hashed, mixed
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 MAX_WIDTH = 32
@@ -27,27 +27,10 @@ cdef extern from *:
     int lowest_bit(uint32_t bits) noexcept nogil
 
 
-cdef struct Stream:
-    uint64_t state
-
-
-cdef inline uint64_t draw(Stream* stream) noexcept nogil:
-    """Next number of splitmix64."""
-    cdef uint64_t mixed
-    stream.state += <uint64_t>0x9E3779B97F4A7C15
-    mixed = stream.state
-    mixed = (mixed ^ (mixed >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    mixed = (mixed ^ (mixed >> 27)) * <uint64_t>0x94D049BB133111EB
-    return mixed ^ (mixed >> 31)
-
-
-cdef inline uint64_t fnv(const uint8_t* text, int64_t n) noexcept nogil:
-    """64-bit FNV-1a hash."""
-    cdef uint64_t value = <uint64_t>0xCBF29CE484222325
-    cdef int64_t i
-    for i in range(n):
-        value = (value ^ text[i]) * <uint64_t>0x100000001B3
-    return value
+cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
+    """The next number, which moves the state on first."""
+    state[0] = advanced(state[0])
+    return mixed(state[0])
 
 
 cdef void find_paths(
@@ -82,7 +65,7 @@ cdef void find_paths(
 
 
 cdef inline int64_t last_width(
-    const uint32_t* widths, const int32_t* reach, int64_t end, int64_t widest, Stream* stream
+    const uint32_t* widths, const int32_t* reach, int64_t end, int64_t widest, uint64_t* stream
 ) noexcept nogil:
     """Width of the token that ends a shortest path at ``end``: the widest, or a random one where a stream is given."""
     cdef int64_t width
@@ -163,7 +146,7 @@ def omission_costs(
     cdef const uint8_t* text
     cdef bint random = key is not None
     cdef uint64_t salt = key if random else 0
-    cdef Stream stream
+    cdef uint64_t stream = 0
     with nogil:
         for item in range(first, last):
             n = offsets[item + 1] - offsets[item]
@@ -180,7 +163,7 @@ def omission_costs(
             find_paths(view, text, n, widths.data(), reach.data(), rest.data())
             total += reach[n] * counts[item]
             if random:
-                stream.state = fnv(text, n) ^ salt
+                stream = hashed(text, n) ^ salt
             end = n
             while end > 0:
                 start = end - last_width(widths.data(), reach.data(), end, widest, &stream if random else NULL)

@@ -1,12 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Byte-pair merging that removes tokens on the way: Picky BPE, and vanilla BPE with its frequencies.
 
-A removal puts pairs back that were merged before, so that counts rise as well as fall and a pair may come up again.
-Pairs therefore live in a hash table and keep every position at which they ever stood; each symbol names the pair that
-it starts, which tells live positions from stale ones. The queue is lazy: falling counts are put right when they reach
-the top, rising ones are queued anew, and the entry that they outdate is dropped when it comes up.
+A removal puts pairs back that were merged before, so that counts rise as well as fall and a pair may come up again:
+``counted_pairs`` keeps them.
 
 Training ends: each merge adds occurrences of its result and takes away only shorter tokens, so that the numbers of
 occurrences, longest tokens first, rise in lexicographic order and no state of the text comes back.
@@ -16,39 +13,23 @@ import numpy as np
 
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libcpp.algorithm cimport pop_heap, push_heap, sort
+from libcpp.algorithm cimport sort
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair as couple
 from libcpp.vector cimport vector
 
+from tokbench.kernels.counted_pairs cimport Counted, CountedPairs, break_up, enqueue_raised, join_up, take_foremost
 from tokbench.kernels.limits cimport next_number, within
-
-ctypedef couple[couple[int64_t, uint64_t], int32_t] Entry   # count, complement of the ranks of both symbols, pair
-
-
-cdef struct Symbol:
-    int64_t weight      # count of the word
-    int32_t id          # -1 for what takes no part in merges, or while swallowed by a symbol to the left
-    int32_t pair        # the pair of this symbol and the next; -1 for none
-    int32_t prev        # position, -1 at the start of the word
-    int32_t next        # position, -1 at the end of the word
+from tokbench.kernels.symbols cimport Symbol, lay_out, swallow
 
 
 cdef struct Token:
     int64_t frequency
-    int64_t rank
     int32_t length      # in symbols of the alphabet
     int32_t left        # what it was first merged from; -1 for the alphabet
     int32_t right
     bint present
-
-
-cdef struct Pair:
-    int64_t count       # occurrences, overlapping ones included
-    int64_t queued      # count of its entry in the queue that is not outdated; 0 where there is none
-    int32_t left
-    int32_t right
 
 
 cdef struct Event:
@@ -83,11 +64,8 @@ cdef class Training:
     cdef vector[Token] tokens
     cdef vector[vector[int32_t]] occurrences    # of each token beyond the alphabet, stale ones included
     cdef unordered_map[string, int32_t] spelt   # tokens beyond the alphabet, by the symbols that they spell
-    cdef vector[Pair] pairs
-    cdef vector[vector[int32_t]] places         # of each pair, stale ones included
-    cdef vector[int32_t] table                  # open addressing, linear probing: pairs by (left, right); -1 is empty
-    cdef vector[int32_t] raised                 # pairs whose counts rose since they were last queued
-    cdef vector[Entry] queue                    # a heap, the foremost first
+    cdef vector[int64_t] ranks                  # of each token
+    cdef CountedPairs pairs
     cdef vector[Event] events
     cdef vector[int32_t] parts
     cdef bint whole                             # whether no step was left half done
@@ -96,7 +74,6 @@ cdef class Training:
         self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
         const int64_t[::1] ranks, double threshold,
     ):
-        within(text.shape[0], "positions")
         self.text, self.threshold = text, threshold
         with nogil:
             self.start(offsets, counts, ranks)
@@ -106,134 +83,42 @@ cdef class Training:
         self, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks
     ) except -1 nogil:
         """Lay out the symbols and queue the pairs of the alphabet."""
-        cdef int64_t word, begin, end, i
-        cdef Symbol *symbol
+        cdef const Symbol *symbol
+        cdef int64_t i
         self.present = ranks.shape[0]
         for i in range(ranks.shape[0]):
             self.add_token(1, ranks[i], -1, -1)
-        self.table.resize(1 << 16, -1)
-        self.symbols.resize(self.text.shape[0])
-        for word in range(counts.shape[0]):
-            begin, end = offsets[word], offsets[word + 1]
-            for i in range(begin, end):
-                symbol = &self.symbols[i]
-                symbol.weight, symbol.id, symbol.pair = counts[word], self.text[i], -1
-                symbol.prev = <int32_t>(i - 1) if i > begin else -1
-                symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
-                if symbol.id >= 0:
-                    self.tokens[symbol.id].frequency += symbol.weight
-            for i in range(begin, end - 1):
-                self.join_up(<int32_t>i)
-        return self.enqueue()
+        lay_out(self.symbols, self.text, offsets, counts)
+        for i in range(self.text.shape[0]):
+            symbol = &self.symbols[i]
+            if symbol.id >= 0:
+                self.tokens[symbol.id].frequency += symbol.weight
+            if symbol.next >= 0:
+                self.count(<int32_t>i)
+        return enqueue_raised(self.pairs)
 
     cdef int32_t add_token(self, int32_t length, int64_t rank, int32_t left, int32_t right) except -1 nogil:
         cdef Token token
         cdef int32_t id = next_number(self.tokens.size(), "tokens")
-        token.frequency, token.rank, token.length, token.left, token.right = 0, rank, length, left, right
+        token.frequency, token.length, token.left, token.right = 0, length, left, right
         token.present = left < 0
         self.tokens.push_back(token)
+        self.ranks.push_back(rank)
         self.occurrences.resize(self.tokens.size())
         return id
 
-    # Pairs
-
-    cdef inline uint64_t cell_of(self, int32_t left, int32_t right) noexcept nogil:
-        """Where the pair stands in the table, or would stand."""
-        cdef uint64_t mask = self.table.size() - 1
-        cdef uint64_t cell = ((<uint64_t>left << 32 | <uint64_t>right) * <uint64_t>0x9E3779B97F4A7C15) >> 20 & mask
-        cdef int32_t pair
-        while True:
-            pair = self.table[cell]
-            if pair < 0 or (self.pairs[pair].left == left and self.pairs[pair].right == right):
-                return cell
-            cell = (cell + 1) & mask
-
-    cdef int32_t pair_of(self, int32_t left, int32_t right) except -1 nogil:
-        cdef uint64_t cell = self.cell_of(left, right)
-        cdef Pair pair
-        cdef vector[int32_t] wider
-        cdef int32_t id
-        cdef size_t i
-        if self.table[cell] >= 0:
-            return self.table[cell]
-        id = next_number(self.pairs.size(), "pairs")
-        pair.count, pair.queued, pair.left, pair.right = 0, 0, left, right
-        self.pairs.push_back(pair)
-        self.places.resize(self.pairs.size())
-        self.table[cell] = id
-        if 2 * self.pairs.size() > self.table.size():
-            wider.resize(2 * self.table.size(), -1)
-            self.table.swap(wider)
-            for i in range(self.pairs.size()):
-                self.table[self.cell_of(self.pairs[i].left, self.pairs[i].right)] = <int32_t>i
-        return id
-
-    cdef inline int join_up(self, int32_t position) except -1 nogil:
+    cdef inline int count(self, int32_t position) except -1 nogil:
         """Count the pair that starts at a position."""
-        cdef Symbol *symbol = &self.symbols[position]
-        cdef int32_t right = self.symbols[symbol.next].id
-        if symbol.id < 0 or right < 0:
-            return 0
-        symbol.pair = self.pair_of(symbol.id, right)
-        self.places[symbol.pair].push_back(position)
-        self.pairs[symbol.pair].count += symbol.weight
-        self.raised.push_back(symbol.pair)
-        return 0
-
-    cdef inline void break_up(self, int32_t position) noexcept nogil:
-        """No longer count the pair that starts at a position."""
-        cdef Symbol *symbol = &self.symbols[position]
-        if symbol.pair >= 0:
-            self.pairs[symbol.pair].count -= symbol.weight
-            symbol.pair = -1
-
-    # The queue
-
-    cdef inline int push(self, int32_t pair) except -1 nogil:
-        """Queue a pair with its count of now, which outdates any other entry of its."""
-        cdef Pair *queued = &self.pairs[pair]
-        cdef uint64_t order = <uint64_t>self.tokens[queued.left].rank << 32 | <uint64_t>self.tokens[queued.right].rank
-        queued.queued = queued.count
-        self.queue.push_back(Entry(couple[int64_t, uint64_t](queued.count, ~order), pair))
-        push_heap(self.queue.begin(), self.queue.end())
-        return 0
-
-    cdef int enqueue(self) except -1 nogil:
-        """Queue the pairs whose counts have risen above their entries."""
-        cdef size_t i
-        for i in range(self.raised.size()):
-            if self.pairs[self.raised[i]].count > self.pairs[self.raised[i]].queued:
-                self.push(self.raised[i])
-        self.raised.clear()
-        return 0
-
-    cdef int32_t take(self) except -2 nogil:
-        """Take the foremost pair from the queue; -1 when there is none."""
-        cdef int64_t count
-        cdef int32_t pair
-        while not self.queue.empty():
-            count, pair = self.queue.front().first.first, self.queue.front().second
-            pop_heap(self.queue.begin(), self.queue.end())
-            self.queue.pop_back()
-            if count != self.pairs[pair].queued:
-                continue
-            self.pairs[pair].queued = 0
-            if count == self.pairs[pair].count:
-                return pair
-            if self.pairs[pair].count > 0:
-                self.push(pair)
-        return -1
-
-    # Merges and removals
+        return join_up(self.pairs, self.symbols.data(), position, self.ranks)
 
     cdef int merge(self, int32_t merged) except -1 nogil:
         """Replace a pair wherever it stands, from left to right, and remove what that makes redundant."""
-        cdef Pair pair = self.pairs[merged]
+        cdef Counted pair = self.pairs.pairs[merged]
         cdef vector[int32_t] here
         cdef int32_t token = -1
         cdef int64_t replaced = 0
         cdef size_t i
-        here.swap(self.places[merged])
+        here.swap(self.pairs.places[merged])
         sort(here.begin(), here.end())
         for i in range(here.size()):
             if self.symbols[here[i]].pair == merged:
@@ -248,15 +133,10 @@ cdef class Training:
         if not self.tokens[token].present:
             self.tokens[token].present = True
             self.present += 1
-        if pair.left == pair.right:
-            self.tokens[pair.left].frequency -= 2 * replaced
-            self.judge(pair.left, replaced)
-        else:
-            self.tokens[pair.left].frequency -= replaced
-            self.judge(pair.left, replaced)
-            self.tokens[pair.right].frequency -= replaced
-            self.judge(pair.right, replaced)
-        return self.enqueue()
+        self.use_up(pair.left, replaced, 2 if pair.left == pair.right else 1)
+        if pair.left != pair.right:
+            self.use_up(pair.right, replaced, 1)
+        return enqueue_raised(self.pairs)
 
     cdef int record(self, int32_t token, bint split, int64_t count, int64_t replaced) except -1 nogil:
         """Note an event whose parts have just been noted."""
@@ -280,24 +160,22 @@ cdef class Training:
         return token
 
     cdef inline int merge_at(self, int32_t position, int32_t token) except -1 nogil:
-        cdef Symbol *first = &self.symbols[position]
-        cdef int32_t before = first.prev, second = first.next
-        cdef int32_t after = self.symbols[second].next
+        cdef Symbol *symbols = self.symbols.data()
+        cdef int32_t before = symbols[position].prev
         if before >= 0:
-            self.break_up(before)
-        self.break_up(position)
-        self.break_up(second)
-        first.id, first.next, self.symbols[second].id = token, after, -1
+            break_up(self.pairs, symbols + before)
+        break_up(self.pairs, symbols + position)
+        break_up(self.pairs, symbols + symbols[position].next)
         self.occurrences[token].push_back(position)
-        if after >= 0:
-            self.symbols[after].prev = position
-            self.join_up(position)
+        if swallow(symbols, position, token) >= 0:
+            self.count(position)
         if before >= 0:
-            self.join_up(before)
+            self.count(before)
         return 0
 
-    cdef int judge(self, int32_t token, int64_t merged) except -1 nogil:
-        """Remove a token of which too great a share has just been merged."""
+    cdef int use_up(self, int32_t token, int64_t merged, int32_t times) except -1 nogil:
+        """Take a part so many times out of each merge, and remove it where too great a share has been merged."""
+        self.tokens[token].frequency -= times * merged
         cdef double share = <double>merged / <double>(self.tokens[token].frequency + merged)
         if share > self.threshold and self.tokens[token].left >= 0:
             self.split(token)
@@ -333,14 +211,14 @@ cdef class Training:
         cdef int32_t at = position, previous = before, part
         cdef int64_t i
         if before >= 0:
-            self.break_up(before)
-        self.break_up(position)
+            break_up(self.pairs, &self.symbols[before])
+        break_up(self.pairs, &self.symbols[position])
         for i in range(first, <int64_t>self.parts.size()):
             part = self.parts[i]
             self.symbols[at].id, self.symbols[at].prev, self.symbols[at].next = part, previous, after
             if previous >= 0:
                 self.symbols[previous].next = at
-                self.join_up(previous)
+                self.count(previous)
             self.tokens[part].frequency += self.symbols[at].weight
             if self.tokens[part].left >= 0:
                 self.occurrences[part].push_back(at)
@@ -348,10 +226,8 @@ cdef class Training:
             at += self.tokens[part].length
         if after >= 0:
             self.symbols[after].prev = previous
-            self.join_up(previous)
+            self.count(previous)
         return 0
-
-    # The face
 
     cdef int check(self) except -1:
         """Refuse to go on after a failure."""
@@ -372,7 +248,7 @@ cdef class Training:
         self.whole = False
         with nogil:
             while self.present < size:
-                merged = self.take()
+                merged = take_foremost(self.pairs)
                 if merged < 0:
                     break
                 self.merge(merged)

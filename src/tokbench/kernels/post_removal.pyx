@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Segmentation by any method with tokens that are then removed, each in favour of shorter ones."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3 -ffp-contract=off
 """SaGe's ablation: how much less likely the contexts in a text become when a token is taken away.
 
 Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), as its version 2.0 does it. Losses are

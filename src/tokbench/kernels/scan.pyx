@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """Scanners for the pre-tokenization schemes: the regular expressions of ``tokbench.pretokenization.built_in`` by hand.
 
 They work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that is

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """What every segmentation kernel shares: the loop over pre-tokens, and memory that one call reuses.
 
 A method is a subclass that sets up immutable tables and implements ``cut``. The same ``cut`` serves callers in C that

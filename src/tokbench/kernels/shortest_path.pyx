@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """PathPiece segmentation: the fewest tokens ("Tokenization Is More Than Compression", algorithm 1, appendix A).
 
 For every end the tokens that end there are met from the narrowest to the widest, by walking the text leftwards through

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3 -ffp-contract=off
 """Skip-gram embeddings by negative sampling, trained in one thread and hence the same whatever the machine's load.
 
 Mikolov et al., "Distributed Representations of Words and Phrases and their Compositionality" (2013), with the

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Distinct substrings of words, grouped by where they occur: the nodes of the suffix tree, without hashing.
 
 The substrings that end on the edge above one node occur at the same places, so that a group is a range of the sorted

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Repeated substrings of counted words: their suffixes, sorted by their first bytes as far as these are shared.
 
 A radix sort from the first byte on visits the inner nodes of the suffix tree in byte order and goes no deeper than the

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Suffixes of words in order, and how many bytes each shares with the one before.
 
 A radix sort from the first byte on settles what differs soon, which in words is nearly all. What shares more bytes than

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: extra_compile_args = -O3
 """The token trie that segmentations and constructions walk: a double array (Aoe 1989, IEEE TSE 15:1066-1077).
 
 The child of node ``v`` by byte ``c`` is slot ``base[v] + c``, and is v's only if ``check`` there says ``v``: a step is

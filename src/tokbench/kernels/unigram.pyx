@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """The lattice of a unigram model: expected counts, best segmentations, what a token is worth.
 
 Sums over segmentations are products of probabilities, kept as a mantissa and a power of 2**512, so that a pre-token

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-# distutils: extra_compile_args = -O3
 """Merging by likelihood: the pair (a, b) with the greatest count(ab) / (count(a) count(b)) first.
 
 A merge lowers the counts of its two symbols and so raises the score of every other pair that holds one of them: the
@@ -12,6 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
 from tokbench.kernels.limits cimport next_number, within
+from tokbench.kernels.queue cimport push, settle, take_out
+from tokbench.kernels.symbols cimport Numbers, Symbol, lay_out, number_of, swallow
 
 import numpy as np
 
@@ -20,13 +21,6 @@ cdef extern from *:
     """
     #include <cstdint>
     #include <vector>
-
-    struct Position {
-        int64_t weight;         // count of the word
-        int32_t id;
-        int32_t pair;           // of this symbol and the next, -1 for none
-        int32_t prev, next;     // positions, -1 at the ends of the word
-    };
 
     struct Candidate {
         int64_t count;
@@ -58,50 +52,10 @@ cdef extern from *:
         return a.count != b.count ? a.count > b.count : a.order < b.order;
     }
 
-    static void settle(std::vector<Score> &heap, std::vector<Candidate> &pairs, size_t at) {
-        const Score score = heap[at];
-        for (; at > 0 && precedes(score, heap[(at - 1) / 2]); at = (at - 1) / 2) {
-            heap[at] = heap[(at - 1) / 2];
-            pairs[heap[at].pair].place = at;
-        }
-        for (size_t child; (child = 2 * at + 1) < heap.size(); at = child) {
-            if (child + 1 < heap.size() && precedes(heap[child + 1], heap[child])) child++;
-            if (!precedes(heap[child], score)) break;
-            heap[at] = heap[child];
-            pairs[heap[at].pair].place = at;
-        }
-        heap[at] = score;
-        pairs[score.pair].place = at;
-    }
-
-    static void put(std::vector<Score> &heap, std::vector<Candidate> &pairs, const Score &score) {
-        Candidate &pair = pairs[score.pair];
-        if (pair.place < 0) {
-            pair.place = heap.size();
-            heap.push_back(score);
-        }
-        heap[pair.place] = score;
-        settle(heap, pairs, pair.place);
-    }
-
-    static void drop(std::vector<Score> &heap, std::vector<Candidate> &pairs, int32_t dropped) {
-        const int64_t at = pairs[dropped].place;
-        pairs[dropped].place = -1;
-        std::vector<int32_t>().swap(pairs[dropped].positions);
-        const Score last = heap.back();
-        heap.pop_back();
-        if (last.pair == dropped) return;
-        heap[at] = last;
-        settle(heap, pairs, at);
+    static inline void stand(std::vector<Candidate> &pairs, const Score &score, size_t place) {
+        pairs[score.pair].place = place;
     }
     """
-    struct Position:
-        int64_t weight
-        int32_t id
-        int32_t pair
-        int32_t prev
-        int32_t next
-
     cppclass Candidate:
         int64_t count
         int32_t left
@@ -116,14 +70,11 @@ cdef extern from *:
         uint64_t order
         int32_t pair
 
-    void put(vector[Score] &heap, vector[Candidate] &pairs, const Score &score) except + nogil
-    void drop(vector[Score] &heap, vector[Candidate] &pairs, int32_t dropped) except + nogil
-
 
 cdef class Merging:
     """The state of one training run."""
 
-    cdef vector[Position] text
+    cdef vector[Symbol] symbols
     cdef vector[Candidate] pairs
     cdef vector[Score] heap
     cdef vector[int64_t] frequencies        # of each symbol in the text as it stands
@@ -139,26 +90,22 @@ cdef class Merging:
         self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
         const int64_t[::1] ranks,
     ) except -1 nogil:
-        cdef int64_t alphabet = ranks.shape[0], word, begin, end, i, cell
-        cdef vector[int32_t] dense
-        cdef Position *at
-        for i in range(alphabet):
+        cdef Numbers numbers
+        cdef Symbol *symbol
+        cdef int32_t right, pair
+        cdef int64_t i
+        for i in range(ranks.shape[0]):
             self.add_symbol(1, ranks[i])
-        dense.resize(alphabet * alphabet, -1)
-        self.text.resize(text.shape[0])
-        for word in range(counts.shape[0]):
-            begin, end = offsets[word], offsets[word + 1]
-            for i in range(begin, end):
-                at = &self.text[i]
-                at.weight, at.id, at.pair = counts[word], text[i], -1
-                at.prev = <int32_t>(i - 1) if i > begin else -1
-                at.next = <int32_t>(i + 1) if i + 1 < end else -1
-                self.frequencies[text[i]] += counts[word]
-                if i + 1 < end:
-                    cell = text[i] * alphabet + text[i + 1]
-                    if dense[cell] < 0:
-                        dense[cell] = self.add_pair(text[i], text[i + 1])
-                    self.give(dense[cell], <int32_t>i)
+        lay_out(self.symbols, text, offsets, counts)
+        for i in range(text.shape[0]):
+            symbol = &self.symbols[i]
+            self.frequencies[symbol.id] += symbol.weight
+            if symbol.next >= 0:
+                right = self.symbols[symbol.next].id
+                pair = number_of(numbers, symbol.id, right, self.pairs.size())
+                if pair == <int64_t>self.pairs.size():
+                    self.add_pair(symbol.id, right)
+                self.give(pair, <int32_t>i)
         for i in range(<int64_t>self.pairs.size()):
             self.rank(<int32_t>i)
         return 0
@@ -183,8 +130,8 @@ cdef class Merging:
         return id
 
     cdef int give(self, int32_t pair, int32_t position) except -1 nogil:
-        self.text[position].pair = pair
-        self.pairs[pair].count += self.text[position].weight
+        self.symbols[position].pair = pair
+        self.pairs[pair].count += self.symbols[position].weight
         self.pairs[pair].positions.push_back(position)
         return 0
 
@@ -194,13 +141,24 @@ cdef class Merging:
         cdef Score score
         if pair.count < self.min_count:
             if pair.place >= 0:
-                drop(self.heap, self.pairs, id)
+                self.drop(id)
             return 0
         score.count, score.pair = pair.count, id
         score.left, score.right = self.frequencies[pair.left], self.frequencies[pair.right]
         score.order = self.ranks[pair.left] << 32 | self.ranks[pair.right]
-        put(self.heap, self.pairs, score)
+        if pair.place >= 0:
+            settle(self.heap, pair.place, score, self.pairs)
+        else:
+            push(self.heap, score, self.pairs)
         return 0
+
+    cdef void drop(self, int32_t id) noexcept nogil:
+        """Take a pair out of the queue and forget where it stood."""
+        cdef vector[int32_t] nothing
+        cdef int64_t place = self.pairs[id].place
+        self.pairs[id].place = -1
+        self.pairs[id].positions.swap(nothing)
+        take_out(self.heap, place, self.pairs)
 
     cdef int put_right(self, int32_t symbol) except -1 nogil:
         """Rank the pairs that hold a symbol anew and forget those that can no longer be merged."""
@@ -225,7 +183,7 @@ cdef class Merging:
         self.add_symbol(self.lengths[left] + self.lengths[right], id)
         for i in range(<int64_t>positions.size()):
             position = positions[i]
-            if self.text[position].pair == merged:
+            if self.symbols[position].pair == merged:
                 self.merge_at(position, id, changed)
         for i in range(first, <int64_t>self.pairs.size()):
             self.of_left[self.pairs[i].left] = -1
@@ -239,29 +197,25 @@ cdef class Merging:
         return 0
 
     cdef int merge_at(self, int32_t position, int32_t id, vector[int32_t] &changed) except -1 nogil:
-        cdef Position *first = &self.text[position]
-        cdef Position *second = &self.text[first.next]
-        cdef int32_t before = first.prev, after = second.next
+        cdef Symbol *symbols = self.symbols.data()
+        cdef Symbol *first = symbols + position
         cdef int64_t weight = first.weight
+        cdef int32_t before = first.prev, right = symbols[first.next].id, after
         self.frequencies[first.id] -= weight
-        self.frequencies[second.id] -= weight
+        self.frequencies[right] -= weight
         self.frequencies[id] += weight
         self.pairs[first.pair].count -= weight
         if before >= 0:
             self.take(before, changed)
-            self.meet(before, self.text[before].id, id, self.of_left.data() + self.text[before].id)
-        if second.pair >= 0:
-            self.pairs[second.pair].count -= weight
-            changed.push_back(second.pair)
-        second.pair = -1
-        first.id, first.pair, first.next = id, -1, after
+            self.meet(before, symbols[before].id, id, self.of_left.data() + symbols[before].id)
+        self.take(first.next, changed)
+        after = swallow(symbols, position, id)
         if after >= 0:
-            self.text[after].prev = position
-            self.meet(position, id, self.text[after].id, self.of_right.data() + self.text[after].id)
+            self.meet(position, id, symbols[after].id, self.of_right.data() + symbols[after].id)
         return 0
 
     cdef int take(self, int32_t position, vector[int32_t] &changed) except -1 nogil:
-        cdef Position *at = &self.text[position]
+        cdef Symbol *at = &self.symbols[position]
         if at.pair >= 0:
             self.pairs[at.pair].count -= at.weight
             changed.push_back(at.pair)
@@ -306,7 +260,6 @@ def train(
     cdef vector[int32_t] taken
     cdef int32_t merged
     cdef int64_t i
-    within(text.shape[0], "positions")
     within(size, "symbols")
     state.min_count, state.max_length = max(min_count, 1), max_length
     with nogil:

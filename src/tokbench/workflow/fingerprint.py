@@ -2,6 +2,8 @@
 
 What a command's result depends on is what its module imports, directly or not; no list of it is kept. A registry is a
 seam: which methods a command calls is the configuration's choice, and their modules are named beside the command's.
+Tables are none: a command makes all that the modules of a package declare, which count as imported where they are
+gathered.
 """
 
 import atexit
@@ -13,6 +15,7 @@ from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
+from tokbench.tidy.modules import modules_in
 from tokbench.workflow.syntax import KEPT, Kept, Syntax
 
 PACKAGE = "tokbench"
@@ -104,7 +107,7 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
         imports = set(_kernel_imports(code.decode("utf-8")))
     elif path.suffix == ".py":
         syntax = _kept().syntax(code)
-        imports = set(_imports(syntax, module, is_package=path.name == "__init__.py"))
+        imports = {*_imports(syntax, module, is_package=path.name == "__init__.py"), *_gathered(syntax)}
         code = syntax.code.encode() + _data(syntax, path.parent)
     return hashlib.sha256(code).hexdigest(), tuple(sorted(imports - CHOSEN.get(module, set()) - {module}))
 
@@ -170,6 +173,19 @@ def _imports(syntax: Syntax, module: str, *, is_package: bool) -> Iterator[str]:
             yield from (name for name in names if name.split(".")[0] in own)
         elif parent.split(".")[0] in own:
             yield from (_module(parent, name) for name in names)
+
+
+def _gathered(syntax: Syntax) -> Iterator[str]:
+    """The modules in the packages whose tables are gathered, those of other distributions included."""
+    for place in syntax.gathered:
+        yield place
+        yield from modules_in(place, _folder(place))
+
+
+def _folder(place: str) -> list[str] | None:
+    """Where a package lies; None for a module by itself."""
+    path = _locate(place)
+    return [str(path.parent)] if path is not None and path.name == "__init__.py" else None
 
 
 def _module(parent: str, name: str) -> str:

@@ -8,9 +8,13 @@ import fcntl
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from tokbench.config.load import read_all
 from tokbench.errors import TokbenchError
+from tokbench.faults import line_and_status
 
 NAME = ".lock"
 held: list[int] = []
@@ -45,3 +49,18 @@ def hold(folder: Path | str) -> None:
     os.ftruncate(descriptor, 0)
     holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
     os.pwrite(descriptor, os.fsencode(holder), 0)
+
+
+def hold_results(configfiles: Sequence[str | Path], overrides: dict[str, Any]) -> None:
+    """Hold the lock of an experiment's folder of results, for a workflow that takes these rules as a module.
+
+    A module's own ``onstart`` is not run by the workflow engine. What goes wrong ends the process in one line.
+
+    Args:
+        configfiles: files of the configuration.
+        overrides: what the command line says beside them.
+    """
+    try:
+        hold(read_all(list(configfiles), overrides).folder)
+    except Exception as error:
+        sys.exit(line_and_status(error)[0])

@@ -16,6 +16,8 @@ from tokbench.errors import TokbenchError
 
 KEPT = Path(".snakemake", "tokbench", "syntax.json")
 """In the workflow engine's own folder of the directory in which it runs."""
+GATHERING = "tables_in"
+"""The function by which all modules of some packages are imported, see :mod:`tokbench.tidy.collection`."""
 LONGEST_NAME = 100
 """Characters of the longest text that may name a file."""
 MOST = 4000
@@ -37,11 +39,13 @@ class Syntax(NamedTuple):
         code: hash of the syntax tree, docstrings left out.
         imports: its import statements.
         texts: its string constants that are short enough to name a file, sorted.
+        gathered: the packages whose tables it gathers.
     """
 
     code: str
     imports: tuple[Import, ...]
     texts: tuple[str, ...]
+    gathered: tuple[str, ...]
 
 
 def parsed(source: bytes) -> Syntax:
@@ -49,6 +53,7 @@ def parsed(source: bytes) -> Syntax:
     tree = ast.parse(source)
     imports: list[Import] = []
     texts: set[str] = set()
+    gathered: list[str] = []
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
@@ -61,10 +66,19 @@ def parsed(source: bytes) -> Syntax:
             imports.append(Import(node.module, node.level, tuple(alias.name for alias in node.names)))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= LONGEST_NAME:
             texts.add(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
+            gathered += _places(node)
         pending.extend(ast.iter_child_nodes(node))
-    return Syntax(
-        hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted(imports, key=str)), tuple(sorted(texts))
-    )
+    code = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return Syntax(code, tuple(sorted(imports, key=str)), tuple(sorted(texts)), tuple(sorted(gathered)))
+
+
+def _places(call: ast.Call) -> list[str]:
+    """The packages that a call which gathers tables names."""
+    places = [str(place.value) for place in call.args[1:] if isinstance(place, ast.Constant)]
+    if len(places) < len(call.args) - 1:
+        raise ValueError(f"{ast.unparse(call)}: name packages as they are, so that they can be found")
+    return places
 
 
 def _is_documentation(statement: ast.AST) -> bool:
@@ -111,7 +125,9 @@ class Kept:
             return {}
 
 
-def _entry(code: str, imports: list[tuple[str | None, int, list[str]]], texts: list[str]) -> Syntax:
+def _entry(
+    code: str, imports: list[tuple[str | None, int, list[str]]], texts: list[str], gathered: list[str]
+) -> Syntax:
     """An entry as JSON has it."""
     statements = tuple(Import(module, level, tuple(names)) for module, level, names in imports)
-    return Syntax(code, statements, tuple(texts))
+    return Syntax(code, statements, tuple(texts), tuple(gathered))

@@ -1,0 +1,88 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# The words of a text as merging trainers hold them: symbols that are linked, and the numbers of their pairs.
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from tokbench.kernels.limits cimport next_number, within
+from tokbench.kernels.pair_table cimport Pair, PairTable, shift_for, slot_of
+
+
+cdef extern from *:
+    """
+    #include <vector>
+
+    struct Numbers {        // of pairs, in a table that grows
+        PairTable table = {nullptr, 0};
+        std::vector<Pair> memory;
+    };
+    """
+    cppclass Numbers:
+        PairTable table
+        vector[Pair] memory
+
+
+cdef struct Symbol:
+    int64_t weight      # count of the word
+    int32_t id          # -1 for what takes no part in merges, or while swallowed by a symbol to the left
+    int32_t pair        # the pair of this symbol and the next; -1 for none
+    int32_t prev        # position, -1 at the start of the word
+    int32_t next        # position, -1 at the end of the word
+
+
+cdef inline int lay_out(
+    vector[Symbol] &symbols, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts
+) except -1 nogil:
+    """Link the symbols of each word; no pair is known yet."""
+    cdef int64_t word, begin, end, i
+    cdef Symbol *symbol
+    within(text.shape[0], "positions")
+    symbols.resize(text.shape[0])
+    for word in range(counts.shape[0]):
+        begin, end = offsets[word], offsets[word + 1]
+        for i in range(begin, end):
+            symbol = &symbols[i]
+            symbol.weight, symbol.id, symbol.pair = counts[word], text[i], -1
+            symbol.prev = <int32_t>(i - 1) if i > begin else -1
+            symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
+    return 0
+
+
+cdef inline int32_t swallow(Symbol *symbols, int32_t position, int32_t id) noexcept nogil:
+    """Make one symbol of two, which starts no pair yet; returns the position of the one after them, or -1."""
+    cdef Symbol *first = symbols + position
+    cdef Symbol *second = symbols + first.next
+    cdef int32_t after = second.next
+    second.id = second.pair = first.pair = -1
+    first.id, first.next = id, after
+    if after >= 0:
+        symbols[after].prev = position
+    return after
+
+
+cdef inline int widen(Numbers &numbers) except -1 nogil:
+    """Make twice the room."""
+    cdef vector[Pair] wider
+    cdef Pair empty
+    cdef size_t i
+    empty.left = empty.right = -1
+    empty.value = 0
+    wider.resize(max(<size_t>1 << 10, 2 * numbers.memory.size()), empty)
+    numbers.table.pairs, numbers.table.shift = wider.data(), shift_for(<int64_t>wider.size() // 2)
+    numbers.memory.swap(wider)
+    for i in range(wider.size()):
+        if wider[i].left >= 0:
+            slot_of(&numbers.table, wider[i].left, wider[i].right)[0] = wider[i]
+    return 0
+
+
+cdef inline int32_t number_of(Numbers &numbers, int32_t left, int32_t right, size_t known) except -1 nogil:
+    """The number of a pair; of a new one it is that of the pairs known so far."""
+    cdef Pair *slot
+    if 2 * (known + 1) > numbers.memory.size():
+        widen(numbers)
+    slot = slot_of(&numbers.table, left, right)
+    if slot.left < 0:
+        slot.value = next_number(known, "pairs")
+        slot.left, slot.right = left, right
+    return slot.value
