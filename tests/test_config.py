@@ -23,7 +23,12 @@ from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.options import Options
-from tokbench.workflow.targets import Targets, canonical
+from tokbench.workflow.byte_lm import ByteLms
+from tokbench.workflow.canonical import canonical
+from tokbench.workflow.construction import Variants
+from tokbench.workflow.corpus import Corpora
+from tokbench.workflow.downstream import Suites
+from tokbench.workflow.pretraining import Models
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "config.yaml", *sorted((ROOT / "experiments").glob("*.yaml"))]
@@ -178,17 +183,17 @@ def reordered(value: Any) -> Any:
 
 
 def recipes(values: dict[str, Any]) -> list[Any]:
-    targets = Targets(validate(values, "mine"))
+    experiment = validate(values, "mine")
     on = SimpleNamespace(
         variant="pathpiece", model="tiny", suite="offline", byte_lm="tiny", corpus="pydoc", initial="bpe", size="1024"
     )
     asked = (
-        targets.recipe_of,
-        targets.segmentation_of,
-        targets.corpus_recipe,
-        targets.byte_lm_recipe,
-        targets.model_recipe,
-        targets.suite_recipe,
+        Variants(experiment).recipe,
+        Variants(experiment).segmentation,
+        Corpora(experiment).recipe,
+        ByteLms(experiment).recipe,
+        Models(experiment).recipe,
+        Suites(experiment).recipe,
     )
     return [ask(on) for ask in asked]
 
@@ -269,11 +274,8 @@ def two_runs(experiment: dict[str, Any], one: dict[str, Any], other: dict[str, A
 def test_a_model_reads_the_corpus_of_its_own_run(experiment: dict[str, Any], first: int) -> None:
     """One variant at two sizes may read two corpora, in whatever order the runs stand."""
     runs = [{"sizes": [512]}, {"sizes": [1024], "corpus": "other"}]
-    targets = Targets(validate(two_runs(experiment, runs[first], runs[1 - first]), "mine"))
-    read = {
-        size: targets.packed_of(SimpleNamespace(model="tiny", variant="bpe", size=size)).split("/")[4]
-        for size in ("512", "1024")
-    }
+    models = Models(validate(two_runs(experiment, runs[first], runs[1 - first]), "mine"))
+    read = {size: models.corpus(SimpleNamespace(model="tiny", variant="bpe", size=size)) for size in ("512", "1024")}
     assert read == {"512": "pydoc", "1024": "other"}
 
 

@@ -17,7 +17,7 @@ from tokbench.downstream.formats import FORMS
 from tokbench.downstream.local import task_files, write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
 from tokbench.errors import TokbenchError
-from tokbench.workflow.targets import Targets
+from tokbench.workflow.downstream import Suites
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "multiple_choice"
 FILES = {
@@ -229,11 +229,10 @@ def test_a_local_suite_in_a_configuration(tmp_path: Path) -> None:
         validate({**values, "pairs": str(tmp_path)}, "mine.yaml")
     (tmp_path / "blimp.jsonl").write_text(FILES["minimal_pairs"])
     experiment = validate({**values, "pairs": str(tmp_path)}, "mine.yaml")
-    targets = Targets(experiment)
-    wildcards = SimpleNamespace(suite="pairs", model="tiny", variant="bpe")
-    assert targets.tasks_of(wildcards) == ["<results>/local_tasks/pairs"]
-    assert targets.hub_cache_of(wildcards) == []
-    assert targets.local_files(wildcards) == [str(tmp_path / "blimp.jsonl")]
-    recipe = SuiteOptions.model_validate_json(targets.import_tasks_recipe(wildcards))
+    suites = Suites(experiment)
+    wildcards = SimpleNamespace(suite="pairs")
+    assert suites.source(wildcards) == "local"
+    assert suites.local_files(wildcards) == [str(tmp_path / "blimp.jsonl")]
+    recipe = SuiteOptions.model_validate_json(suites.import_recipe(wildcards))
     assert write_local_tasks(recipe.model_copy(update={"path": tmp_path}), tmp_path / "tasks") == {"blimp": 2}
-    assert str(tmp_path) not in targets.suite_recipe(wildcards)
+    assert str(tmp_path) not in suites.recipe(wildcards)

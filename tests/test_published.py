@@ -28,7 +28,7 @@ from tokbench.report.figures import style
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.rounding import Span, printed_span
 from tokbench.vocabulary import BYTES
-from tokbench.workflow.targets import Targets
+from tokbench.workflow.statistics import recipes as recipes_of
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
@@ -312,7 +312,7 @@ def recipes(name: str, **paths: str) -> dict:
     """The recipes of a paper's experiment; its gold data is no part of them."""
     values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
     values.pop("resources", None)
-    return json.loads(Targets(validate(values | paths, name)).analysed_recipe())
+    return json.loads(recipes_of(validate(values | paths, name)))
 
 
 def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:

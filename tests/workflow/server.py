@@ -11,7 +11,7 @@ import sys
 import smart_open  # noqa: F401  Snakemake imports it late, and it is slow
 import snakemake.cli
 
-import tokbench.workflow.targets  # noqa: F401
+import tokbench.workflow.construction  # noqa: F401
 
 for line in sys.stdin:
     arguments, printed = json.loads(line)
