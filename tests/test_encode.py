@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tests.conftest import ODD, TOPICS, Tokbench
 from tokbench import tokenizer as tokenizer_module
-from tokbench.commands import decode as decode_command
 from tokbench.commands import encode as encode_command
+from tokbench.commands import id_files
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
@@ -305,7 +305,7 @@ def test_pieces(
     size: int, threads: int, folder: Path, tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encode_command, "PIECE_BYTES", size)
-    monkeypatch.setattr(decode_command, "PIECE", size)
+    monkeypatch.setattr(id_files, "PIECE", size)
     sample = TOPICS[4][:400] + ODD + "\u3000\n".encode() * 5 + b" x" * 20
     ids = Tokenizer.load(folder).encode(sample)
     (tmp_path / "sample").write_bytes(sample)

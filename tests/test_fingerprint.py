@@ -126,19 +126,20 @@ def test_plumbing_does_not_count(edit: Edit) -> None:
 
 IMPORTS = """
 import builtins, importlib.util, sys
+from tests.imports import import_all
 
-def following(name, globals=None, locals=None, names=(), level=0):
-    module = importing(name, globals, locals, names, level)
+def following(name, globals=None, locals=None, fromlist=(), level=0):
+    module = importing(name, globals, locals, fromlist, level)
     if globals and globals.get("__name__", "").startswith("tokbench"):
         package = importlib.util.resolve_name("." * level + name, globals["__package__"]) if level else name
-        for found in (package, *(f"{package}.{inner}" for inner in names or ())):
+        for found in (package, *(f"{package}.{inner}" for inner in fromlist or ())):
             if found.startswith("tokbench.") and found in sys.modules:
                 print(globals["__name__"], found)
     return module
 
 importing, builtins.__import__ = builtins.__import__, following
 for command in sys.argv[1:]:
-    importlib.import_module(f"tokbench.commands.{command}")
+    import_all(f"tokbench.commands.{command}")
 """
 """Imports commands and prints, for every import statement that runs, the module that it stands in and what it reads."""
 
@@ -148,7 +149,11 @@ def imported() -> dict[str, set[str]]:
     """The modules that the import of each command really leads to, not through plumbing."""
     commands = sorted({COMMAND_OF.get(rule, rule) for rule in RULES})
     printed = subprocess.run(
-        [sys.executable, "-c", IMPORTS, *commands], check=True, capture_output=True, text=True
+        [sys.executable, "-c", IMPORTS, *commands],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
     ).stdout
     edges: dict[str, set[str]] = {}
     for line in printed.splitlines():

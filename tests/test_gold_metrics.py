@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests import test_released_vocabularies as released
 from tests.test_intrinsic import Greedy, value, vocabulary
-from tokbench.intrinsic.gold import Decision, Segmentation, decision_table, segmentation_table
+from tokbench.intrinsic.gold import Decision, Segmentation
+from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.intrinsic.measure import ByLanguage, measure_words
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.read_resource import read_resource

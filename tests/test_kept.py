@@ -52,7 +52,7 @@ def test_what_is_published_is_replaced_once_all_is_written(
     kept = tmp_path / "papers"
     with atomic_folder(kept, "published") as partial:
         (partial / "old.md").write_text("old")
-    monkeypatch.setattr("tokbench.commands.published.write_published", written)
+    monkeypatch.setattr("tokbench.published.write.write_published", written)
     (tmp_path / "taken").write_text("no folder")
     command = ("published", "-o", tmp_path / "out", "--keep", kept)
     assert tokbench(*command, "--numbers", tmp_path / "taken" / "numbers.csv").status == 2

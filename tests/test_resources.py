@@ -12,7 +12,8 @@ from xlsxwriter import Workbook
 
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold import boundaries
-from tokbench.intrinsic.read_resource import read_resource, resource_files
+from tokbench.intrinsic.read_resource import read_resource
+from tokbench.intrinsic.resource_files import resource_files
 from tokbench.resource import ResourceOptions, resource_types
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"

@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.imports import import_all
+
 M_TOP_PAD, M_MMAP_THRESHOLD = -2, -3
 PATIENCE = 60
 """Seconds after which a process counts as hung."""
@@ -38,7 +40,7 @@ def warm() -> None:
     for registry in (constructions, segmentations, schemes, metrics):
         registry.load()
     for name in COMMANDS:
-        importlib.import_module(f"tokbench.commands.{name}")
+        import_all(f"tokbench.commands.{name}")
     for name in ("pyarrow.parquet", "scipy.special", "polars"):
         importlib.import_module(name)
     libc = ctypes.CDLL(None)

@@ -133,20 +133,35 @@ class Registry(Generic[Kind]):
         package = importlib.import_module(self.package)
         for module in pkgutil.iter_modules(package.__path__, f"{self.package}."):
             importlib.import_module(module.name)
-        for entry in sorted(entry_points(group=self.package), key=lambda entry: entry.name):
-            entry.load()
+        self._load_entry_points()
         self._loaded = True
 
+    def _load_entry_points(self) -> None:
+        for entry in sorted(entry_points(group=self.package), key=lambda entry: entry.name):
+            entry.load()
+
+    def find(self, name: str) -> Kind | None:
+        """A method by name, None where there is none; the modules of other built-in methods are not imported.
+
+        A built-in method stands in the module of its name, or with others in ``built_in``.
+        """
+        for module in (name, "built_in"):
+            if name not in self._methods and module.isidentifier() and find_spec(f"{self.package}.{module}"):
+                importlib.import_module(f"{self.package}.{module}")
+        if name not in self._methods:
+            self._load_entry_points()
+        return self._methods.get(name)
+
     def __getitem__(self, name: str) -> Kind:
-        """A method by name; a built-in one, whose module bears its name, without importing all the others."""
-        module = f"{self.package}.{name}"
-        if name not in self._methods and name.isidentifier() and find_spec(module):
-            importlib.import_module(module)
-        if name not in self._methods:
-            self.load()
-        if name not in self._methods:
-            raise TokbenchError(unknown(name, self.kind, self._methods))
-        return self._methods[name]
+        """A method by name.
+
+        Raises:
+            TokbenchError: there is none; the message lists those that there are.
+        """
+        method = self.find(name)
+        if method is None:
+            raise TokbenchError(unknown(name, self.kind, list(self)))
+        return method
 
     def __iter__(self) -> Iterator[str]:
         self.load()

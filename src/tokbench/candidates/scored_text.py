@@ -6,16 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tokbench.candidates.signals import SignalName
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet, raw, require, strings
-
-SignalName = Literal["surprisal", "entropy"]
 
 ROWS_AT_ONCE = 64
 

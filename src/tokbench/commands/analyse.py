@@ -4,11 +4,7 @@ from pathlib import Path
 
 import click
 
-from tokbench.commands.arguments import mapping_of
 from tokbench.commands.outputs import OutputFolder
-from tokbench.statistics.declared import declared
-from tokbench.statistics.tidy_tables import TidyTables
-from tokbench.tidy.make import make_tables, write_tables
 
 
 @click.command("analyse")
@@ -23,6 +19,11 @@ def command(tables: str, recipes: str, output: str) -> None:
     """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
     corrections, what they could have seen, comparisons question by question, critical differences, variance between
     seeds, correlations, R^2 between sizes, and published numbers beside ours."""
+    from tokbench.commands.arguments import mapping_of
+    from tokbench.statistics.declared import declared
+    from tokbench.statistics.tidy_tables import TidyTables
+    from tokbench.tidy.make import make_tables, write_tables
+
     made = make_tables(declared(), TidyTables(Path(tables), mapping_of(recipes, "--recipes")))
     write_tables(made, Path(output), "statistics")
     for table, frame in made.items():

@@ -9,10 +9,17 @@ from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.inputs.yaml import parse_yaml
-from tokbench.options import Options
+from tokbench.options import Options, Seed
 from tokbench.registry import Method
 
 Chosen = TypeVar("Chosen", bound=Options)
+
+
+class Seeded(Options):
+    """What a corpus's recipe says beside the corpus."""
+
+    seed: Seed
+    """Decides the splits."""
 
 
 def method_options(method: Method, settings: Sequence[str] | dict[str, Any], flag: str) -> Options:

@@ -6,13 +6,6 @@ from typing import Any
 
 import click
 
-from tokbench.config.errors import validated
-from tokbench.config.experiment import Experiment
-from tokbench.inputs.json import parse_json
-from tokbench.report.load import load
-from tokbench.statistics.declared import declared as analysed
-from tokbench.tabulation.declared import declared as tabulated
-
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options ``--tables``, ``--statistics`` and ``--experiment``, and pass it what they tell."""
@@ -23,6 +16,13 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--experiment", required=True, help="The configuration as JSON.")
     @wraps(command)
     def with_content(tables: str, statistics: str, experiment: str, **others: Any) -> None:
+        from tokbench.config.errors import validated
+        from tokbench.config.experiment import Experiment
+        from tokbench.inputs.json import parse_json
+        from tokbench.report.load import load
+        from tokbench.statistics.declared import declared as analysed
+        from tokbench.tabulation.declared import declared as tabulated
+
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
         validated(configured, Experiment, "--experiment")

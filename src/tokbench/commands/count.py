@@ -3,11 +3,7 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.documents import documents_of
 from tokbench.commands.fields import field_options
-from tokbench.counting.count import count_languages
-from tokbench.counting.languages import write_languages
-from tokbench.pretokens import PretokenCounts
 
 
 @click.command("count")
@@ -22,6 +18,11 @@ def command(
 
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
+    from tokbench.commands.documents import documents_of
+    from tokbench.counting.count import count_languages
+    from tokbench.counting.languages import write_languages
+    from tokbench.pretokens import PretokenCounts
+
     memory.purpose(f"count the pre-tokens of '{scheme}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     documents = documents_of(texts, text_field, language_field)
     found = count_languages(((document.language, document.text) for document in documents), scheme)

@@ -1,20 +1,19 @@
 """``tokbench encode``: encode a file with a tokenizer."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.numbers import THREADS
 from tokbench.errors import TokbenchError
-from tokbench.kernels.ids import decimals
-from tokbench.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokbench.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 22
 """Text held in memory for each thread."""
@@ -28,6 +27,9 @@ PIECE_BYTES = 1 << 22
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int) -> None:
     """Encode FILE ('-' for standard input) with the tokenizer in FOLDER; ids are decimal numbers between spaces."""
+    from tokbench.commands.id_files import write_array, write_decimals
+    from tokbench.tokenizer import Tokenizer
+
     if count and output is not None:
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     memory.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
@@ -38,14 +40,14 @@ def command(folder: str, file: BinaryIO, output: str | None, count: bool, thread
         return
     encoded = (tokenizer.encode(piece, threads) for piece in pieces)
     if output is None:
-        _write_decimals(encoded, sys.stdout.buffer)
+        write_decimals(encoded, sys.stdout.buffer)
         return
-    write = _write_array if Path(output).suffix == ".npy" else _write_decimals
+    write = write_array if Path(output).suffix == ".npy" else write_decimals
     with atomic_file(output) as partial, partial.open("wb") as target:
         write(encoded, target)
 
 
-def _pieces(file: BinaryIO, tokenizer: Tokenizer, size: int) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, tokenizer: "Tokenizer", size: int) -> Iterator[bytes]:
     """A text in pieces of about ``size`` bytes whose ids, one after another, are those of the whole."""
     waiting: list[bytes] = []
     while block := file.read(size):
@@ -55,24 +57,3 @@ def _pieces(file: BinaryIO, tokenizer: Tokenizer, size: int) -> Iterator[bytes]:
             waiting = []
         waiting.append(block[cut:])
     yield b"".join(waiting)
-
-
-def _write_decimals(encoded: Iterable[NDArray[np.int32]], target: BinaryIO) -> None:
-    between = b""
-    for ids in encoded:
-        if len(ids):
-            target.write(between + decimals(ids))
-            between = b" "
-    target.write(b"\n")
-
-
-def _write_array(encoded: Iterable[NDArray[np.int32]], target: BinaryIO) -> None:
-    """The file of ``numpy.save``; its header is of the same length whatever the number of ids."""
-    header = {"shape": (0,), "fortran_order": False, "descr": "<i4"}
-    np.lib.format.write_array_header_1_0(target, header)
-    written = 0
-    for ids in encoded:
-        target.write(ids.astype("<i4", copy=False).data)
-        written += len(ids)
-    target.seek(0)
-    np.lib.format.write_array_header_1_0(target, header | {"shape": (written,)})

@@ -2,11 +2,8 @@
 
 import click
 
-from tokbench.commands.arguments import recipe_options
 from tokbench.commands.log import log_to_stderr
 from tokbench.commands.numbers import Whole
-from tokbench.corpus.documents import read_documents
-from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
 
@@ -42,6 +39,10 @@ def command(
     shards: tuple[str, ...],
 ) -> None:
     """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any."""
+    from tokbench.commands.arguments import recipe_options
+    from tokbench.corpus.documents import read_documents
+    from tokbench.downstream.suites import SuiteOptions, named_suites
+
     log_to_stderr()
     from tokbench.downstream.evaluate import evaluate
 

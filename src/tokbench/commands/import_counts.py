@@ -2,10 +2,7 @@
 
 import click
 
-from tokbench.counting.word_list import read_word_list
 from tokbench.errors import TokbenchError
-from tokbench.pretokenization import schemes
-from tokbench.pretokens import PretokenCounts
 
 
 @click.command("import_counts")
@@ -17,6 +14,10 @@ def command(scheme: str, output: str, files: tuple[str, ...]) -> None:
 
     Words stand between single spaces, counts one a line; either file may be compressed by gzip.
     """
+    from tokbench.counting.word_list import read_word_list
+    from tokbench.pretokenization import schemes
+    from tokbench.pretokens import PretokenCounts
+
     if len(files) > 2:
         raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
     scheme = schemes[scheme].name

@@ -4,10 +4,7 @@ from pathlib import Path
 
 import click
 
-from tokbench.commands.arguments import recipe_options
 from tokbench.commands.outputs import OutputFolder
-from tokbench.downstream.local import write_local_tasks
-from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.errors import TokbenchError
 
 
@@ -19,6 +16,10 @@ from tokbench.errors import TokbenchError
 @click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
 def command(recipe: str, path: str | None, output: str) -> None:
     """Make lm-eval tasks of the questions in a local suite's files."""
+    from tokbench.commands.arguments import recipe_options
+    from tokbench.downstream.local import write_local_tasks
+    from tokbench.downstream.suites import SuiteOptions, named_suites
+
     suite = recipe_options(recipe, SuiteOptions, named_suites())
     if suite.source != "local":
         raise TokbenchError(f"--recipe: its source is '{suite.source}'; name a suite whose source is 'local'")

@@ -14,38 +14,54 @@ from tokbench import memory
 from tokbench.errors import TokbenchError, nearest
 from tokbench.faults import line_and_status
 
-COMMANDS = {
-    "init": "write what runs the workflow from a folder of your own",
-    "count": "count the pre-tokens of texts",
-    "build": "build a vocabulary and its tokenizer",
-    "encode": "encode a file with a tokenizer",
-    "decode": "decode ids with a tokenizer",
-    "measure": "measure a tokenizer on pre-token counts",
-    "measure_resource": "measure a tokenizer on gold data",
-    "measure_embeddings": "measure the embeddings of a language model",
-    "compare": "tell which of two tokenizers is better at what",
-    "methods": "list constructions, segmentations and schemes with their options",
-    "validate": "check a configuration",
-    "schema": "print the JSON schema of the configuration",
-    "fetch": "fetch a corpus from the Hugging Face hub",
-    "prepare": "split a corpus and write it in shards",
-    "merge_counts": "merge the counts of shards",
-    "import_counts": "take pre-token counts that come as files",
-    "train_byte_lm": "train a byte-level language model",
-    "score_bytes": "score every byte of a corpus shard",
-    "pack": "encode a corpus into packed sequences for pretraining",
-    "pretrain": "pretrain a language model",
-    "fetch_tasks": "fetch the data of a hub suite",
-    "import_tasks": "make lm-eval tasks of questions in local files",
-    "make_tasks": "make offline tasks from the evaluation split",
-    "evaluate": "evaluate a language model",
-    "tabulate": "gather measurements and results into tidy tables",
-    "analyse": "compute statistics over the tables",
-    "draw": "draw the figures",
-    "typeset": "write the tables for publication",
-    "report": "write the HTML report",
-    "published": "recompute what the papers print",
+GROUPS = {
+    "Begin": {
+        "init": "write what runs the workflow from a folder of your own",
+        "validate": "check a configuration",
+        "methods": "list constructions, segmentations and schemes with their options",
+        "schema": "print the JSON schema of the configuration",
+    },
+    "Tokenizers": {
+        "count": "count the pre-tokens of texts",
+        "build": "build a vocabulary and its tokenizer",
+        "encode": "encode a file with a tokenizer",
+        "decode": "decode ids with a tokenizer",
+        "measure": "measure a tokenizer on pre-token counts",
+        "measure_resource": "measure a tokenizer on gold data",
+        "compare": "tell which of two tokenizers is better at what",
+    },
+    "Corpora": {
+        "fetch": "fetch a corpus from the Hugging Face hub",
+        "prepare": "split a corpus and write it in shards",
+        "merge_counts": "merge the counts of shards",
+        "import_counts": "take pre-token counts that come as files",
+        "train_byte_lm": "train a byte-level language model",
+        "score_bytes": "score every byte of a corpus shard",
+    },
+    "Language models": {
+        "pack": "encode a corpus into packed sequences for pretraining",
+        "pretrain": "pretrain a language model",
+        "measure_embeddings": "measure the embeddings of a language model",
+        "make_tasks": "make offline tasks from the evaluation split",
+        "import_tasks": "make lm-eval tasks of questions in local files",
+        "fetch_tasks": "fetch the data of a hub suite",
+        "evaluate": "evaluate a language model",
+    },
+    "Tables and reports": {
+        "tabulate": "gather measurements and results into tidy tables",
+        "analyse": "compute statistics over the tables",
+        "draw": "draw the figures",
+        "typeset": "write the tables for publication",
+        "report": "write the HTML report",
+        "published": "recompute what the papers print",
+    },
 }
+"""The commands with what each does, in the order in which a person needs them."""
+COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
+
+
+RARELY = 50_000
+"""Objects made before the collector looks for garbage: imports make many, and none of it."""
 
 
 class _Ended(Exception):  # noqa: N818
@@ -75,7 +91,6 @@ class Commands(click.Group):
         memory.purpose(COMMANDS[name])
         command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
         command.short_help = COMMANDS[name]
-        gc.freeze()  # Modules stay: the collector need not walk through them again and again.
         return command
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
@@ -87,8 +102,10 @@ class Commands(click.Group):
             return super().invoke(context)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), what) for name, what in group.items()])
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -96,7 +113,8 @@ class Commands(click.Group):
 def cli() -> None:
     """Tokbench: from a corpus and a configuration to published tables.
 
-    A command line of any length may stand in a file, one argument a line: 'tokbench @FILE'.
+    Every command stands by itself; the workflow calls them one after another. 'tokbench COMMAND --help' says what a
+    command takes. A command line of any length may stand in a file, one argument a line: 'tokbench @FILE'.
 
     Whatever goes wrong is told in one line. The exit status is then 2 for a mistake in what was given, 3 where there
     was not enough memory, and 70 for a fault of Tokbench's own.
@@ -120,6 +138,7 @@ def _written(arguments: list[str] | None) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
+    gc.set_threshold(RARELY)
     try:
         with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)

@@ -2,10 +2,7 @@
 
 import click
 
-from tokbench.commands.arguments import recipe_options
 from tokbench.commands.outputs import OutputFolder
-from tokbench.corpus.documents import read_documents
-from tokbench.downstream.tasks import TaskOptions, make_tasks
 
 
 @click.command("make_tasks")
@@ -14,5 +11,9 @@ from tokbench.downstream.tasks import TaskOptions, make_tasks
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, output: str, shards: tuple[str, ...]) -> None:
     """Make lm-eval tasks from corpus SHARDS."""
+    from tokbench.commands.arguments import recipe_options
+    from tokbench.corpus.documents import read_documents
+    from tokbench.downstream.tasks import TaskOptions, make_tasks
+
     options = recipe_options(recipe, TaskOptions, {})
     make_tasks(((document.document, document.text) for document in read_documents(shards)), output, options)

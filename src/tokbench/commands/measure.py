@@ -1,21 +1,9 @@
 """``tokbench measure``: measure a tokenizer on pre-token counts."""
 
-import json
-from dataclasses import asdict
-
 import click
 
 from tokbench import memory
-from tokbench.atomic import atomic_file
-from tokbench.commands.arguments import mapping_of
-from tokbench.config.errors import validated
-from tokbench.counting.languages import read_languages
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.measure import ByLanguage, measure, measure_languages
-from tokbench.metric import families_of, metrics
-from tokbench.options import Options
-from tokbench.pretokens import PretokenCounts
-from tokbench.tokenizer import Tokenizer
 
 
 @click.command("measure")
@@ -29,6 +17,13 @@ def command(
     folder: str, counts: str, variant: str | None, corpus: str, metrics: str | None, output: str | None
 ) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON."""
+    from tokbench.commands.measurements import metric_families, write_measurements
+    from tokbench.counting.languages import read_languages
+    from tokbench.intrinsic.measure import ByLanguage, measure, measure_languages
+    from tokbench.metric import families_of
+    from tokbench.pretokens import PretokenCounts
+    from tokbench.tokenizer import Tokenizer
+
     memory.purpose(f"measure {folder} on {counts}")
     tokenizer = Tokenizer.load(folder)
     pretokens = PretokenCounts.read(counts)
@@ -43,31 +38,3 @@ def command(
     rows: ByLanguage = [("", row) for row in measure(tokenizer, pretokens, families=families, nominal_size=size)]
     rows += measure_languages(tokenizer, read_languages(counts), families=given, nominal_size=size)
     write_measurements(tokenizer, rows, variant, corpus, output)
-
-
-def metric_families(text: str | None) -> dict[str, Options]:
-    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
-
-    Raises:
-        TokbenchError: no such family or option; the message names it.
-    """
-    given = mapping_of(text, "--metrics") if text else {}
-    return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
-
-
-def write_measurements(
-    tokenizer: Tokenizer, rows: ByLanguage, variant: str | None, corpus: str, output: str | None
-) -> None:
-    """Write the measurements of a tokenizer as JSON, to standard output where no file is named."""
-    result = {
-        "variant": variant or tokenizer.name,
-        "size": tokenizer.origin.get("requested_size", len(tokenizer)),
-        "corpus": corpus,
-        "measurements": [{"language": language, **asdict(row)} for language, row in rows],
-    }
-    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    with atomic_file(output) as partial:
-        partial.write_text(text, encoding="utf-8")

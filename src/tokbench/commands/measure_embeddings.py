@@ -5,13 +5,7 @@ from pathlib import Path
 
 import click
 
-from tokbench.atomic import atomic_folder
-from tokbench.commands.measure import metric_families, write_measurements
 from tokbench.commands.outputs import OutputFolder
-from tokbench.intrinsic.embeddings import embeddings_of
-from tokbench.intrinsic.measure import measure_embeddings
-from tokbench.spreadsheets import write_csv
-from tokbench.tokenizer import Tokenizer
 
 
 @click.command("measure_embeddings")
@@ -34,6 +28,13 @@ def command(
     output: str,
 ) -> None:
     """Write norm, occurrences and probability of every token, and measurements of them."""
+    from tokbench.atomic import atomic_folder
+    from tokbench.commands.measurements import metric_families, write_measurements
+    from tokbench.intrinsic.embeddings import embeddings_of
+    from tokbench.intrinsic.measure import measure_embeddings
+    from tokbench.spreadsheets import write_csv
+    from tokbench.tokenizer import Tokenizer
+
     loaded = Tokenizer.load(tokenizer)
     embeddings = embeddings_of(loaded.vocabulary, Path(model), Path(packed))
     rows = [

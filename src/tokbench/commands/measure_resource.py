@@ -4,14 +4,7 @@ from typing import cast
 
 import click
 
-from tokbench.commands.arguments import check_same_files, mapping_of
-from tokbench.commands.measure import metric_families, write_measurements
-from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.measure import measure_words
-from tokbench.intrinsic.read_resource import read_resource, resource_files
-from tokbench.resource import ResourceOptions, resource_types
-from tokbench.tokenizer import Tokenizer
 
 
 @click.command("measure_resource")
@@ -32,7 +25,18 @@ def command(
     files: tuple[str, ...],
 ) -> None:
     """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON."""
-    kind, options = _resource(text)
+    from tokbench.commands.arguments import check_same_files, mapping_of
+    from tokbench.commands.measurements import metric_families, write_measurements
+    from tokbench.config.errors import validated
+    from tokbench.intrinsic.measure import measure_words
+    from tokbench.intrinsic.read_resource import read_resource
+    from tokbench.intrinsic.resource_files import resource_files
+    from tokbench.resource import ResourceOptions, resource_types
+    from tokbench.tokenizer import Tokenizer
+
+    values = mapping_of(text, "--recipe") if text.lstrip().startswith("{") else {"type": text}
+    kind = str(values.pop("type", ""))
+    options = validated(values, cast(type[ResourceOptions], resource_types[kind].options), f"--recipe ({kind})")
     if files and options.path:
         check_same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
     elif files:
@@ -43,11 +47,3 @@ def command(
     tokenizer = Tokenizer.load(folder)
     rows = measure_words(tokenizer, gold, resource_types[kind].gold, families=metric_families(metrics))
     write_measurements(tokenizer, rows, variant, name or kind, output)
-
-
-def _resource(text: str) -> tuple[str, ResourceOptions]:
-    """Type and options of a resource from its type's name or a mapping."""
-    values = mapping_of(text, "--recipe") if text.lstrip().startswith("{") else {"type": text}
-    kind = str(values.pop("type", ""))
-    options = validated(values, cast(type[ResourceOptions], resource_types[kind].options), f"--recipe ({kind})")
-    return kind, options

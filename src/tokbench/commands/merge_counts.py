@@ -3,9 +3,6 @@
 import click
 
 from tokbench import memory
-from tokbench.counting.count import merge_counts
-from tokbench.counting.languages import has_languages, read_languages, write_languages
-from tokbench.pretokens import PretokenCounts
 
 
 @click.command("merge_counts")
@@ -13,6 +10,10 @@ from tokbench.pretokens import PretokenCounts
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, all of the same scheme, each language by itself."""
+    from tokbench.counting.count import merge_counts
+    from tokbench.counting.languages import has_languages, read_languages, write_languages
+    from tokbench.pretokens import PretokenCounts
+
     memory.purpose(f"merge {len(parts):,} files of counts")
     if any(map(has_languages, parts)):
         found: dict[str, list[PretokenCounts]] = {}

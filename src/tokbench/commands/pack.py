@@ -7,10 +7,7 @@ import click
 from tokbench import memory
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
-from tokbench.corpus.documents import read_documents
 from tokbench.inputs.numbers import LONGEST_SEQUENCE
-from tokbench.pretraining.pack import pack
-from tokbench.tokenizer import Tokenizer
 
 
 @click.command("pack")
@@ -20,6 +17,10 @@ from tokbench.tokenizer import Tokenizer
 @click.argument("shards", nargs=-1, required=True)
 def command(folder: str, sequence_length: int, output: str, shards: tuple[str, ...]) -> None:
     """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length."""
+    from tokbench.corpus.documents import read_documents
+    from tokbench.pretraining.pack import pack
+    from tokbench.tokenizer import Tokenizer
+
     memory.purpose(f"encode {len(shards):,} shards with {folder} into sequences")
     texts = (document.text for document in read_documents(shards))
     packing = pack(Tokenizer.load(folder), texts, Path(output), sequence_length=sequence_length)

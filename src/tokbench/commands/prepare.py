@@ -4,22 +4,8 @@ from pathlib import Path
 
 import click
 
-from tokbench.atomic import atomic_folder
-from tokbench.commands.arguments import check_same_files, mapping_of
 from tokbench.commands.outputs import OutputFolder
-from tokbench.config.errors import validated
-from tokbench.config.sections import Corpus
-from tokbench.corpus.prepare import prepare
-from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
 from tokbench.errors import TokbenchError
-from tokbench.options import Options, Seed
-
-
-class Seeded(Options):
-    """What a corpus's recipe says beside the corpus."""
-
-    seed: Seed
-    """Decides the splits."""
 
 
 @click.command("prepare")
@@ -28,6 +14,13 @@ class Seeded(Options):
 @click.argument("files", nargs=-1)
 def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub)."""
+    from tokbench.atomic import atomic_folder
+    from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
+    from tokbench.config.errors import validated
+    from tokbench.config.sections import Corpus
+    from tokbench.corpus.prepare import prepare
+    from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
+
     values = mapping_of(recipe, "--recipe")
     seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
     corpus = validated(values, Corpus, "--recipe")

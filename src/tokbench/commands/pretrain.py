@@ -4,10 +4,8 @@ from pathlib import Path
 
 import click
 
-from tokbench.commands.arguments import recipe_options
 from tokbench.commands.log import log_to_stderr
 from tokbench.commands.outputs import OutputFolder
-from tokbench.pretraining.options import PRESETS, ModelOptions
 from tokbench.pretraining.presets import RECIPES
 
 
@@ -21,6 +19,9 @@ from tokbench.pretraining.presets import RECIPES
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 def command(recipe: str, packed: str, tokenizer: str, checkpoints: str | None, output: str) -> None:
     """Pretrain an MPT model with llm-foundry; a run that was stopped goes on from its checkpoint."""
+    from tokbench.commands.arguments import recipe_options
+    from tokbench.pretraining.options import PRESETS, ModelOptions
+
     log_to_stderr()
     from tokbench.pretraining.train import pretrain
 

@@ -5,12 +5,8 @@ from collections import Counter
 from dataclasses import asdict
 
 import click
-import polars as pl
 
-from tokbench.atomic import NOT_CONTENT, atomic_file, atomic_folder
 from tokbench.commands.outputs import OutputFolder
-from tokbench.published.write import write_published
-from tokbench.spreadsheets import write_csv
 
 
 @click.command("published")
@@ -24,6 +20,12 @@ from tokbench.spreadsheets import write_csv
 @click.option("-o", "--output", required=True, type=OutputFolder("published"), help="Folder of tables and figures.")
 def command(released: str | None, numbers: str | None, keep: str | None, output: str) -> None:
     """Recompute what the papers derive from the numbers they print, each beside theirs, and draw their figures."""
+    import polars as pl
+
+    from tokbench.atomic import NOT_CONTENT, atomic_file, atomic_folder
+    from tokbench.published.write import write_published
+    from tokbench.spreadsheets import write_csv
+
     statistics = write_published(output, released)
     if numbers is not None:
         with atomic_file(numbers) as partial:

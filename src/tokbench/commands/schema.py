@@ -5,8 +5,6 @@ from typing import Any
 
 import click
 
-from tokbench.config.experiment import Experiment
-
 
 @click.command("schema")
 def command() -> None:
@@ -16,4 +14,6 @@ def command() -> None:
 
 def schema() -> dict[str, Any]:
     """The configuration's JSON schema, generated from the typed sections."""
+    from tokbench.config.experiment import Experiment
+
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}

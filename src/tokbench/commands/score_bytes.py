@@ -4,11 +4,8 @@ from pathlib import Path
 
 import click
 
-from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.presets import RECIPES
-from tokbench.commands.arguments import byte_lm_recipe
 from tokbench.commands.log import log_to_stderr
-from tokbench.corpus.documents import read_documents
 
 
 @click.command("score_bytes")
@@ -18,6 +15,10 @@ from tokbench.corpus.documents import read_documents
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, model: str, output: str, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS."""
+    from tokbench.byte_lm.options import ByteNgramOptions
+    from tokbench.commands.arguments import byte_lm_recipe
+    from tokbench.corpus.documents import read_documents
+
     log_to_stderr()
     options = byte_lm_recipe(recipe)
     documents = read_documents(shards)

@@ -1,11 +1,14 @@
 """The two sides of ``tokbench compare``: variants of an experiment, or tokenizers' folders."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokbench.errors import TokbenchError, nearest
 from tokbench.tokenizer import SETTINGS
+
+Sizes = Sequence[tuple[int, int]]
+"""Vocabulary sizes of a and of b that are compared."""
 
 
 @dataclass(frozen=True)
@@ -88,3 +91,10 @@ def distinct(a: Side, b: Side) -> tuple[str, str]:
     full = tuple(str(next(iter(one.folders.values()))) for one in (a, b))
     first, second = sized if sized[0] != sized[1] else full
     return first, second
+
+
+def size_label(size_a: int, size_b: int) -> str:
+    """What to call a comparison at a size of a and one of b; 0 is a tokenizer by itself."""
+    if not size_a or not size_b:
+        return "tokens"
+    return f"{size_a:,}" if size_a == size_b else f"{size_a:,} against {size_b:,}"

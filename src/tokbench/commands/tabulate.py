@@ -7,9 +7,6 @@ import click
 from tokbench.commands.outputs import OutputFolder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import WHOLE
-from tokbench.tabulation.declared import declared
-from tokbench.tabulation.gathered import Gathered
-from tokbench.tidy.make import make_tables, write_tables
 
 
 @click.command("tabulate")
@@ -32,6 +29,10 @@ def command(
     output: str,
 ) -> None:
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
+    from tokbench.tabulation.declared import declared
+    from tokbench.tabulation.gathered import Gathered
+    from tokbench.tidy.make import make_tables, write_tables
+
     _expect_runs("--embeddings", embeddings)
     _expect_runs("--model", models)
     measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))

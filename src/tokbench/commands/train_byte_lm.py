@@ -4,12 +4,9 @@ from pathlib import Path
 
 import click
 
-from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.presets import RECIPES
-from tokbench.commands.arguments import byte_lm_recipe
 from tokbench.commands.log import log_to_stderr
 from tokbench.commands.outputs import OutputFolder
-from tokbench.corpus.documents import read_documents
 
 
 @click.command("train_byte_lm")
@@ -21,6 +18,10 @@ from tokbench.corpus.documents import read_documents
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, checkpoints: str | None, output: str, shards: tuple[str, ...]) -> None:
     """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint."""
+    from tokbench.byte_lm.options import ByteNgramOptions
+    from tokbench.commands.arguments import byte_lm_recipe
+    from tokbench.corpus.documents import read_documents
+
     log_to_stderr()
     options = byte_lm_recipe(recipe)
     texts = (document.text for document in read_documents(shards))

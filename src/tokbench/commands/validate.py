@@ -2,10 +2,6 @@
 
 import click
 
-from tokbench.commands.arguments import settings_of
-from tokbench.config.load import read
-from tokbench.inputs.scalars import dump_yaml
-
 
 @click.command("validate")
 @click.argument("configuration", type=click.Path(dir_okay=False))
@@ -13,6 +9,10 @@ from tokbench.inputs.scalars import dump_yaml
 @click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
 def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key."""
+    from tokbench.commands.arguments import settings_of
+    from tokbench.config.load import read
+    from tokbench.inputs.scalars import dump_yaml
+
     experiment = read(configuration, settings_of(settings, "--set"))
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)

@@ -11,7 +11,7 @@ from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
-from tokbench.intrinsic.read_resource import resource_files
+from tokbench.intrinsic.resource_files import resource_files
 from tokbench.segmentation import segmentations
 
 

@@ -8,12 +8,12 @@ alone.
 
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from tokbench.candidates.scored_text import ScoredDocuments, SignalName
+from tokbench.candidates.signals import SignalName
 from tokbench.construction import construction
 from tokbench.construction.bpe_wp import ALPHABET, Form, check_size, merged, vocabulary_of
 from tokbench.counting.count import count_pretokens
@@ -22,6 +22,9 @@ from tokbench.options import Options
 from tokbench.percentile import ordered_bits, percentile
 from tokbench.pretokenization import schemes
 from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.candidates.scored_text import ScoredDocuments
 
 
 class ByteSpanOptions(Options):
@@ -64,7 +67,7 @@ class ByteSpanOptions(Options):
     continuation=True,
 )
 def build(
-    scores: ScoredDocuments, size: int, options: ByteSpanOptions, *, seed: int = 0, threads: int = 1
+    scores: "ScoredDocuments", size: int, options: ByteSpanOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
     """The base vocabulary of 768, then spans by (count descending, bytes, those that start a pre-token first).
 
@@ -85,7 +88,7 @@ def build(
     return vocabulary_of(merged(counts, seeds, size, options.min_pair_count))
 
 
-def most_frequent(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> list[Form]:
+def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) -> list[Form]:
     """The base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
     boundaries = schemes[scores.scheme].function
     threshold = -np.inf
@@ -123,7 +126,7 @@ def interleaved(lists: list[list[Form]]) -> Iterator[Form]:
         yield from (form for form in taken if form is not None)
 
 
-def incremental(scores: ScoredDocuments, size: int, options: ByteSpanOptions) -> list[Form]:
+def incremental(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) -> list[Form]:
     """Raise the threshold until the segments below it that are frequent fill the vocabulary.
 
     Bytes become active in ascending order of their signal, equal ones in the order of the text; a segment is a run of

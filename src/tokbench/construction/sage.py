@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import nsmallest
 from itertools import pairwise
 from operator import itemgetter
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from tokbench.candidates.initial import (
     fitting,
     own_schedule,
 )
-from tokbench.candidates.running_text import Documents
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
@@ -35,6 +34,9 @@ from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.candidates.running_text import Documents
 
 PARTS = 16
 """Parts in which the lines are gone through; their losses are integers, so that threads cannot show."""
@@ -100,7 +102,7 @@ class Segmentation(NamedTuple):
 
 @construction("sage", options=SageOptions, segmentation="greedy", source="documents", initial=True)
 def build(
-    documents: Documents,
+    documents: "Documents",
     size: int,
     options: SageOptions,
     *,
@@ -168,7 +170,7 @@ def schedule(initial_size: int, size: int) -> Iterator[int]:
         yield present
 
 
-def choose_lines(documents: Documents, limit: int, seed: int) -> Lines:
+def choose_lines(documents: "Documents", limit: int, seed: int) -> Lines:
     """The first ``limit`` lines, each with its newline, of a random order of all; no more of them are held.
 
     Raises:

@@ -2,12 +2,11 @@
 
 import gzip
 import io
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import pyarrow as pa
 
 from tokbench.errors import TokbenchError
 
@@ -29,6 +28,8 @@ def open_bytes(path: Path, suffix: str | None = None) -> io.BufferedIOBase:
     if suffix in GZIP:
         return gzip.open(path, "rb")
     if suffix in ZSTD:
+        import pyarrow as pa
+
         return io.BufferedReader(pa.input_stream(path, compression="zstd"))
     return path.open("rb")
 
@@ -43,8 +44,14 @@ def opened(path: Path, remedy: str, suffix: str | None = None) -> Iterator[io.Bu
     try:
         with open_bytes(path, suffix) as file:
             yield file
-    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+    except _failures() as error:
         raise TokbenchError(f"{path}: cannot be read ({first_line(error)}); {remedy}") from None
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What reading raises; Arrow's own where Arrow has been imported, to read zstd."""
+    arrow = sys.modules.get("pyarrow")
+    return (OSError, EOFError, zlib.error, *([arrow.ArrowException] if arrow else []))
 
 
 def read_lines(path: Path, remedy: str) -> Iterator[bytes]:

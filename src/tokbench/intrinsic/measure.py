@@ -1,10 +1,14 @@
 """Measuring: every metric that sees a text, a resource or a trained model, taken of one tokenizer."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
-from tokbench.intrinsic.embeddings import Embeddings
+    from tokbench.intrinsic.embeddings import Embeddings
+
+
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import CountSegmenter, usage_of
 from tokbench.intrinsic.words import WordSegmenter, words_of
@@ -82,7 +86,7 @@ def measure_languages(
     return rows
 
 
-def measure_words(tokenizer: WordSegmenter, gold: pl.DataFrame, of: Sight, *, families: Families) -> ByLanguage:
+def measure_words(tokenizer: WordSegmenter, gold: "pl.DataFrame", of: Sight, *, families: Families) -> ByLanguage:
     """Measure a tokenizer on the words of a resource.
 
     Args:
@@ -107,7 +111,7 @@ def measure_words(tokenizer: WordSegmenter, gold: pl.DataFrame, of: Sight, *, fa
     ]
 
 
-def measure_embeddings(embeddings: Embeddings, *, families: Families) -> list[Measurement]:
+def measure_embeddings(embeddings: "Embeddings", *, families: Families) -> list[Measurement]:
     """Measure the input embeddings of a trained model; families that are not named have their defaults."""
     return [
         row

@@ -8,16 +8,18 @@ space is part of it, as in the intrinsic benchmark of Uzan et al. 2024 ("Greed i
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.intrinsic.usage import CountSegmenter
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class WordSegmenter(CountSegmenter, Protocol):
@@ -41,7 +43,7 @@ class Words:
     """
 
     vocabulary: Vocabulary
-    gold: pl.DataFrame
+    gold: "pl.DataFrame"
     spaces: NDArray[np.int64]
     cuts: list[tuple[int, ...]]
     ids: NDArray[np.int32]
@@ -73,7 +75,7 @@ class Words:
         lengths = self.tokens_per_word
         return Words(
             self.vocabulary,
-            self.gold.filter(pl.Series(kept)),
+            self.gold.filter(kept),
             self.spaces[kept],
             [cuts for cuts, keep in zip(self.cuts, kept.tolist(), strict=True) if keep],
             self.ids[np.repeat(kept, lengths)],
@@ -81,7 +83,7 @@ class Words:
         )
 
 
-def words_of(tokenizer: WordSegmenter, gold: pl.DataFrame) -> Words:
+def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
     """Cut the words of a resource, column ``word``, all at once.
 
     Raises:
@@ -105,5 +107,5 @@ def words_of(tokenizer: WordSegmenter, gold: pl.DataFrame) -> Words:
     return Words(tokenizer.vocabulary, gold, np.array(spaces, np.int64), cuts, ids, bounds[first_pieces])
 
 
-def _spelt(gold: pl.DataFrame) -> Iterator[bytes]:
+def _spelt(gold: "pl.DataFrame") -> Iterator[bytes]:
     return (word.encode("utf-8", "surrogatepass") for word in gold["word"])

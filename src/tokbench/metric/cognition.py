@@ -6,7 +6,6 @@ accuracy in lexical decision, over words and over nonwords. Items that lack eith
 """
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.exact import correlation
@@ -29,6 +28,8 @@ def chunkability(words: Words) -> NDArray[np.float64]:
 @metric("cognition", of="lexical_decisions")
 def cognition(words: Words, options: Options) -> list[Measurement]:
     """The four signed correlations, the mean of their absolute values, and the items left out."""
+    import polars as pl  # the table is given: it is imported already
+
     whole = words.gold.select(pl.all_horizontal(pl.col(MEASURES).is_not_null())).to_series()
     frame = words.gold.with_columns(chunkability=chunkability(words)).filter(whole)
     rows = []

@@ -10,7 +10,6 @@ script, and continuation forms take no room in a word.
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.intrinsic.forms import Form, forms
@@ -49,6 +48,8 @@ def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool
 
 def agreement(words: Words, chosen: NDArray[np.bool_]) -> tuple[int, int, int]:
     """True positives, false positives and false negatives of the chosen words' boundaries, pooled."""
+    import polars as pl  # the table is given: it is imported already
+
     index, offset = words.token_ends()
     kept = chosen[index]
     found = index[kept] * WIDEST + offset[kept]

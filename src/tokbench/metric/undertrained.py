@@ -4,15 +4,19 @@ Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13: L2 norms of input em
 figures show as a cloud is told here in numbers; the cloud itself is in the table of tokens beside them.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from pydantic import Field
 
 from tokbench.exact import correlation, mean, total
-from tokbench.intrinsic.embeddings import Embeddings
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.kernels.elementary import decimal_logs_of
 from tokbench.metric import metric
 from tokbench.options import Options
+
+if TYPE_CHECKING:
+    from tokbench.intrinsic.embeddings import Embeddings
 
 
 class UndertrainedOptions(Options):
@@ -22,7 +26,7 @@ class UndertrainedOptions(Options):
 
 
 @metric("undertrained", options=UndertrainedOptions, of="embeddings")
-def undertrained(embeddings: Embeddings, options: UndertrainedOptions) -> list[Measurement]:
+def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list[Measurement]:
     """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""
     norms, occurrences = embeddings.norms, embeddings.occurrences
     n, unseen = len(norms), occurrences == 0

@@ -9,9 +9,9 @@ import polars as pl
 from tokbench.published import facts
 from tokbench.published.agreement import VERDICTS, Statistic
 from tokbench.published.comparisons import Compared
-from tokbench.report.exhibits import words
 from tokbench.report.layout import Column, Table
 from tokbench.report.sections.comparisons import TEST, average_ranks, comparisons_table, power_statement
+from tokbench.report.wording import words
 from tokbench.tidy.table import Kind
 
 KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {

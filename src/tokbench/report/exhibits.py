@@ -1,12 +1,13 @@
 """What a section of the report shows: words, tables, drawings, and what is missing."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from tokbench.report.layout import Source, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Drawing:
 
     name: str
     caption: str
-    draw: Callable[..., Figure]
+    draw: Callable[..., "Figure"]
     source: Source | None = None
 
 
@@ -36,23 +37,3 @@ class Section:
     exhibits: Sequence[Table | Drawing] = ()
     missing: Sequence[str] = ()
     verbatim: str = ""
-
-
-def slug(*parts: object) -> str:
-    """A name for files, labels and anchors: every run of other characters becomes one hyphen."""
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", "-".join(map(str, parts))).strip("-")
-
-
-def words(name: str) -> str:
-    """A metric's name as it is read: ``corpus_token_count`` is "corpus token count"."""
-    return name.replace("_", " ").replace("renyi", "Rényi")
-
-
-def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """``1 size``, ``3 sizes``, ``2 vocabularies``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from tokbench.tidy.table import Kind
+if TYPE_CHECKING:
+    from tokbench.tidy.table import Kind
+
 
 MINUS = "−"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -21,7 +24,7 @@ def fitting_decimals(values: Iterable[float]) -> int:
     return min(max(3 - magnitude, 0), 3) if magnitude >= -1 else min(2 - magnitude, 8)
 
 
-def printed(value: float | int | str, kind: Kind, decimals: int = 0) -> str:
+def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
     """One value as it stands in a table.
 
     Args:

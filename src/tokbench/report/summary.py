@@ -3,11 +3,11 @@
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import counted, listed, words
 from tokbench.report.figures.p_values import SIGNIFICANCE
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.downstream import ranked
 from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
+from tokbench.report.wording import counted, listed, words
 
 _NAMED = 6
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tokbench.report.exhibits import listed
 from tokbench.report.numbers import MINUS, fitting_decimals, printed
+from tokbench.report.wording import listed
 from tokbench.statistics.contrast import Contrast
-from tokbench.tidy.table import Kind
+
+if TYPE_CHECKING:
+    from tokbench.tidy.table import Kind
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Part:
     """
 
     heading: str
-    kind: Kind
+    kind: "Kind"
     differs: Literal["share", "percent", "real"]
     lines: list[Line]
     notes: list[str] = field(default_factory=list)

@@ -8,10 +8,7 @@ and have the hyphens in ``word``.
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
-
 from tokbench.errors import TokbenchError
-from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.gold import Segmentation
 from tokbench.intrinsic.rows import lines, records
 from tokbench.resource import ResourceOptions, resource
@@ -28,6 +25,10 @@ def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterat
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
     """Parts with hyphens between them, and language."""
     if path.suffix == ".parquet":
+        import polars as pl
+
+        from tokbench.inputs.frames import read_frame
+
         frame = read_frame(path, "name the resource's own file", text=("word", "lang"))
         parts = "segmentation" if "segmentation" in frame.columns else "word"
         cells = frame.select(pl.col(parts).cast(pl.String).fill_null(pl.col("word")), "lang")

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-import polars as pl
-
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import MOST, first_line
 from tokbench.intrinsic.gold import Segmentation
@@ -36,7 +34,8 @@ def _rows(path: Path) -> Iterator[tuple[str, ...]]:
     if path.suffix != ".xlsx":
         yield from (tuple(row) for _, row in records(path, COLUMNS, ","))
         return
-    from fastexcel import FastExcelError  # spared to all other resources
+    import polars as pl
+    from fastexcel import FastExcelError
 
     try:
         with ZipFile(path) as parts:

@@ -27,6 +27,8 @@ PLUMBING = tuple(
         "atomic",
         "auto_tokenizer",
         "commands.arguments",
+        "commands.fields",
+        "commands.log",
         "commands.main",
         "commands.numbers",
         "commands.outputs",
@@ -45,7 +47,7 @@ PLUMBING = tuple(
 )
 """Modules that carry no arithmetic: how methods are found, options are read and files are written."""
 CHOSEN = {
-    "tokbench.commands.build": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
+    "tokbench.commands.construction_inputs": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.train_byte_lm": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.train"},
     "tokbench.commands.score_bytes": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.score"},
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Resource
-from tokbench.intrinsic.read_resource import resource_files
+from tokbench.intrinsic.resource_files import resource_files
 from tokbench.metric import Sight, families_of
 from tokbench.resource import resource_types
 from tokbench.workflow.canonical import canonical

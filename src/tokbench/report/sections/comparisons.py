@@ -6,13 +6,14 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, counted, slug
+from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, p_values
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Table
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import column_of
+from tokbench.report.wording import counted, slug
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.pairs import COMPARISONS
 

@@ -6,7 +6,7 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, counted, slug
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Table
@@ -14,6 +14,7 @@ from tokbench.report.sections.boundaries import boundaries, texts
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
+from tokbench.report.wording import counted, slug
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.tabulation.accuracy import ACCURACY
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Section, counted, listed, words
+from tokbench.report.exhibits import Section
 from tokbench.report.layout import Column, Source, Table
+from tokbench.report.wording import counted, listed, words
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 

@@ -8,11 +8,12 @@ from itertools import groupby
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, counted, slug, words
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
+from tokbench.report.wording import counted, slug, words
 from tokbench.statistics.better import better_end
 from tokbench.tabulation.intrinsic import INTRINSIC
 

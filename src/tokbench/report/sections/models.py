@@ -5,11 +5,12 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, counted, slug
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.origins import source_of
+from tokbench.report.wording import counted, slug
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS

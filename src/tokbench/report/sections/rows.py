@@ -3,9 +3,9 @@
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import slug
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.origins import source_of
+from tokbench.report.wording import slug
 from tokbench.tidy import table as tidy
 from tokbench.tidy.table import TidyTable
 

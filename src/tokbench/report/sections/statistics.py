@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, listed, slug, words
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
@@ -16,6 +16,7 @@ from tokbench.report.sections.downstream import averages, ranked
 from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import column_of, rows, split
+from tokbench.report.wording import listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED
 from tokbench.statistics.intervals import INTERVALS

@@ -3,12 +3,13 @@
 from functools import partial
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section, slug
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import venn
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows
+from tokbench.report.wording import slug
 from tokbench.tabulation.overlaps import OVERLAPS
 from tokbench.tabulation.venn import VENN
 

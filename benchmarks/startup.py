@@ -1,0 +1,60 @@
+"""What the command line costs before it works: processor time of commands on a small input, against bare Python.
+
+    python benchmarks/startup.py [ROUNDS]
+
+Every line is the least of some rounds, all in one run, so that a busy machine disturbs each alike: seconds, and how
+many times those of ``python -c pass``.
+"""
+
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+PYTHON = (sys.executable, "-c")
+OURS = (sys.executable, "-m", "tokbench")
+TEXT = str(Path(__file__).parents[1] / "README.md")
+LIBRARIES = {
+    "bare Python": "pass",
+    "click": "import click",
+    "click, numpy, pydantic": "import click, numpy\nfrom pydantic import BaseModel\nclass Model(BaseModel): a: int = 0",
+}
+COMMANDS = {
+    "--help": "--help",
+    "a mistake": "build --sise",
+    "methods bpe": "methods bpe",
+    "count": f"count --scheme gpt2 {TEXT} -o counts.parquet",
+    "build bpe": "build bpe --counts counts.parquet --size 512 -o bpe",
+    "build unigram": "build unigram --counts counts.parquet --size 512 -o unigram",
+    "encode": f"encode bpe {TEXT} -o ids",
+    "decode": "decode bpe ids -o text",
+    "measure": "measure bpe --counts counts.parquet -o measured.json",
+    "compare": f"compare bpe unigram {TEXT}",
+    "merge_counts": "merge_counts counts.parquet counts.parquet -o merged.parquet",
+    "schema": "schema",
+}
+
+
+def processor_time(command: Sequence[str], folder: str) -> float:
+    """Seconds of processor time that a process takes, its own and the system's for it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main(rounds: int = 5) -> None:
+    """Print the table."""
+    calls = {name: (*PYTHON, code) for name, code in LIBRARIES.items()}
+    calls |= {name: (*OURS, *line.split()) for name, line in COMMANDS.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        times = [[processor_time(call, folder) for call in calls.values()] for _ in range(rounds)]
+    least = dict(zip(calls, map(min, zip(*times, strict=True)), strict=True))
+    for name, seconds in least.items():
+        print(f"{name:24}{seconds:8.3f} s{seconds / least['bare Python']:8.1f}")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

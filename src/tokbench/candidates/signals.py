@@ -1,0 +1,5 @@
+"""What a byte language model says of every byte."""
+
+from typing import Literal
+
+SignalName = Literal["surprisal", "entropy"]

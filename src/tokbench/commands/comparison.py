@@ -1,0 +1,77 @@
+"""What ``tokbench compare`` compares: tokens of the same documents, an experiment's tables, its models' answers."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from tokbench.commands.documents import documents_of
+from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label
+from tokbench.corpus.documents import Document, read_documents
+from tokbench.errors import TokbenchError
+from tokbench.report.terminal import Line, Part, comparison_text
+from tokbench.report.wording import counted
+from tokbench.statistics.contrast import token_counts
+from tokbench.tokenizer import Tokenizer
+
+
+def comparison(
+    a: str,
+    b: str,
+    files: Sequence[str],
+    results: str | None,
+    limit: int,
+    text_field: str | None = None,
+    language_field: str | None = None,
+) -> str:
+    """The comparison of two tokenizers as text; the arguments are those of the command.
+
+    Raises:
+        TokbenchError: there is no such tokenizer, or nothing to compare the two on.
+    """
+    left, right = side(a, results), side(b, results)
+    sizes = matched(left, right)
+    experiment = left.results if left.results == right.results else None
+    if files:
+        given = [(_named(files), list(islice(documents_of(files, text_field, language_field), limit)))]
+    elif text_field or language_field:
+        raise TokbenchError("--text-field, --language-field: they are of FILES; name files after the tokenizers")
+    else:
+        given = _evaluation(experiment, limit)
+    parts = [_tokens(left, right, sizes, where, found) for where, found in given]
+    if experiment is not None:
+        from tokbench.commands.experiment_comparison import experiment_parts
+
+        parts += experiment_parts(left, right, sizes, experiment)
+    if not (parts := [part for part in parts if part.lines]):
+        raise TokbenchError("nothing to compare these two on; name files of text after them")
+    return comparison_text(*distinct(left, right), parts)
+
+
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'other')}"
+
+
+def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Document]]]:
+    """Documents to encode of every evaluation split, and what they are."""
+    folders = [] if experiment is None else sorted((experiment / "corpus").glob("*/evaluation"))
+    return [
+        (f"the evaluation split of {folder.parent.name}", list(islice(read_documents(shards), limit)))
+        for folder in folders
+        if (shards := sorted(folder.glob("*.parquet")))
+    ]
+
+
+def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document]) -> Part:
+    """Tokens of the same documents."""
+    lines = []
+    for size_a, size_b in sizes:
+        counts = [_counts(one.folders[size], documents) for one, size in ((a, size_a), (b, size_b))]
+        if found := token_counts(*counts):
+            lines.append(Line(size_label(size_a, size_b), found, "lowest", f"token count on {where}"))
+    heading = f"Tokens of {counted(len(documents), 'document')}: {where}; drawn: documents"
+    return Part(heading, "count", "share", lines)
+
+
+def _counts(folder: Path, documents: Iterable[Document]) -> list[int]:
+    tokenizer = Tokenizer.load(folder)
+    return [tokenizer.count(document.text) for document in documents]

@@ -1,0 +1,104 @@
+"""What an experiment says of two of its tokenizers: its tables of metrics, and the answers of its models."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from tokbench.commands.sides import Side, Sizes, distinct, size_label
+from tokbench.inputs.frames import read_frame
+from tokbench.inputs.json import read_json
+from tokbench.report.numbers import probability
+from tokbench.report.terminal import Line, Part
+from tokbench.report.wording import words
+from tokbench.statistics.better import better_end
+from tokbench.statistics.cells import Cell
+from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
+from tokbench.statistics.pairs import difference
+
+KEYS = ("variant", "size", "value")
+
+
+def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
+    """Parts of the comparison: metrics by corpus, accuracy and bits per byte by model and suite."""
+    return _intrinsic(a.name, b.name, sizes, experiment) + _downstream(a, b, sizes, experiment)
+
+
+def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
+    """Metrics of which one end is better, a part a corpus: each is a single number of a whole text."""
+    path = experiment / "tables" / "intrinsic.parquet"
+    if not path.is_file():
+        return []
+    rows = read_frame(path, "tabulate again").filter(pl.col("language") == "", pl.col("variant").is_in([a, b]))
+    rows = rows.drop_nulls("value").sort("corpus", "metric", "definition")
+    parts = []
+    for (corpus,), part in rows.group_by("corpus", maintain_order=True):
+        lines, notes = [], []
+        for (metric,), same in part.group_by("metric", maintain_order=True):
+            if not (end := better_end(str(metric))):
+                continue
+            definitions = same["definition"].unique(maintain_order=True).to_list()
+            for number, definition in enumerate(definitions, 1):
+                values = {(v, size): x for v, size, x in same.filter(definition=definition).select(KEYS).iter_rows()}
+                what = words(str(metric)) + f" ({number})" * (len(definitions) > 1)
+                notes.append(f"  {what}: {definition}; the {end} is best.")
+                for size_a, size_b in sizes:
+                    of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
+                    if of_a is not None and of_b is not None:
+                        contrast = Contrast(of_a, of_b, of_a - of_b, None, None, 1)
+                        lines.append(Line(f"{what}, {size_label(size_a, size_b)}", contrast, end, words(str(metric))))
+        parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
+    return parts
+
+
+def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
+    """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte."""
+    found: defaultdict[tuple[str, str], list[tuple[str, Path, Path]]] = defaultdict(list)
+    for size_a, size_b in sizes:
+        for path in sorted((experiment / "downstream").glob(f"*/{a.name}/{size_a}/*.json")):
+            model, suite = path.parts[-4], path.stem
+            other = experiment / "downstream" / model / b.name / str(size_b) / path.name
+            if other.is_file():
+                found[model, suite].append((size_label(size_a, size_b), path, other))
+    names = distinct(a, b)
+    return [part for (model, suite), files in found.items() for part in _answers(model, suite, files, names)]
+
+
+def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], names: tuple[str, str]) -> list[Part]:
+    questions: dict[str, tuple[dict[Question, bool], dict[Question, bool]]] = {}
+    cells: dict[Cell, float] = {}
+    bits = []
+    for place, (size, *paths) in enumerate(files):
+        results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
+        for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()):
+            both = [result["tasks"][task] for result in results]
+            for answers, one in zip(questions.setdefault(task, ({}, {})), both, strict=True):
+                answers |= {(place, row["document"]): row["correct"] for row in one["documents"]}
+            if None not in (both[0]["accuracy"], both[1]["accuracy"]):
+                cells[place, task] = both[0]["accuracy"] - both[1]["accuracy"]
+        texts = [result["bits_per_byte_of"]["by_document"] for result in results if result["bits_per_byte"] is not None]
+        if len(texts) == 2:
+            of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
+            if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
+                bits.append(Line(size, found, "lowest", f"bits per byte under {model}"))
+    lines = [
+        Line(task, found, "highest", f"{task} under {model}")
+        for task, both in questions.items()
+        if (found := answered(*both))
+    ]
+    part = Part(f"{model} on {suite}, accuracy in percent; drawn: questions", "percent", "percent", lines)
+    if cells and lines:
+        over = difference(cells)
+        means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
+        if over.mean_difference is not None:
+            average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells))
+            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}"))
+        if over.p_value is not None:
+            other = difference({cell: -value for cell, value in cells.items()})
+            part.notes.append(
+                "  average: drawn are cells, a size and a task each. One-sided exact Wilcoxon signed-rank test over "
+                f"them: p = {probability(over.p_value)} that {names[0]} is better, "
+                f"p = {probability(other.p_value or 1.0)} that {names[1]} is."
+            )
+    return [part, Part(f"{model}, bits per byte of held-out text; drawn: documents", "real", "real", bits)]

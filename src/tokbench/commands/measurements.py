@@ -1,0 +1,42 @@
+"""Measurements as commands take and give them: options of metrics from JSON, rows to JSON."""
+
+import json
+from dataclasses import asdict
+
+import click
+
+from tokbench.atomic import atomic_file
+from tokbench.commands.arguments import mapping_of
+from tokbench.config.errors import validated
+from tokbench.intrinsic.measure import ByLanguage
+from tokbench.metric import metrics
+from tokbench.options import Options
+from tokbench.tokenizer import Tokenizer
+
+
+def metric_families(text: str | None) -> dict[str, Options]:
+    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
+
+    Raises:
+        TokbenchError: no such family or option; the message names it.
+    """
+    given = mapping_of(text, "--metrics") if text else {}
+    return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
+
+
+def write_measurements(
+    tokenizer: Tokenizer, rows: ByLanguage, variant: str | None, corpus: str, output: str | None
+) -> None:
+    """Write the measurements of a tokenizer as JSON, to standard output where no file is named."""
+    result = {
+        "variant": variant or tokenizer.name,
+        "size": tokenizer.origin.get("requested_size", len(tokenizer)),
+        "corpus": corpus,
+        "measurements": [{"language": language, **asdict(row)} for language, row in rows],
+    }
+    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    with atomic_file(output) as partial:
+        partial.write_text(text, encoding="utf-8")

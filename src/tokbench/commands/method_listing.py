@@ -1,0 +1,105 @@
+"""Methods of every kind with their options, as ``tokbench methods`` lists them."""
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from tokbench.construction import constructions
+from tokbench.errors import TokbenchError, nearest, shortened
+from tokbench.metric import metrics
+from tokbench.pretokenization import schemes
+from tokbench.registry import Method, Registry
+from tokbench.resource import resource_types
+from tokbench.segmentation import segmentations
+
+KINDS: dict[str, Registry[Any]] = {
+    "construction": constructions,
+    "segmentation": segmentations,
+    "pre-tokenization": schemes,
+    "metric": metrics,
+    "resource": resource_types,
+}
+
+
+def methods_named(names: Sequence[str]) -> dict[str, list[Method]]:
+    """Methods by kind, ordered by name: those of these names, or all where none is given.
+
+    Raises:
+        TokbenchError: no kind has a method of a name.
+    """
+    if not names:
+        return {kind: registry.methods() for kind, registry in KINDS.items()}
+    found = {kind: [registry.find(name) for name in sorted(set(names))] for kind, registry in KINDS.items()}
+    chosen = {kind: [method for method in methods if method] for kind, methods in found.items()}
+    missing = set(names) - {method.name for methods in chosen.values() for method in methods}
+    for name in names:
+        if name in missing:
+            known = {name for registry in KINDS.values() for name in registry}
+            raise TokbenchError(f"'{shortened(name)}' is not a method of any kind.{nearest(name, known)}")
+    return chosen
+
+
+def as_json_text(chosen: Mapping[str, Sequence[Method]]) -> str:
+    """Methods as JSON, by kind and name."""
+    described = {kind: {method.name: _described(method) for method in methods} for kind, methods in chosen.items()}
+    return json.dumps(described, indent=2, ensure_ascii=False)
+
+
+def as_text(chosen: Mapping[str, Sequence[Method]], width: int) -> Iterator[tuple[str, str]]:
+    """The kinds of which there are methods, each with its methods as text for a terminal."""
+    for kind, methods in chosen.items():
+        if methods:
+            yield kind, "\n".join(line for method in methods for line in _lines(method, width))
+
+
+def options_of(method: Method) -> list[dict[str, Any]]:
+    """The method's options: name, type, default and meaning, in the order in which they are declared."""
+    schema = method.options.model_json_schema()
+    defaults = method.options.model_construct()
+    return [
+        {
+            "option": name,
+            "type": _type(properties),
+            "default": getattr(defaults, name, None),
+            "meaning": " ".join(properties.get("description", "").split()),
+        }
+        for name, properties in schema.get("properties", {}).items()
+    ]
+
+
+def attributes_of(method: Method) -> dict[str, Any]:
+    """What is known of a method beyond what methods of every kind have."""
+    common = {field.name for field in fields(Method)}
+    return {field.name: getattr(method, field.name) for field in fields(method) if field.name not in common}
+
+
+def _described(method: Method) -> dict[str, Any]:
+    return {"summary": method.summary, **attributes_of(method), "options": options_of(method)}
+
+
+def _type(properties: dict[str, Any]) -> str:
+    if "enum" in properties:
+        return " | ".join(map(str, properties["enum"]))
+    if "anyOf" in properties:
+        return " | ".join(_type(part) for part in properties["anyOf"])
+    return str(properties.get("const", properties.get("type", "any")))
+
+
+def _lines(method: Method, width: int) -> Iterator[str]:
+    attributes = attributes_of(method)
+    pattern = attributes.get("pattern")
+    summary = f"{method.summary} {pattern}" if pattern else method.summary
+    yield from _wrapped(f"  {method.name}", summary, width)
+    if "segmentation" in attributes:
+        yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
+    for option in options_of(method):
+        default = json.dumps(option["default"])
+        yield from _wrapped(f"    {option['option']}", f"{option['type']} = {default}. {option['meaning']}", width)
+
+
+def _wrapped(head: str, text: str, width: int, indent: int = 26) -> list[str]:
+    lines = textwrap.wrap(text, width - indent, break_long_words=False, break_on_hyphens=False) or [""]
+    start = head.ljust(indent) if len(head) < indent else head + " "
+    return [start + lines[0], *(" " * indent + line for line in lines[1:])]

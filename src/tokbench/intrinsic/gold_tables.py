@@ -1,0 +1,44 @@
+"""The two tables to which every resource comes down: words with the boundaries between their parts, words with reading.
+
+A segmentation that does not spell its word has no boundaries; it stays in the table, to be counted.
+"""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from tokbench.intrinsic.gold import Decision, Segmentation, boundaries
+
+SEGMENTATIONS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "language": pl.String,
+    "word": pl.String,
+    "boundaries": pl.List(pl.Int64),
+}
+"""``boundaries``: byte offsets in ascending order, without 0 and the length; empty for a word of one part, null where
+the parts do not spell the word. Each (language, word, boundaries) stands once."""
+
+DECISIONS: dict[str, type[pl.DataType]] = {
+    "language": pl.String,
+    "word": pl.String,
+    "lexicality": pl.String,
+    "reaction_time": pl.Float64,
+    "accuracy": pl.Float64,
+}
+"""``lexicality``: W for a word, N for a nonword; ``reaction_time`` in milliseconds, null where there is none;
+``accuracy``: share of people who judged it rightly."""
+
+
+def segmentation_table(rows: Iterable[Segmentation]) -> pl.DataFrame:
+    """The columns of :data:`SEGMENTATIONS`, in the order of first appearance; what stands twice is taken once."""
+    seen: dict[tuple[str, str, tuple[int, ...] | None], None] = {}
+    for language, word, segments in rows:
+        cuts = boundaries(word, segments)
+        seen[language, word, None if cuts is None else tuple(cuts)] = None
+    columns = list(zip(*seen, strict=True)) or [(), (), ()]
+    lists = [None if cuts is None else list(cuts) for cuts in columns[2]]
+    return pl.DataFrame({"language": columns[0], "word": columns[1], "boundaries": lists}, schema=SEGMENTATIONS)
+
+
+def decision_table(rows: Iterable[Decision]) -> pl.DataFrame:
+    """The columns of :data:`DECISIONS`, in the order of the file."""
+    return pl.DataFrame(list(rows), schema=DECISIONS, orient="row")

@@ -1,0 +1,24 @@
+"""Names, lists and numbers of things as a reader reads them."""
+
+import re
+from collections.abc import Sequence
+
+
+def slug(*parts: object) -> str:
+    """A name for files, labels and anchors: every run of other characters becomes one hyphen."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", "-".join(map(str, parts))).strip("-")
+
+
+def words(name: str) -> str:
+    """A metric's name as it is read: ``corpus_token_count`` is "corpus token count"."""
+    return name.replace("_", " ").replace("renyi", "Rényi")
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 size``, ``3 sizes``, ``2 vocabularies``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,132 @@
+"""What a command imports of other people's libraries: what it works with, and nothing that it only might need.
+
+Each command runs once, in a process of its own, on the files of one small chain.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TOPICS
+from tokbench.commands.main import COMMANDS
+
+LIBRARIES = frozenset(
+    {
+        "PIL", "composer", "datasets", "huggingface_hub", "jinja2", "llmfoundry", "lm_eval", "matplotlib", "numpy",
+        "polars", "pyarrow", "pydantic", "safetensors", "scipy", "streaming", "tokenizers", "torch", "transformers",
+        "yaml",
+    }
+)  # fmt: skip
+"""The libraries that take a user's time when they are imported."""
+RUN = """
+import json, sys
+from tokbench.commands.main import main
+
+ended = []
+for line in json.loads(sys.argv[1]):
+    try:
+        main(line)
+        ended.append(0)
+    except SystemExit as end:
+        ended.append(end.code)
+with open(sys.argv[2], "w") as file:
+    json.dump([ended, sorted({name.partition(".")[0] for name in sys.modules})], file)
+"""
+"""Runs command lines one after another, and writes how they ended and what was imported."""
+CORPUS = {
+    "source": {"type": "text", "path": ["text.txt"], "documents": "paragraph"},
+    "splits": {"tokenizer": 0.5, "evaluation": 0.5},
+}
+EXPERIMENT = """\
+name: small
+corpora: {text: {source: {type: text, path: text.txt}}}
+variants: {bpe: {corpus: text, pretokenization: gpt2, construction: bpe}}
+sizes: [300]
+"""
+ROWS = "numpy pyarrow pydantic"
+"""Of commands that read and write Parquet in rows, and methods' options."""
+TABLES = "numpy polars pydantic"
+"""Of commands that work on tables."""
+CHAIN = {
+    "methods": ("methods bpe", "numpy pydantic"),
+    "schema": ("schema", "numpy pydantic yaml"),
+    "validate": ("validate small.yaml", f"{ROWS} yaml"),
+    "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
+    "count": ("count --scheme gpt2 text.txt -o counts.parquet", ROWS),
+    "merge_counts": ("merge_counts counts.parquet counts.parquet -o merged.parquet", ROWS),
+    "import_counts": ("import_counts --scheme gpt2 counts.parquet -o imported.parquet", ROWS),
+    "build": ("build bpe --counts counts.parquet --size 300 -o bpe", f"{ROWS} tokenizers yaml"),
+    "encode": ("encode bpe text.txt -o ids", "numpy pydantic"),
+    "decode": ("decode bpe ids -o decoded", "numpy pydantic"),
+    "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
+    "measure_resource": ("measure_resource bpe --recipe ladec ladec.csv", f"{TABLES} yaml"),
+    "compare": ("compare bpe copy text.txt", ROWS),
+    "train_byte_lm": ("train_byte_lm --recipe ngram SHARD -o ngram", f"{ROWS} yaml"),
+    "score_bytes": ("score_bytes --recipe ngram --model ngram SHARD -o scores.parquet", f"{ROWS} yaml"),
+    "pack": ("pack bpe --sequence-length 64 SHARD -o packed", f"{ROWS} streaming"),
+    "make_tasks": ("make_tasks -o tasks SHARD", f"{ROWS} yaml"),
+    "tabulate": ("tabulate --intrinsic measured.json -o tables", f"{TABLES} pyarrow yaml"),
+    "analyse": ("analyse tables -o statistics", f"{TABLES} pyarrow scipy yaml"),
+}
+"""What each command is called with, one after another in one folder, and what it may import."""
+REJECTED = {
+    "fetch": ("fetch --recipe {} -o hub.parquet", f"{ROWS} yaml"),
+    "fetch_tasks": ("fetch_tasks --recipe offline -o fetched", "pydantic yaml"),
+    "import_tasks": ("import_tasks --recipe offline -o imported", f"{ROWS} yaml"),
+}
+"""Commands that need what is not here: they end with a mistake in their recipe, before any library of the hub."""
+ELSEWHERE = ("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "typeset")
+"""Commands that draw, train or ask models: they need the heaviest libraries for what they do."""
+
+
+def libraries(lines: Sequence[Sequence[str]], folder: Path, status: int = 0) -> set[str]:
+    """The libraries that a process has imported after some command lines, all of which end with one status."""
+    told = folder / "told.json"
+    process = subprocess.run(
+        [sys.executable, "-c", RUN, json.dumps(lines), str(told)], cwd=folder, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    ended, modules = json.loads(told.read_text())
+    assert set(ended) == {status}, process.stderr
+    return LIBRARIES & set(modules)
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """What each command imported."""
+    folder = tmp_path_factory.mktemp("imports")
+    (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
+    (folder / "small.yaml").write_text(EXPERIMENT)
+    (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
+    named = {"CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
+    found = {}
+    for commands, status in ((CHAIN, 0), (REJECTED, 2)):
+        for name, (line, _) in commands.items():
+            if name == "compare":
+                shutil.copytree(folder / "bpe", folder / "copy")
+            found[name] = libraries([[named.get(word, word) for word in line.split()]], folder, status)
+    return found
+
+
+@pytest.mark.parametrize("name", [*CHAIN, *REJECTED])
+def test_a_command_imports_only_what_it_works_with(name: str, imported: dict[str, set[str]]) -> None:
+    _, allowed = (CHAIN | REJECTED)[name]
+    assert imported[name] <= set(allowed.split())
+
+
+def test_every_command_is_among_them() -> None:
+    assert {*CHAIN, *REJECTED, *ELSEWHERE} == {*COMMANDS}
+
+
+def test_help_imports_no_library(tmp_path: Path) -> None:
+    assert not libraries([["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], tmp_path)
+
+
+def test_a_mistake_on_the_command_line_imports_no_library(tmp_path: Path) -> None:
+    lines = [["biuld"], ["--no-such-option"], *([name, "--no-such-option"] for name in COMMANDS), ["build", "bpe"]]
+    assert not libraries(lines, tmp_path, status=2)
