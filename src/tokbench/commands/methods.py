@@ -1,7 +1,9 @@
 """``tokbench methods``: list constructions, segmentations, schemes, metrics and resources with their options."""
 
 import json
+import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import fields
@@ -17,6 +19,8 @@ from tokbench.registry import Method, Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
+REFERENCE = re.compile(r":mod:`tokbench\.reference\.(\w+)`")
+"""How a method's module names its plain-Python twin."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
@@ -95,6 +99,8 @@ def _lines(method: Method, width: int) -> Iterator[str]:
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
+    if reference := REFERENCE.search(sys.modules[method.function.__module__].__doc__ or ""):
+        yield from _wrapped("", f"In plain Python: python -m tokbench.reference {reference[1]}", width)
     for option in options_of(method):
         default = json.dumps(option["default"])
         yield from _wrapped(f"    {option['option']}", f"{option['type']} = {default}. {option['meaning']}", width)
