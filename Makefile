@@ -16,10 +16,10 @@ FILES ?= 5000
 OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
 
-.PHONY: help demo test nightly sanitize benchmarks install lint format lock clean
+.PHONY: help demo test published-results nightly sanitize benchmarks install lint format lock clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: install  ## run the default experiment, from the embedded corpus to the report
 	@snakemake --cores $(CORES)
@@ -27,6 +27,10 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 
 test: install  ## run the tests
 	@python -m pytest
+
+published-results: install  ## make every table and figure of results/published again
+	@python tools/render_published.py
+	@snakemake --cores $(CORES) published
 
 nightly: install  ## send a million adversarial strings through every tokenizer, thousands of damaged files through readers
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py

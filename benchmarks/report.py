@@ -16,14 +16,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tokbench.report.content import COLUMNS, ReportContent
+from tokbench.report.content import ReportContent
 from tokbench.report.html import render
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.embedding_norms import embedding_norms
+from tokbench.statistics.declared import declared as analysed
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.tabulation.accuracy import ACCURACY
+from tokbench.tabulation.curves import CURVES
+from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tabulation.embedding_norms import embedding_norms
+from tokbench.tabulation.intrinsic import INTRINSIC
 
 VARIANTS = [f"variant_{index:02}" for index in range(18)]
 SIZES = (32768, 40960, 49152)
@@ -38,11 +43,11 @@ def content() -> ReportContent:
     draws = np.random.default_rng(0)
     accuracy = pl.DataFrame(
         [
-            (model, variant, size, "suite", task, 0.4 + 0.1 * draws.random(), 0.25, 1000, 0.015, 0)
+            (variant, size, model, "suite", task, 0.4 + 0.1 * draws.random(), 0.25, 1000, 0.015, 0, 0)
             for model, variant, size in RUNS
             for task in TASKS
         ],
-        schema=COLUMNS["accuracy"],
+        schema=ACCURACY.schema,
         orient="row",
     )
     intrinsic = pl.DataFrame(
@@ -52,8 +57,7 @@ def content() -> ReportContent:
             for size in SIZES
             for metric in ["corpus_token_count", "renyi_efficiency_2.5", *METRICS]
         ],
-        schema=COLUMNS["intrinsic"],
-        schema_overrides={"reason": pl.String},
+        schema=INTRINSIC.schema,
         orient="row",
     )
     curves = pl.DataFrame(
@@ -62,7 +66,7 @@ def content() -> ReportContent:
             for model, variant, size in RUNS
             for batch in range(1, 200)
         ],
-        schema=COLUMNS["curves"],
+        schema=CURVES.schema,
         orient="row",
     )
     tokens = pl.DataFrame(
@@ -76,19 +80,22 @@ def content() -> ReportContent:
         configuration="name: 62 runs\n",
         provenance={"revision": "none"},
         models=["350M", "1.3B", "2.4B"],
-        intrinsic=intrinsic,
-        accuracy=accuracy,
-        curves=curves,
-        embedding_norms=embedding_norms(trained),
-        ranks=averages(accuracy),
-        ranks_by_size=averages_by_size(accuracy),
-        intervals=average_intervals(accuracy),
-        comparisons=pairs,
-        power=power_table(pairs),
-        critical_differences=critical_differences(accuracy),
-        correlations=metric_with_accuracy(intrinsic, accuracy),
-        metric_correlations=between_metrics(intrinsic),
-        r_squared=between_sizes(accuracy),
+        declared=[*tabulated(), *analysed()],
+        frames={
+            "intrinsic": intrinsic,
+            "accuracy": accuracy,
+            "curves": curves,
+            "embedding_norms": embedding_norms(trained),
+            "ranks": averages(accuracy),
+            "ranks_by_size": averages_by_size(accuracy),
+            "intervals": average_intervals(accuracy),
+            "comparisons": pairs,
+            "power": power_table(pairs),
+            "critical_differences": critical_differences(accuracy),
+            "correlations": metric_with_accuracy(intrinsic, accuracy),
+            "metric_correlations": between_metrics(intrinsic),
+            "r_squared": between_sizes(accuracy),
+        },
     )
 
 

@@ -31,7 +31,6 @@ from tokbench.counting.languages import read_languages, write_languages
 from tokbench.counting.word_list import read_word_list
 from tokbench.downstream.local import _read as read_questions
 from tokbench.downstream.suites import LocalTask
-from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
@@ -39,7 +38,11 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import write_mds
 from tokbench.pretraining.pack import Packing
 from tokbench.resource import resource_types
-from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table
+from tokbench.tabulation.accuracy import accuracy_table
+from tokbench.tabulation.answers import boundary_table, outcome_table, read_results, text_table
+from tokbench.tabulation.bits_per_byte import bits_per_byte_table
+from tokbench.tabulation.curves import curve_table
+from tokbench.tabulation.intrinsic import intrinsic_table
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 

@@ -1,17 +1,23 @@
 """The content of a small report, made by hand: four variants at two sizes under one model."""
 
+from dataclasses import replace
+from typing import Any
+
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.statistics.by_question import OUTCOME, behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.embedding_norms import embedding_norms
+from tokbench.statistics.declared import declared as analysed
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.questions import OUTCOME, behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seeds import between_seeds
+from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tabulation.embedding_norms import embedding_norms
 
+DECLARED = [*tabulated(), *analysed()]
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
 SIZES = [1024, 2048]
 TASKS = ["choice_a", "choice_b", "choice_c", "choice_d", "choice_e"]
@@ -25,7 +31,7 @@ def accuracy() -> pl.DataFrame:
             "model": "tiny", "variant": variant, "size": size, "suite": "offline", "task": task,
             "accuracy": None if (variant, size, task) == ("bpe", 2048, "choice_b")
             else 0.4 + 0.1 * place + 0.002 * index + 0.01 * (size == 2048),
-            "random_baseline": 0.25, "n": 200, "stderr": 0.03, "straddling": 1,
+            "random_baseline": 0.25, "n": 200, "stderr": 0.03, "num_fewshot": 0, "straddling": 1,
         }
         for place, variant in enumerate(["random", "unigram_greedy", "bpe", "sage"])
         for size in SIZES
@@ -90,10 +96,15 @@ def whole() -> ReportContent:
         }
         for place, (variant, size) in enumerate(runs)
     ]
-    counts = {"choices": 800, "straddling": 4, "questions": 200, "straddling_questions": 3}
+    counts = {"num_fewshot": 0, "choices": 800, "straddling": 4, "questions": 200, "straddling_questions": 3}
     straddled = {"suite": "offline", "task": "choice_a"} | counts
     tokens = pl.DataFrame({"probability": [0.5, 0.3, 0.2, 0.0], "norm": [1.5, 1.4, 1.2, 0.1]})
-    theirs = {"variant": "bpe", "size": 32768, "measure": "average_accuracy", "ours": None, "published": 48.8}
+    overlaps = {
+        "a": ["bpe"], "b": ["sage"], "tokens": ["all"], "size_a": [1024], "size_b": [1024], "shared": [346],
+        "jaccard": [0.21], "share_of_a": [0.34], "share_of_b": [0.34], "reason": [None], "size": [1024],
+    }  # fmt: skip
+    theirs = {"variant": "bpe", "size": 32768, "measure": "average_accuracy", "ours": None, "published": 48.8,
+              "ours_on": "tiny, offline", "published_on": "350M"}  # fmt: skip
     regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
     return ReportContent(
         title="A <small> experiment & its report",
@@ -106,30 +117,42 @@ def whole() -> ReportContent:
         configuration="name: small\nvariants: {bpe: {construction: bpe}} # <script>",
         provenance={"versions": {"numpy": "2.1.0"}, "revision": None, "hardware": {"cores": 2}},
         models=["tiny"],
-        intrinsic=measures,
-        accuracy=scores,
-        bits_per_byte=pl.DataFrame(bits, schema_overrides={"reason": pl.String}),
-        boundaries=pl.DataFrame([straddled | {"variant": variant, "size": size} for variant, size in runs]),
-        texts=pl.DataFrame([row | {"text": "novel"} for row in bits]),
-        curves=pl.DataFrame(curves),
-        embedding_norms=embedding_norms({"tiny": dict.fromkeys(runs, tokens)}),
-        ranks=averages(scores),
-        ranks_by_size=averages_by_size(scores),
-        intervals=average_intervals(scores),
-        comparisons=compare_pairs(scores),
-        power=power_table(compare_pairs(scores)),
-        critical_differences=critical_differences(scores),
-        question_intervals=question_intervals(outcomes()),
-        question_comparisons=compare_questions(outcomes()),
-        behind_the_best=behind_the_best(outcomes()),
-        seeds=between_seeds(seeded()),
-        correlations=metric_with_accuracy(measures, scores),
-        metric_correlations=between_metrics(measures),
-        r_squared=between_sizes(scores),
-        overlaps=pl.DataFrame({"a": ["bpe"], "b": ["sage"], "size": [1024], "shared": [346], "jaccard": [0.21]}),
-        venn=pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
-        published=pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
+        declared=DECLARED,
+        frames={
+            "intrinsic": measures,
+            "accuracy": scores,
+            "bits_per_byte": pl.DataFrame(bits, schema_overrides={"reason": pl.String}),
+            "boundaries": pl.DataFrame([straddled | {"variant": variant, "size": size} for variant, size in runs]),
+            "texts": pl.DataFrame(
+                [row | {"text": "novel", "bits": 1e4, "bytes": 8000, "tokens": 2000} for row in bits]
+            ),
+            "curves": pl.DataFrame(curves),
+            "embedding_norms": embedding_norms({"tiny": dict.fromkeys(runs, tokens)}),
+            "ranks": averages(scores),
+            "ranks_by_size": averages_by_size(scores),
+            "intervals": average_intervals(scores),
+            "comparisons": compare_pairs(scores),
+            "power": power_table(compare_pairs(scores)),
+            "critical_differences": critical_differences(scores),
+            "question_intervals": question_intervals(outcomes()),
+            "question_comparisons": compare_questions(outcomes()),
+            "behind_the_best": behind_the_best(outcomes()),
+            "seeds": between_seeds(seeded()),
+            "correlations": metric_with_accuracy(measures, scores),
+            "metric_correlations": between_metrics(measures),
+            "r_squared": between_sizes(scores),
+            "overlaps": pl.DataFrame(overlaps),
+            "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
+            "published": pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
+        },
     )
+
+
+def altered(content: ReportContent, **changes: Any) -> ReportContent:
+    """The content with other frames, None for one that is not there, and other attributes."""
+    frames = content.frames | {name: frame for name, frame in changes.items() if name in PARTS}
+    others = {name: value for name, value in changes.items() if name not in PARTS}
+    return replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
 
 
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",

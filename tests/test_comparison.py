@@ -18,7 +18,15 @@ from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.counting.languages import write_languages
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.comparison import (
+from tokbench.intrinsic.embeddings import Embeddings, embeddings_of, packed_ids
+from tokbench.intrinsic.measure import measure, measure_embeddings
+from tokbench.intrinsic.measurement import Measurement
+from tokbench.metric.undertrained import UndertrainedOptions
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+from tokbench.pretraining.mds import write_mds
+from tokbench.statistics.cells import INTRINSIC
+from tokbench.tabulation.comparison import (
     Compared,
     exchanged_embeddings,
     exchanged_tokens,
@@ -26,15 +34,7 @@ from tokbench.intrinsic.comparison import (
     partition_cover_ratio,
     venn_tokens,
 )
-from tokbench.intrinsic.embeddings import Embeddings, embeddings_of, packed_ids
-from tokbench.intrinsic.measure import measure, measure_embeddings
-from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.overlap import venn_regions
-from tokbench.metric.undertrained import UndertrainedOptions
-from tokbench.options import Options
-from tokbench.pretokens import PretokenCounts
-from tokbench.pretraining.mds import write_mds
-from tokbench.statistics.cells import INTRINSIC
+from tokbench.tabulation.venn import venn_regions
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 

@@ -1,12 +1,16 @@
 """Tables of straddling choices, of every question's outcome and of texts."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from tokbench.downstream.tables import (
+from tokbench.errors import TokbenchError
+from tokbench.report.content import ReportContent
+from tokbench.report.sections.boundaries import boundaries, texts
+from tokbench.tabulation.answers import (
     BOUNDARIES,
     OUTCOMES,
     TEXTS,
@@ -15,9 +19,6 @@ from tokbench.downstream.tables import (
     read_results,
     text_table,
 )
-from tokbench.errors import TokbenchError
-from tokbench.report.content import ReportContent
-from tokbench.report.sections.boundaries import boundaries, texts
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
 COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}
@@ -60,7 +61,7 @@ def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -
         ("bpe", 512, "both", "lambada", 0, 1, 0, 1, 0),
     ]
     found = outcome_table(read_results(files))
-    assert dict(found.schema) == OUTCOMES
+    assert dict(found.schema) == OUTCOMES.schema
     assert found.filter(model="small").drop("model", "variant", "size", "suite").rows() == [
         ("copa", 0, "", 3, 2, 0, 1, False, -2.0, -1.0),
         ("copa", 1, "g", 3, 2, 1, 1, True, -1.0, -2.0),
@@ -71,8 +72,8 @@ def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -
 
 
 def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path) -> None:
-    for make, schema in ((boundary_table, BOUNDARIES), (outcome_table, OUTCOMES), (text_table, TEXTS)):
-        assert dict(make([]).schema) == schema
+    for make, table in ((boundary_table, BOUNDARIES), (outcome_table, OUTCOMES), (text_table, TEXTS)):
+        assert dict(make([]).schema) == table.schema
     old = json.loads(result(tmp_path, "old").read_text())
     del old["texts"]
     (tmp_path / "old.json").write_text(json.dumps(old))
@@ -93,12 +94,12 @@ def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:
 def test_the_report_shows_them(tmp_path: Path) -> None:
     files = [result(tmp_path, "small")]
     content = ReportContent(
-        title="t", recipes={"bpe": {}}, configuration="", provenance={}, boundaries=boundary_table(read_results(files)),
-        texts=text_table(read_results(files)),
+        title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[BOUNDARIES, TEXTS],
+        frames={"boundaries": boundary_table(read_results(files)), "texts": text_table(read_results(files))},
     )  # fmt: skip
     suites, tasks = boundaries(content)
     assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]
     assert tasks.frame.rows() == [("bpe", 512, "both", "copa", 2, 1, 6, 2)]
     assert texts(content)[0].frame["value"].to_list() == [1.5]
-    empty = ReportContent(title="t", recipes={}, configuration="", provenance={}, texts=pl.DataFrame(schema=TEXTS))
+    empty = replace(content, frames={"texts": pl.DataFrame(schema=TEXTS.schema)})
     assert boundaries(empty) == texts(empty) == []

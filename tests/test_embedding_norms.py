@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tokbench.report.figures import norms
 from tokbench.report.figures.style import inline
-from tokbench.statistics.embedding_norms import NORMS, STEPS, embedding_norms
+from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS, STEPS, embedding_norms
 
 TOKENS = st.lists(
     st.tuples(st.integers(0, 50), st.floats(0, 4, width=32, allow_subnormal=False)), min_size=1, max_size=40
@@ -22,7 +22,7 @@ def frame(tokens: list[tuple[int, float]]) -> pl.DataFrame:
 def test_every_token_is_in_one_cell(one: list[tuple[int, float]], other: list[tuple[int, float]]) -> None:
     tokenizers = {("bpe", 512): frame(one), ("unigram", 512): frame(other)}
     cells = embedding_norms({"tiny": tokenizers})
-    assert cells.schema == NORMS
+    assert cells.schema == EMBEDDING_NORMS.schema
     largest = max(norm for _, norm in one + other)
     for (variant, size), tokens in tokenizers.items():
         found = cells.filter(model="tiny", variant=variant, size=size)
@@ -31,7 +31,7 @@ def test_every_token_is_in_one_cell(one: list[tuple[int, float]], other: list[tu
             found.filter(probability_low=0.0, probability_high=0.0)["tokens"].sum()
             == (tokens["probability"] == 0).sum()
         )
-        for low, high, bottom, top, count in found.select(list(NORMS)[3:]).iter_rows():
+        for low, high, bottom, top, count in found.select(list(EMBEDDING_NORMS.schema)[3:]).iter_rows():
             near = 1e-9
             within = tokens.filter(
                 pl.col("probability").is_between(low * (1 - near), high * (1 + near)),
@@ -44,7 +44,7 @@ def test_every_token_is_in_one_cell(one: list[tuple[int, float]], other: list[tu
 
 
 def test_no_model_no_cell() -> None:
-    assert embedding_norms({}).schema == NORMS
+    assert embedding_norms({}).schema == EMBEDDING_NORMS.schema
     assert embedding_norms({}).is_empty()
 
 

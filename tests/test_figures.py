@@ -1,14 +1,13 @@
 """Figures: the same at every run, legible at every width, and able to say what their marks are."""
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.small_report import PARTS, SIZES, VARIANTS, whole
+from tests.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.report.figures import by_variant, critical_difference, differences, p_values, scatter
 from tokbench.report.figures.by_model import _apart
 from tokbench.report.figures.critical_difference import cliques
@@ -125,7 +124,7 @@ def test_no_two_colours_are_alike_in_grey_and_mark() -> None:
 
 
 def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: Path) -> None:
-    part = replace(whole(), **dict.fromkeys(set(PARTS) - {"intrinsic"}))  # type: ignore[arg-type]
+    part = altered(whole(), **dict.fromkeys(set(PARTS) - {"intrinsic"}))
     write_figures(part, tmp_path / "figures")
     names = [drawing.name for drawing in drawings(part)]
     assert names == ["corpus_token_count-books", "renyi_efficiency_2.5-books"]

@@ -240,7 +240,7 @@ def test_modules_that_a_command_chooses_among_are_its_own() -> None:
 def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
     names = (
         "published.facts",
-        "published.tables",
+        "published.tidy_facts",
         "downstream.tasks",
         "downstream.passages",
         "report.html",

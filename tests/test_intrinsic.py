@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure
 from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.overlap import overlap, venn_regions
 from tokbench.intrinsic.usage import Usage, usage_of
 from tokbench.metric import metrics
 from tokbench.metric.compression import compression
@@ -26,6 +25,8 @@ from tokbench.metric.unigram_objective import substring_occurrences
 from tokbench.metric.vocabulary import VocabularyOptions, whole_words
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
+from tokbench.tabulation.overlaps import overlap
+from tokbench.tabulation.venn import venn_regions
 from tokbench.vocabulary import BYTES, Vocabulary
 
 SHARED = Path(__file__).parents[1].parent / "shared"

@@ -18,7 +18,7 @@ from tokbench.config.load import validate
 from tokbench.downstream.suites import named_suites
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.options import PRESETS
-from tokbench.published import facts, tables
+from tokbench.published import facts, tidy_facts
 from tokbench.published.agreement import DIFFERS, MISSING, SAME, WITHIN, Statistic, judged
 from tokbench.published.beside import BESIDE, MODELS, beside
 from tokbench.published.comparisons import compared
@@ -68,10 +68,10 @@ def test_variants_of_every_table_have_a_recipe() -> None:
 
 def test_no_cell_is_missing() -> None:
     """18 variants at three sizes, 8 of appendix F at one, seven larger models: ten tasks each."""
-    frame = tables.accuracy("pathpiece")
+    frame = tidy_facts.accuracy("pathpiece")
     assert frame.height == 10 * (18 * 3 + 8 + 7)
-    assert tables.main_runs().height == 540
-    assert tables.intrinsic().height == 6 * 54
+    assert tidy_facts.main_runs().height == 540
+    assert tidy_facts.intrinsic().height == 6 * 54
     assert frame["accuracy"].is_between(0, 1).all()
 
 
@@ -101,7 +101,7 @@ def test_numbers_of_questions_fit_the_printed_accuracies() -> None:
     questions = dict(facts.tasks().filter(paper="pathpiece").select("task", "questions").iter_rows())
     printed = facts.cells().filter(paper="pathpiece", metric="accuracy")
     rows = printed.select("model", "variant", "size", "task", "value").rows()
-    spans = tables.spans("pathpiece")
+    spans = tidy_facts.spans("pathpiece")
     odd = {row[1:4] for row in rows if questions[row[3]] <= 1000 and spans[row[:4]] == printed_span(row[4])}
     assert odd == {
         ("sage_ngram_digit", 32768, "wsc273"),
@@ -346,7 +346,7 @@ def test_published_cells_stand_beside_the_same_cells() -> None:
         orient="row",
     )
     found = beside(intrinsic, accuracy, recipes("pathpiece"))
-    assert found.schema == pl.Schema(BESIDE)
+    assert found.schema == pl.Schema(BESIDE.schema)
     assert found.select("variant", "size", "ours", "published", "ours_on", "published_on").rows() == [
         ("bpe", 40960, 0.3, pytest.approx(0.321), "mpt_1_3b, ten_tasks", "1.3B"),
         ("bpe", 40960, 0.66, pytest.approx(0.669), "mpt_350m, ten_tasks", "350M"),

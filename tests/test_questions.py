@@ -7,9 +7,16 @@ from scipy.stats import binomtest
 
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
-from tokbench.report.sections.questions import questions
+from tokbench.report.sections.rows import split
 from tokbench.statistics.bootstrap import paired_bootstrap, stratified_sums, summarized
-from tokbench.statistics.questions import OUTCOME, behind_the_best, compare_questions, question_intervals
+from tokbench.statistics.by_question import (
+    OUTCOME,
+    QUESTION_COMPARISONS,
+    QUESTION_INTERVALS,
+    behind_the_best,
+    compare_questions,
+    question_intervals,
+)
 from tokbench.statistics.seeds import with_seeds
 
 Right = dict[tuple[str, int, str], list[int]]
@@ -141,9 +148,11 @@ def test_the_report_shows_both() -> None:
     table = outcomes(drawn(4, {"a": 0.6, "b": 0.5}, {"x": 1}, (1,)))
     content = ReportContent(
         title="t", recipes={"a": {}}, configuration="", provenance={},
-        question_comparisons=compare_questions(table), question_intervals=question_intervals(table),
+        declared=[QUESTION_COMPARISONS, QUESTION_INTERVALS],
+        frames={"question_comparisons": compare_questions(table), "question_intervals": question_intervals(table)},
     )  # fmt: skip
-    compared, averaged = questions(content, "tiny", "s")
+    declared = (QUESTION_COMPARISONS, QUESTION_INTERVALS)
+    compared, averaged = (one for table in declared for one in split(content, table, model="tiny", suite="s"))
     assert (len(compared.frame), len(averaged.frame)) == (2, 2)
     assert compared.reasons[0, "low"] == "an interval needs two questions"
-    assert questions(content, "tiny", "other") == []
+    assert split(content, QUESTION_COMPARISONS, model="tiny", suite="other") == []

@@ -1,22 +1,21 @@
 """The report on small synthetic results, whole and in part."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from tests.small_report import IDENTIFIERS, PARTS, VARIANTS, WHY, accuracy, intrinsic, whole
+from tests.small_report import DECLARED, IDENTIFIERS, PARTS, VARIANTS, WHY, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Section
 from tokbench.report.html import drawings, render, sections, tables
+from tokbench.report.layout import Table, layout
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.summary import summary
-from tokbench.report.tables import Table, layout
 from tokbench.report.typeset import to_markdown
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
@@ -27,15 +26,15 @@ from tokbench.statistics.ranks import averages, averages_by_size
 
 def test_content_is_checked() -> None:
     with pytest.raises(TokbenchError, match=r"accuracy: no column task"):
-        replace(whole(), accuracy=accuracy().drop("task"))
+        altered(whole(), accuracy=accuracy().drop("task"))
     with pytest.raises(TokbenchError, match=r"accuracy.accuracy: 48.8 is not a share between 0 and 1"):
-        replace(whole(), accuracy=accuracy().with_columns(accuracy=pl.lit(48.8)))
+        altered(whole(), accuracy=accuracy().with_columns(accuracy=pl.lit(48.8)))
 
 
 def test_frames_are_read_by_name(tmp_path: Path) -> None:
     accuracy().write_parquet(tmp_path / "accuracy.parquet")
     accuracy().write_parquet(tmp_path / "else.parquet")
-    assert list(read_frames(tmp_path)) == ["accuracy"]
+    assert list(read_frames({"tables": tmp_path, "statistics": tmp_path}, DECLARED)) == ["accuracy"]
 
 
 def test_languages_are_averaged_only_when_all_are_there() -> None:
@@ -128,14 +127,14 @@ def test_the_summary_says_what_the_tables_say() -> None:
     assert told[2].startswith("On books, random at 2,048 needs the fewest tokens, 114,952;")
     assert told[3] == "The lowest bits per byte are 1.2000, by bpe at 1,024 under tiny."
     alike = accuracy().with_columns(accuracy=pl.lit(0.5))
-    level = replace(whole(), accuracy=alike, ranks=averages(alike), comparisons=compare_pairs(alike))
+    level = altered(whole(), accuracy=alike, ranks=averages(alike), comparisons=compare_pairs(alike))
     assert "significantly better than every other" not in summary(level)[0]
 
 
 def test_intrinsic_stages_alone(tmp_path: Path) -> None:
     absent = dict.fromkeys(set(PARTS) - {"intrinsic", "overlaps"})
     why = {"accuracy": "The configuration trains no language models."}
-    content = replace(whole(), **absent, missing=why)  # type: ignore[arg-type]
+    content = altered(whole(), **absent, missing=why)
     page, _ = rendered(content, tmp_path)
     assert "Downstream accuracy: The configuration trains no language models." in page
     assert "Venn diagram: This run gave no such table" in page
@@ -146,8 +145,8 @@ def test_intrinsic_stages_alone(tmp_path: Path) -> None:
 def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
     content = whole()
     shown: list[list[Section]] = []
-    for gap in (None, getattr(content, part).clear()):
-        partial = replace(content, **{part: gap})
+    for gap in (None, content.frames[part].clear()):
+        partial = altered(content, **{part: gap})
         shown.append(sections(partial))
         assert all(layout(table).rows for table in tables(partial))
         summary(partial)
@@ -167,7 +166,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
 def test_one_size_and_two_variants(tmp_path: Path) -> None:
     scores = accuracy().filter(pl.col("size") == 1024, pl.col("variant").is_in(["bpe", "sage"]))
     measures = intrinsic().filter(pl.col("size") == 1024, pl.col("variant").is_in(["bpe", "sage"]))
-    content = replace(
+    content = altered(
         whole(), recipes={name: whole().recipes[name] for name in ("bpe", "sage")}, accuracy=scores, intrinsic=measures,
         ranks=averages(scores), ranks_by_size=averages_by_size(scores), comparisons=compare_pairs(scores),
         intervals=average_intervals(scores), power=power_table(compare_pairs(scores)), seeds=None,
@@ -185,7 +184,7 @@ def test_what_a_comparison_says_beyond_its_p_value() -> None:
     told = next(section for section in sections(content) if section.identifier == "statistics")
     assert any(text.startswith("tiny on offline: A mean difference under ") for text in told.paragraphs)
     assert told.paragraphs[-1].startswith("Accuracies of models that differ in nothing but the seed")
-    alone = replace(content, seeds=None)
+    alone = altered(content, seeds=None)
     assert any("trained with one seed" in text for section in sections(alone) for text in section.paragraphs)
     pairs = next(table for table in tables(content) if table.name == "comparisons-tiny-offline")
     shown = to_markdown(pairs)
@@ -199,7 +198,7 @@ def test_gold_data_are_no_text() -> None:
     """Captions say what was measured: the words of a resource, means over all of them, or a corpus."""
     measures = intrinsic()
     frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
-    content = replace(whole(), intrinsic=pl.concat(frames), resources=["ladec"])
+    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"])
     captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
     assert [caption.rpartition(" over ")[2].partition(" In bold")[0] for caption in captions] == [
         "all resources.",

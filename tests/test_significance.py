@@ -14,6 +14,7 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
 from tokbench.statistics.bootstrap import paired_bootstrap
+from tokbench.statistics.by_question import OUTCOME
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.critical_difference import critical_differences, nemenyi
@@ -21,7 +22,6 @@ from tokbench.statistics.effects import deviation, rank_biserial, standardized_m
 from tokbench.statistics.intervals import average_intervals, wilson
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.power import detectable_difference
-from tokbench.statistics.questions import OUTCOME
 from tokbench.statistics.rounding import Span, printed_span, share_span, signed_rank_span, statistic_span
 from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.wilcoxon import signed_rank

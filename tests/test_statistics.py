@@ -16,9 +16,12 @@ from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages, averages_by_size
-from tokbench.statistics.relative import relative_to
-from tokbench.statistics.tables import RESULTS, accuracy_table, bits_per_byte_table, intrinsic_table, wide_table
 from tokbench.statistics.wilcoxon import signed_rank
+from tokbench.tabulation.accuracy import ACCURACY as ACCURACIES
+from tokbench.tabulation.accuracy import accuracy_table
+from tokbench.tabulation.bits_per_byte import bits_per_byte_table
+from tokbench.tabulation.intrinsic import intrinsic_table
+from tokbench.tabulation.relative import relative_to
 
 PUBLISHED = Path(__file__).parents[1].parent / "shared" / "published"
 PAPER = "tokenization_is_more_than_compression"
@@ -100,7 +103,6 @@ def test_order_of_rows_changes_nothing() -> None:
     shuffled = SMALL.sample(fraction=1.0, shuffle=True, seed=3)
     assert compare_pairs(shuffled).equals(compare_pairs(SMALL))
     assert averages_by_size(shuffled).equals(averages_by_size(SMALL))
-    assert wide_table(shuffled, "tiny", "three").equals(wide_table(SMALL, "tiny", "three"))
 
 
 def test_averages_name_what_is_missing() -> None:
@@ -121,18 +123,6 @@ def test_equal_averages_share_a_rank() -> None:
     )
     assert table["rank"].to_list() == [1, 1, 3]
     assert table["above_random"].is_null().all()
-
-
-def test_wide_table() -> None:
-    table = wide_table(SMALL.filter(pl.col("size") < 30), "tiny", "three")
-    assert table.columns == ["size", "rank", "variant", "copa", "piqa", "sciq", "average", "above_random", "reason"]
-    assert table["size"].to_list() == [10, 10, 10, 20, 20, 20, None, None, None]
-    row = table.row(by_predicate=pl.col("size").is_null() & (pl.col("variant") == "sage"), named=True)
-    assert (row["rank"], row["copa"], row["average"]) == (2, pytest.approx(0.515), pytest.approx(0.615))
-    row = table.row(by_predicate=pl.col("size").is_null() & (pl.col("variant") == "unigram"), named=True)
-    assert (row["rank"], row["copa"]) == (None, None)
-    with pytest.raises(TokbenchError, match=r"'tinny' is not a model .* Did you mean 'tiny'"):
-        wide_table(SMALL, "tinny", "three")
 
 
 def test_correlations_say_why_there_is_none() -> None:
@@ -176,10 +166,10 @@ def test_accuracy_table_from_files(tmp_path: Path) -> None:
     table = accuracy_table([first, second])
     rows = [("u", 300, "m", "s", "piqa", None, 0.5, 0), ("v", 300, "m", "s", "piqa", 0.5, 0.5, 10)]
     assert table.select(list(ACCURACY)).equals(frame(rows))
-    assert table.schema == pl.Schema(RESULTS)
+    assert table.schema == pl.Schema(ACCURACIES.schema)
     assert table["stderr"].to_list() == [None, 0.1]
     assert bits_per_byte_table([first, second])["value"].to_list() == [None, 1.5]
-    assert accuracy_table([]).schema == pl.Schema(RESULTS)
+    assert accuracy_table([]).schema == pl.Schema(ACCURACIES.schema)
 
 
 @pytest.mark.parametrize(

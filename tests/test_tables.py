@@ -14,9 +14,9 @@ from tokbench.errors import TokbenchError
 from tokbench.report.files import write_tables
 from tokbench.report.html import tables
 from tokbench.report.latex import latex
+from tokbench.report.layout import Column, Source, Table, layout
 from tokbench.report.numbers import fitting_decimals, printed, probability
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
-from tokbench.report.tables import Column, Source, Table, layout
 from tokbench.report.typeset import to_csv, to_latex, to_markdown, write_table
 from tokbench.spreadsheets import write_csv
 from tokbench.statistics.pairs import compare_pairs

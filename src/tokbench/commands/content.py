@@ -10,6 +10,8 @@ from tokbench.config.errors import validated
 from tokbench.config.experiment import Experiment
 from tokbench.inputs.json import parse_json
 from tokbench.report.load import load
+from tokbench.statistics.declared import declared as analysed
+from tokbench.tabulation.declared import declared as tabulated
 
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -24,6 +26,6 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
         validated(configured, Experiment, "--experiment")
-        command(load(tables, statistics, configured), **others)
+        command(load(tables, statistics, configured, [*tabulated(), *analysed()]), **others)
 
     return with_content

@@ -1,36 +1,15 @@
 """``tokbench tabulate``: gather measurements and results into tidy tables."""
 
-from collections.abc import Mapping
-from dataclasses import astuple
 from pathlib import Path
 
 import click
-import polars as pl
 
 from tokbench.commands.outputs import OutputFolder
-from tokbench.downstream.tables import boundary_table, outcome_table, read_results, text_table
 from tokbench.errors import TokbenchError
-from tokbench.inputs.frames import read_frame
 from tokbench.inputs.numbers import WHOLE
-from tokbench.intrinsic.comparison import (
-    ALL_RESOURCES,
-    Compared,
-    exchanged_embeddings,
-    exchanged_tokens,
-    mean_over_resources,
-    partition_cover_ratio,
-    venn_tokens,
-)
-from tokbench.intrinsic.overlap import overlaps_by_size, venn_by_size
-from tokbench.statistics.cells import INTRINSIC
-from tokbench.statistics.embedding_norms import embedding_norms
-from tokbench.statistics.relative import relative_to
-from tokbench.statistics.tables import accuracy_table, bits_per_byte_table, curve_table, intrinsic_table, write_tables
-from tokbench.tokenizer import Tokenizer
-
-Key = tuple[str, int]
-"""Variant and vocabulary size."""
-ORDER = ("corpus", "language", "metric", "definition", "size", "variant")
+from tokbench.tabulation.declared import declared
+from tokbench.tabulation.gathered import Gathered
+from tokbench.tidy.make import make_tables, write_tables
 
 
 @click.command("tabulate")
@@ -55,30 +34,12 @@ def command(
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
     _expect_runs("--embeddings", embeddings)
     _expect_runs("--model", models)
-    loaded = {
-        (tokenizer.name, int(tokenizer.origin["requested_size"])): tokenizer
-        for tokenizer in map(Tokenizer.load, tokenizers)
-    }
-    vocabularies = {key: tokenizer.vocabulary for key, tokenizer in loaded.items()}
-    measured = intrinsic_table([*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings)])
-    tokens = _tables_of_tokens(embeddings)
-    results = read_results(downstream)
-    compared = _compared(measured, loaded, _by_corpus(baselines), venn, tokens)
-    tables: dict[str, pl.DataFrame] = {
-        "intrinsic": pl.concat([measured, *compared]).sort(ORDER),
-        "overlaps": overlaps_by_size(vocabularies),
-        "venn": venn_by_size(vocabularies, venn),
-        "accuracy": accuracy_table(downstream),
-        "bits_per_byte": bits_per_byte_table(downstream),
-        "boundaries": boundary_table(results),
-        "outcomes": outcome_table(results),
-        "texts": text_table(results),
-        "curves": curve_table(models),
-        "embedding_norms": embedding_norms(tokens),
-    }
-    write_tables(tables, Path(output))
-    for name, table in tables.items():
-        click.echo(f"{name}: {len(table):,} rows", err=True)
+    measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
+    gathered = Gathered(measurements, tokenizers, embeddings, models, downstream, _by_corpus(baselines), venn)
+    tables = make_tables(declared(), gathered)
+    write_tables(tables, Path(output), "tables")
+    for table, frame in tables.items():
+        click.echo(f"{table.name}: {len(frame):,} rows", err=True)
 
 
 def _expect_runs(flag: str, folders: tuple[str, ...]) -> None:
@@ -96,50 +57,3 @@ def _by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
         if [corpus, variant] != next(one for one in named if one[0] == corpus):
             raise TokbenchError(f"--baseline {corpus}={variant}: this corpus has another one already; name one")
     return dict(named)
-
-
-def _tables_of_tokens(folders: tuple[str, ...]) -> dict[str, dict[Key, pl.DataFrame]]:
-    """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
-    tables: dict[str, dict[Key, pl.DataFrame]] = {}
-    for folder in map(Path, folders):
-        model, variant, size = folder.parts[-3:]
-        tables.setdefault(model, {})[variant, int(size)] = read_frame(
-            folder / "tokens.parquet", "measure the embeddings again"
-        )
-    return tables
-
-
-def _compared(
-    measured: pl.DataFrame,
-    loaded: Mapping[Key, Tokenizer],
-    baselines: Mapping[str, str],
-    venn: tuple[str, ...],
-    tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
-) -> list[pl.DataFrame]:
-    """Rows that compare tokenizers: corpus by corpus, and over all resources."""
-    frames = [_rows(mean_over_resources(measured), ALL_RESOURCES)]
-    covering = [key for key, tokenizer in loaded.items() if _construction(tokenizer) == "greedwmc"]
-    for corpus, baseline in baselines.items():
-        part = measured.filter(corpus=corpus)
-        keys = set(part.filter(metric="corpus_token_count").select("variant", "size").iter_rows())
-        vocabularies = {key: loaded[key].vocabulary for key in sorted(keys & loaded.keys())}
-        rows = exchanged_tokens(vocabularies, baseline) + venn_tokens(vocabularies, venn)
-        for model, tables in tokens.items():
-            rows += exchanged_embeddings(tables, vocabularies, baseline, model)
-        frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
-        if baseline in part["variant"]:
-            frames.append(relative_to(part, "corpus_token_count", baseline))
-    return frames
-
-
-def _construction(tokenizer: Tokenizer) -> str:
-    return str(tokenizer.origin.get("construction", {}).get("method", ""))
-
-
-def _rows(compared: Compared, corpus: str) -> pl.DataFrame:
-    """Measurements as rows of the table of intrinsic metrics, of the whole corpus."""
-    rows = []
-    for (variant, size), measurement in compared:
-        metric, definition, value, n, reason = astuple(measurement)
-        rows.append((variant, size, corpus, "", metric, definition, value, n, reason))
-    return pl.DataFrame(rows, schema=INTRINSIC, orient="row")

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tokbench.atomic import atomic_folder
 from tokbench.downstream.passages import read_paragraphs
-from tokbench.downstream.questions import MAKERS, Question
+from tokbench.downstream.question_makers import MAKERS, Question
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_BYTES
 from tokbench.options import Options, Seed

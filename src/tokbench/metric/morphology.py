@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.intrinsic.forms import Form, forms
 from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.overlap import Form, forms
 from tokbench.intrinsic.words import Words
 from tokbench.metric import metric
 from tokbench.options import Options

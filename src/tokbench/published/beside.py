@@ -7,23 +7,15 @@ and the tables of papers that use several, are set beside a run's only where the
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from tokbench.published import facts
+from tokbench.tidy.columns import SIZE, VARIANT
+from tokbench.tidy.table import MEASURE, Column, Print, TidyTable
 
-BESIDE = {
-    "variant": pl.String,
-    "size": pl.Int64,
-    "measure": pl.String,
-    "ours": pl.Float64,
-    "published": pl.Float64,
-    "ours_on": pl.String,
-    "published_on": pl.String,
-    "source": pl.String,
-}
 MODELS = {"350M": (1024, 24), "1.3B": (2048, 24), "2.4B": (2560, 32)}
 """Width and layers of the models of "Tokenization Is More Than Compression", appendix B and the released models."""
 SCALES = {"billions": 1e9, "percent": 0.01}
@@ -89,7 +81,9 @@ def beside(intrinsic: pl.DataFrame, accuracy: pl.DataFrame, experiment: Mapping[
             if same_recipe(recipe, theirs):
                 rows += _measured(intrinsic.filter(variant=variant), theirs)
                 rows += _accuracies(accuracy.filter(variant=variant), experiment.get("models", {}), theirs)
-    return pl.DataFrame(rows, schema=BESIDE, orient="row").sort("variant", "size", "measure", "ours_on", "source")
+    return pl.DataFrame(rows, schema=BESIDE.schema, orient="row").sort(
+        "variant", "size", "measure", "ours_on", "source"
+    )
 
 
 def same_recipe(recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> bool:
@@ -151,3 +145,29 @@ def _shape(options: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _source(cell: Mapping[str, str]) -> str:
     return f"{facts.PAPERS[cell['paper']]}, {cell['where']}"
+
+
+BESIDE = TidyTable(
+    "published",
+    "a published number that the run has too",
+    (
+        VARIANT,
+        replace(SIZE, empty="not measured in this run"),
+        Column("measure", pl.String, "metric and definition, or the task whose accuracy it is"),
+        Column("ours", pl.Float64, "this run's value", MEASURE, "ours", empty="not measured in this run"),
+        Column("published", pl.Float64, "the paper's", MEASURE, "published (theirs)", empty="not published"),
+        Column("ours_on", pl.String, "corpus, or model and suite, of this run", heading="ours on"),
+        Column("published_on", pl.String, "corpus or model of the paper", heading="theirs on"),
+        Column("source", pl.String, "paper, and where in it"),
+    ),
+    maker=beside,
+    takes=("intrinsic", "every", "experiment"),
+    prints=(
+        Print(
+            "published",
+            "Values as published, marked as theirs, beside the same measure of the same recipe at the same size in "
+            "this run; accuracies as shares. Corpora differ where their names do.",
+            arranged=True,
+        ),
+    ),
+)

@@ -5,7 +5,7 @@ from functools import cache
 
 import polars as pl
 
-from tokbench.published import tables
+from tokbench.published import tidy_facts
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
@@ -43,11 +43,11 @@ class Compared:
 @cache
 def compared() -> tuple[Compared, ...]:
     """The 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
-    small = tables.accuracy("pathpiece").filter(model=tables.MODEL, size=40960)
-    large = tables.accuracy("pathpiece").filter(model="1.3B")
-    greedtok = tables.accuracy("greedtok")
+    small = tidy_facts.accuracy("pathpiece").filter(model=tidy_facts.MODEL, size=40960)
+    large = tidy_facts.accuracy("pathpiece").filter(model="1.3B")
+    greedtok = tidy_facts.accuracy("greedtok")
     return (
-        _compared("350M", "18 variants at three vocabulary sizes, 350M models, ten tasks", tables.main_runs()),
+        _compared("350M", "18 variants at three vocabulary sizes, 350M models, ten tasks", tidy_facts.main_runs()),
         _compared("350M-40960", "26 variants at 40,960, those of appendix F too, 350M models, ten tasks", small),
         _compared("1.3B", "1.3B models at 40,960, ten tasks", large),
         _compared("greedtok-1B", "GreedTok's 1B models at 65,536, eleven tasks", greedtok),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 
-from tokbench.published import facts, tables
+from tokbench.published import facts, tidy_facts
 from tokbench.published.agreement import Statistic
 from tokbench.published.comparisons import Compared
 from tokbench.report.exhibits import Drawing
@@ -29,7 +29,7 @@ def drawings(main: Compared, one_size: Compared, statistics: Sequence[Statistic]
     """
     look = styles(main.order)
     accuracy = {(row["variant"], row["size"]): 100 * row["average"] for row in main.by_size.iter_rows(named=True)}
-    counts = {key: span.value for key, span in tables.measured_spans("corpus_token_count").items()}
+    counts = {key: span.value for key, span in tidy_facts.measured_spans("corpus_token_count").items()}
     points = {key: (1e9 * counts[key], accuracy[key]) for key in accuracy}
     r = pearson(counts, accuracy)
     guess = ("random guessing", 100 * main.ranks["random_baseline"][0])

@@ -10,9 +10,9 @@ from tokbench.published import facts
 from tokbench.published.agreement import VERDICTS, Statistic
 from tokbench.published.comparisons import Compared
 from tokbench.report.exhibits import words
-from tokbench.report.numbers import Kind
+from tokbench.report.layout import Column, Table
 from tokbench.report.sections.comparisons import TEST, average_ranks, comparisons_table, power_statement
-from tokbench.report.tables import Column, Table
+from tokbench.tidy.table import Kind
 
 KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
     "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.exact import total
-from tokbench.published import facts, tables
+from tokbench.published import facts, tidy_facts
 from tokbench.published.agreement import Statistic, judged
 from tokbench.statistics.rounding import Span, printed_span, signed_rank_span, statistic_span
 
@@ -46,7 +46,7 @@ def _average(row: Row) -> Recomputed:
         mean = sum(guesses) / len(guesses)
         return Span(mean, mean, mean), ""
     sizes = [int(row["size"])] if row["size"] else SIZES
-    span = tables.average_span(row["paper"], row["model"], row["a"], sizes)
+    span = tidy_facts.average_span(row["paper"], row["model"], row["a"], sizes)
     return span, "" if span else f"accuracies of the {row['model']} models are printed as averages alone"
 
 
@@ -54,7 +54,7 @@ def _rank(row: Row) -> Recomputed:
     """Rank of the average among the variants that the same table ranks."""
     same = facts.statistics().filter(paper=row["paper"], where=row["where"], statistic="rank", model=row["model"])
     sizes = [int(row["size"])] if row["size"] else SIZES
-    found = {name: tables.average_span(row["paper"], row["model"], name, sizes) for name in same["a"]}
+    found = {name: tidy_facts.average_span(row["paper"], row["model"], name, sizes) for name in same["a"]}
     averages = {name: span for name, span in found.items() if span is not None}
     if len(averages) < len(found):
         return None, f"accuracies of the {row['model']} models are printed as averages alone"
@@ -67,7 +67,7 @@ def _rank(row: Row) -> Recomputed:
 
 def _wilcoxon(row: Row) -> Recomputed:
     sizes = [int(row["size"])] if row["size"] else SIZES
-    cells = tables.spans(TEN)
+    cells = tidy_facts.spans(TEN)
     tasks = facts.tasks().filter(paper=TEN)["task"].to_list()
     first, second = ([cells[row["model"], row[side], size, task] for size in sizes for task in tasks] for side in "ab")
     allowed = signed_rank_span(first, second)
@@ -81,8 +81,8 @@ def _exact(span: Span) -> Span:
 
 def _averages(sizes: list[int]) -> list[Span]:
     """Average accuracies of the 18 variants at each size, size by size."""
-    names = sorted(tables.main_runs()["variant"].unique())
-    found = [tables.average_span(TEN, tables.MODEL, name, [size]) for size in sizes for name in names]
+    names = sorted(tidy_facts.main_runs()["variant"].unique())
+    found = [tidy_facts.average_span(TEN, tidy_facts.MODEL, name, [size]) for size in sizes for name in names]
     return [span for span in found if span is not None]
 
 
@@ -92,12 +92,12 @@ def _r_squared(row: Row) -> Recomputed:
 
 def _pearson(row: Row) -> Recomputed:
     sides = []
-    names = sorted(tables.main_runs()["variant"].unique())
+    names = sorted(tidy_facts.main_runs()["variant"].unique())
     for side in "ab":
         if row[side] == "average_accuracy":
             sides += _averages(SIZES)
         else:
-            measured = tables.measured_spans(row[side])
+            measured = tidy_facts.measured_spans(row[side])
             sides += [measured[name, size] for size in SIZES for name in names]
     return statistic_span(_r, sides), ""
 

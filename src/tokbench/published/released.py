@@ -10,11 +10,11 @@ from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import read_whole
 from tokbench.inputs.json import parse_json
-from tokbench.intrinsic.overlap import venn_by_size
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.published import facts
 from tokbench.published.agreement import Statistic, judged
 from tokbench.statistics.rounding import Span
+from tokbench.tabulation.venn import venn_by_size
 from tokbench.vocabulary import Vocabulary
 
 SIZE = 40_960

@@ -14,8 +14,8 @@ from tokbench.published.recompute import recompute
 from tokbench.published.released import released
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures.style import COLUMN, FULL, save
+from tokbench.report.layout import Table
 from tokbench.report.sections.comparisons import power_statement
-from tokbench.report.tables import Table
 from tokbench.report.typeset import to_markdown, write_table
 
 NARROW = {"venn": COLUMN, "figure-4": 4.6}
@@ -96,8 +96,8 @@ def _page(
     ]
     for figure in figures:
         lines += [f"![{figure.caption}](figures/{figure.name}.svg)", "", figure.caption, ""]
-    lines += ["## Tables", "", "Each as CSV, Markdown and LaTeX.", ""]
-    lines += [f"- [{table.name}](tables/{table.name}.md): {table.caption}" for table in made]
+    lines += ["## Tables", "", "Each in `tables/` as CSV, Markdown and LaTeX, which the command above writes.", ""]
+    lines += [f"- `{table.name}`: {table.caption}" for table in made]
     return "\n".join(lines) + "\n"
 
 

@@ -9,110 +9,10 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
+from tokbench.tidy.table import SHARE, TidyTable
 
-COLUMNS = {
-    "intrinsic": ("variant", "size", "corpus", "language", "metric", "definition", "value", "n", "reason"),
-    "accuracy": (
-        "model",
-        "variant",
-        "size",
-        "suite",
-        "task",
-        "accuracy",
-        "random_baseline",
-        "n",
-        "stderr",
-        "straddling",
-    ),
-    "bits_per_byte": ("model", "variant", "size", "value"),
-    "boundaries": ("variant", "size", "suite", "task", "choices", "straddling", "questions", "straddling_questions"),
-    "texts": ("model", "variant", "size", "suite", "text", "value"),
-    "curves": ("model", "variant", "size", "batch", "tokens", "loss"),
-    "embedding_norms": (
-        "model",
-        "variant",
-        "size",
-        "probability_low",
-        "probability_high",
-        "norm_low",
-        "norm_high",
-        "tokens",
-    ),
-    "ranks": ("model", "suite", "variant", "average", "rank", "random_baseline", "n", "reason"),
-    "ranks_by_size": ("model", "suite", "size", "variant", "average", "rank", "random_baseline", "n", "reason"),
-    "intervals": ("model", "suite", "variant", "average", "stderr", "low", "high", "cells", "questions", "reason"),
-    "comparisons": ("model", "suite", "a", "b", "p_value", "n", "reason"),
-    "power": ("model", "suite", "detectable_lowest", "detectable", "detectable_highest", "pairs", "without"),
-    "critical_differences": (
-        "model",
-        "suite",
-        "variant",
-        "average_rank",
-        "blocks",
-        "friedman",
-        "p_value",
-        "critical_difference",
-        "reason",
-    ),
-    "question_intervals": ("model", "suite", "variant", "average", "low", "high", "cells", "questions"),
-    "behind_the_best": ("model", "suite", "size", "task", "variant", "best", "p_value", "questions"),
-    "question_comparisons": (
-        "model",
-        "suite",
-        "a",
-        "b",
-        "mean_difference",
-        "low",
-        "high",
-        "bootstrap_p",
-        "better",
-        "worse",
-        "p_value",
-        "holm",
-        "benjamini_hochberg",
-        "questions",
-        "missing",
-        "reason",
-    ),
-    "seeds": (
-        "model",
-        "suite",
-        "variant",
-        "size",
-        "seeds",
-        "average",
-        "deviation",
-        "lowest",
-        "highest",
-        "question_deviation",
-        "reason",
-    ),
-    "correlations": ("model", "suite", "corpus", "language", "metric", "definition", "r", "n", "reason"),
-    "metric_correlations": (
-        "corpus",
-        "language",
-        "metric_a",
-        "definition_a",
-        "metric_b",
-        "definition_b",
-        "r",
-        "n",
-        "reason",
-    ),
-    "r_squared": ("model", "suite", "size_a", "size_b", "r_squared", "n", "reason"),
-    "overlaps": ("a", "b", "size", "shared", "jaccard"),
-    "venn": ("size", "a", "b", "c", "only_a", "only_b", "only_c", "a_and_b", "a_and_c", "b_and_c", "all"),
-    "published": ("variant", "size", "measure", "ours", "published", "source"),
-}
-"""The parts of a report and the columns each must have; further columns are kept and shown where they fit."""
-
-_SHARES = {
-    "accuracy": ("accuracy", "random_baseline"),
-    "ranks": ("average",),
-    "ranks_by_size": ("average",),
-    "intervals": ("average",),
-    "question_intervals": ("average",),
-}
+_ROUNDED = 1e-9
+"""What rounding may add to a share."""
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
 
@@ -130,69 +30,25 @@ class ReportContent:
         configuration: the text of the configuration file.
         provenance: versions, source revision, seconds, hardware; values may be mappings.
         missing: part -> why it is not there, in one sentence.
-        intrinsic: one row per (variant, size, corpus, language, metric, definition); an empty value has a
-            reason, an empty language stands for the whole corpus.
-        accuracy: one row per (model, variant, size, suite, task); accuracy and random_baseline are shares in [0, 1].
-        bits_per_byte: held-out bits per byte of each trained model.
-        boundaries: choices and questions that straddle the end of the context, by tokenizer and task.
-        texts: bits per byte of each trained model on the texts of suites.
-        curves: training loss (nats per token) after each batch.
-        embedding_norms: tokens of trained models by their probability and the norm of their embeddings.
-        ranks, ranks_by_size: average accuracy, a share in [0, 1], and rank of each variant under each model and suite.
-        intervals: each variant's average accuracy with its standard error over questions and a 95 % interval.
-        comparisons: p_value, one-sided Wilcoxon signed-rank, of "a is better than b" over n paired accuracies, with
-            intervals, effect sizes and adjusted p-values.
-        power: the mean differences that these comparisons could have seen.
-        critical_differences: average ranks over cells, Friedman's test and Nemenyi's critical difference.
-        question_intervals: each variant's average accuracy with a 95 % interval, by the bootstrap over questions.
-        behind_the_best: accuracies tested against the best of their model, suite, size and task.
-        question_comparisons: "a is better than b" over the questions that both answered.
-        seeds: how average accuracy varies between seeds, for tokenizers whose model was trained several times.
-        correlations: Pearson's r of each metric with average accuracy, over n tokenizers.
-        metric_correlations: Pearson's r between two metrics.
-        r_squared: shared variance of the average accuracies at two vocabulary sizes.
-        overlaps: tokens that two vocabularies of one size share.
-        venn: the seven regions of three vocabularies of one size.
-        published: published values beside ours.
+        declared: the tables that a report may be of.
+        frames: those that are there, by name, with the columns declared; an empty value has a reason.
     """
 
     title: str
     recipes: Mapping[str, Mapping[str, object]]
     configuration: str
     provenance: Mapping[str, object]
+    declared: Sequence[TidyTable]
+    frames: Mapping[str, pl.DataFrame]
     missing: Mapping[str, str] = field(default_factory=dict)
     preface: str = ""
     models: Sequence[str] = ()
     resources: Sequence[str] = ()
-    intrinsic: pl.DataFrame | None = None
-    accuracy: pl.DataFrame | None = None
-    bits_per_byte: pl.DataFrame | None = None
-    boundaries: pl.DataFrame | None = None
-    texts: pl.DataFrame | None = None
-    curves: pl.DataFrame | None = None
-    embedding_norms: pl.DataFrame | None = None
-    ranks: pl.DataFrame | None = None
-    ranks_by_size: pl.DataFrame | None = None
-    intervals: pl.DataFrame | None = None
-    comparisons: pl.DataFrame | None = None
-    power: pl.DataFrame | None = None
-    critical_differences: pl.DataFrame | None = None
-    question_intervals: pl.DataFrame | None = None
-    question_comparisons: pl.DataFrame | None = None
-    behind_the_best: pl.DataFrame | None = None
-    seeds: pl.DataFrame | None = None
-    correlations: pl.DataFrame | None = None
-    metric_correlations: pl.DataFrame | None = None
-    r_squared: pl.DataFrame | None = None
-    overlaps: pl.DataFrame | None = None
-    venn: pl.DataFrame | None = None
-    published: pl.DataFrame | None = None
 
     def __post_init__(self) -> None:
-        for part in COLUMNS:
-            frame = getattr(self, part)
-            if frame is not None:
-                _check(part, frame)
+        for table in self.declared:
+            if table.name in self.frames:
+                _check(table, self.frames[table.name])
 
     @property
     def variants(self) -> list[str]:
@@ -206,7 +62,7 @@ class ReportContent:
 
     def part(self, name: str) -> pl.DataFrame | None:
         """The frame of one part, models in the order of the configuration; None where it is absent or has no row."""
-        frame: pl.DataFrame | None = getattr(self, name)
+        frame = self.frames.get(name)
         if frame is None or frame.is_empty():
             return None
         if "corpus" in frame.columns:
@@ -222,19 +78,27 @@ class ReportContent:
         return self.missing.get(name, NOT_RUN)
 
 
-def _check(part: str, frame: pl.DataFrame) -> None:
-    absent = [column for column in COLUMNS[part] if column not in frame.columns]
+def _check(table: TidyTable, frame: pl.DataFrame) -> None:
+    absent = [column.name for column in table.columns if column.name not in frame.columns]
     if absent:
-        raise TokbenchError(f"{part}: no column {', '.join(absent)}; rebuild the table with the stage that writes it")
-    for column in _SHARES.get(part, ()):
-        outside = frame.filter(~frame[column].is_between(0, 1))
+        raise TokbenchError(
+            f"{table.name}: no column {', '.join(absent)}; rebuild the table with the stage that writes it"
+        )
+    for column in (one for one in table.columns if one.unit == SHARE):
+        outside = frame.filter(~pl.col(column.name).is_between(-_ROUNDED, 1 + _ROUNDED))
         if not outside.is_empty():
             raise TokbenchError(
-                f"{part}.{column}: {outside[column][0]} is not a share between 0 and 1; divide percentages by 100"
+                f"{table.name}.{column.name}: {outside[column.name][0]} is not a share between 0 and 1; divide "
+                "percentages by 100"
             )
 
 
-def read_frames(folder: Path | str) -> dict[str, pl.DataFrame]:
-    """The parts found in a folder as ``{part}.parquet``, ready to pass on to `ReportContent` as keywords."""
-    paths = {part: Path(folder) / f"{part}.parquet" for part in COLUMNS}
-    return {part: read_frame(path, "make the table again") for part, path in paths.items() if path.is_file()}
+def read_frames(folders: Mapping[str, Path | str], declared: Iterable[TidyTable]) -> dict[str, pl.DataFrame]:
+    """The tables that a report shows and that are there, as ``{name}.parquet``.
+
+    Args:
+        folders: where the tables of ``tables`` and of ``statistics`` lie.
+        declared: the tables that there may be.
+    """
+    paths = {table.name: Path(folders[table.folder]) / f"{table.name}.parquet" for table in declared if table.prints}
+    return {name: read_frame(path, "make the table again") for name, path in paths.items() if path.is_file()}

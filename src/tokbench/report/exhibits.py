@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from tokbench.report.tables import Source, Table
+from tokbench.report.layout import Source, Table
 
 
 @dataclass(frozen=True)

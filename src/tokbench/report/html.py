@@ -11,15 +11,16 @@ from tokbench.atomic import atomic_file
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures.style import SCREEN, inline
+from tokbench.report.layout import Layout, Table, layout
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.experiment import configuration, experiment, provenance, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.models import models
 from tokbench.report.sections.published import published
+from tokbench.report.sections.rows import remaining
 from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.vocabularies import vocabularies
 from tokbench.report.summary import summary
-from tokbench.report.tables import Layout, Table, layout
 
 _ORDER = (
     experiment,
@@ -51,8 +52,13 @@ class _ShownFigure:
 
 def sections(content: ReportContent) -> list[Section]:
     """The sections in order of reading; one on published values only where there are some."""
-    made = [make(content) for make in _ORDER]
-    return [section for section in made if section is not None]
+    made = [_whole(content, make(content)) for make in _ORDER]
+    return [one for one in made if one.paragraphs or one.exhibits or one.missing or one.verbatim]
+
+
+def _whole(content: ReportContent, section: Section) -> Section:
+    """A section with the tables that are declared for it and that it does not arrange itself."""
+    return replace(section, exhibits=[*section.exhibits, *remaining(content, section.identifier)])
 
 
 def tables(content: ReportContent) -> list[Table]:

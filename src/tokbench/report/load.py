@@ -1,57 +1,62 @@
 """From the files that the earlier stages wrote to what a report shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import yaml
 
 from tokbench.construction import constructions
 from tokbench.manifest import provenance
 from tokbench.report.content import ReportContent, read_frames
+from tokbench.tidy.table import TidyTable
 
-LANGUAGE_MODEL_PARTS = (
-    "accuracy",
-    "bits_per_byte",
-    "curves",
-    "embedding_norms",
-    "ranks",
-    "ranks_by_size",
-    "intervals",
-    "comparisons",
-    "power",
-    "critical_differences",
-    "question_intervals",
-    "question_comparisons",
-    "behind_the_best",
-    "seeds",
-    "correlations",
-    "r_squared",
-)
 NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
 
 
-def load(tables: Path | str, statistics: Path | str, experiment: Mapping[str, Any]) -> ReportContent:
+def load(
+    tables: Path | str, statistics: Path | str, experiment: Mapping[str, Any], declared: Sequence[TidyTable]
+) -> ReportContent:
     """What the report of an experiment shows.
 
     Args:
         tables: folder of tidy tables.
         statistics: folder of statistics.
         experiment: the configuration, as the user wrote it.
+        declared: the tables that there may be.
+    """
+    frames = read_frames({"tables": tables, "statistics": statistics}, declared)
+    return shown(experiment, declared, frames, provenance())
+
+
+def shown(
+    experiment: Mapping[str, Any],
+    declared: Sequence[TidyTable],
+    frames: Mapping[str, pl.DataFrame],
+    made: Mapping[str, object],
+) -> ReportContent:
+    """What the report of an experiment shows, its frames and its provenance at hand.
+
+    Args:
+        experiment: the configuration, as the user wrote it.
+        declared: the tables that there may be.
+        frames: those that there are, by name.
+        made: what made them, nothing where it is not known.
     """
     report = experiment.get("report", {})
-    missing = {} if experiment.get("runs") else dict.fromkeys(LANGUAGE_MODEL_PARTS, NO_RUNS)
+    missing = {} if experiment.get("runs") else {table.name: NO_RUNS for table in declared if table.of_models}
     return ReportContent(
         title=report.get("title") or f"Tokenizers of the experiment {experiment['name']}",
         recipes={name: _recipe(variant) for name, variant in experiment["variants"].items()},
         configuration=yaml.safe_dump(dict(experiment), sort_keys=False, allow_unicode=True, width=100),
-        provenance=provenance(),
+        provenance=made,
+        declared=declared,
+        frames=frames,
         missing=missing,
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
         resources=list(experiment.get("resources", {})),
-        **read_frames(tables),
-        **read_frames(statistics),
     )
 
 

@@ -2,11 +2,8 @@
 
 import math
 from collections.abc import Iterable
-from typing import Literal
 
-Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
-"""What a column holds: words, whole numbers, shares printed as percentages, real numbers, real numbers of several
-measures, each with digits of its own, or p-values."""
+from tokbench.tidy.table import Kind
 
 MINUS = "−"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tokbench.report.exhibits import listed
-from tokbench.report.numbers import MINUS, Kind, fitting_decimals, printed
+from tokbench.report.numbers import MINUS, fitting_decimals, printed
 from tokbench.statistics.contrast import Contrast
+from tokbench.tidy.table import Kind
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from tokbench.atomic import atomic_file
 from tokbench.report.latex import latex
-from tokbench.report.tables import UNEXPLAINED, Layout, Table, layout
+from tokbench.report.layout import UNEXPLAINED, Layout, Table, layout
 from tokbench.spreadsheets import guarded
 
 _PAGE_ROWS = 40

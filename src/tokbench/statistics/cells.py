@@ -5,38 +5,20 @@ found over all variants; a cell without accuracy is missing, and is named wherev
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import isnan
 
 import polars as pl
 
 from tokbench.errors import TokbenchError
+from tokbench.tidy import columns
+from tokbench.tidy.table import require, schema
 
-ACCURACY = {
-    "variant": pl.String,
-    "size": pl.Int64,
-    "model": pl.String,
-    "suite": pl.String,
-    "task": pl.String,
-    "accuracy": pl.Float64,
-    "random_baseline": pl.Float64,
-    "n": pl.Int64,
-}
-"""Columns of the tidy table of accuracies. A missing cell is a null or NaN accuracy, or no row."""
-
-INTRINSIC = {
-    "variant": pl.String,
-    "size": pl.Int64,
-    "corpus": pl.String,
-    "language": pl.String,
-    "metric": pl.String,
-    "definition": pl.String,
-    "value": pl.Float64,
-    "n": pl.Int64,
-    "reason": pl.String,
-}
-"""Columns of the tidy table of intrinsic metrics."""
+ACCURACY = schema(columns.ACCURACY)
+"""Types of the columns that statistics need of the table of accuracies."""
+INTRINSIC = schema(columns.INTRINSIC)
+"""Types of the columns of the table of intrinsic metrics."""
 
 Cell = tuple[int, str]
 """Vocabulary size and task."""
@@ -70,7 +52,7 @@ def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
     Raises:
         TokbenchError: a column is missing, or a cell stands twice.
     """
-    require(accuracy, ACCURACY, "accuracy table")
+    require(accuracy, columns.ACCURACY, "accuracy table")
     rows = accuracy.select(list(ACCURACY)).sort("model", "suite", "variant", "size", "task")
     found: defaultdict[tuple[str, str], Grid] = defaultdict(Grid)
     seen = set()
@@ -92,13 +74,6 @@ def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
         grid.sizes = here["size"].unique().sort().to_list()
         grid.tasks = here["task"].unique().sort().to_list()
     return dict(found)
-
-
-def require(frame: pl.DataFrame, schema: Mapping[str, object], name: str) -> None:
-    """Reject a table that lacks one of the columns."""
-    lacking = [column for column in schema if column not in frame.columns]
-    if lacking:
-        raise TokbenchError(f"{name}: no column {', '.join(lacking)}; expected {', '.join(schema)}")
 
 
 def name_cells(cells: Iterable[Cell], limit: int = 3) -> str:

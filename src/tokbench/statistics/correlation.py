@@ -4,7 +4,7 @@ Sources: "Tokenization Is More Than Compression", section 5.1 (R^2 between sizes
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import combinations
 from math import isnan
 from typing import TypeVar
@@ -13,9 +13,10 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.exact import correlation
-from tokbench.statistics.cells import INTRINSIC, require
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.tails import correlation_tail
+from tokbench.tidy import columns
+from tokbench.tidy.table import Column, Print, TidyTable, require
 
 Point = tuple[str, int]
 """A tokenizer: variant and vocabulary size."""
@@ -42,13 +43,15 @@ class Correlation:
     reason: str | None
 
 
-CORRELATION = {
-    "r": pl.Float64,
-    "p_value": pl.Float64,
-    "n": pl.Int64,
-    "missing": pl.Int64,
-    "reason": pl.String,
-}
+def _correlation(of: str) -> tuple[Column, ...]:
+    """The columns of :class:`Correlation` over so many things."""
+    return (
+        Column("r", pl.Float64, "Pearson's coefficient", decimals=3),
+        replace(columns.P_VALUE, definition="two-sided p of r, under normality"),
+        Column("n", pl.Int64, f"{of} that have both values", of),
+        Column("missing", pl.Int64, f"{of} that have one of the two values only, left out", of),
+        columns.REASON,
+    )
 
 
 def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
@@ -77,7 +80,7 @@ def between_sizes(accuracy: pl.DataFrame) -> pl.DataFrame:
     Raises:
         TokbenchError: a column is missing, or a cell stands twice.
     """
-    schema = {"model": pl.String, "suite": pl.String, "size_a": pl.Int64, "size_b": pl.Int64, **CORRELATION}
+    correlated = {name: dtype for name, dtype in R_SQUARED.schema.items() if name != "r_squared"}
     rows = []
     by_size = averages_by_size(accuracy)
     for (model, suite), part in by_size.group_by("model", "suite", maintain_order=True):
@@ -87,7 +90,7 @@ def between_sizes(accuracy: pl.DataFrame) -> pl.DataFrame:
         }
         for size_a, size_b in combinations(at, 2):
             rows.append((model, suite, size_a, size_b, *astuple(pearson(at[size_a], at[size_b]))))
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    frame = pl.DataFrame(rows, schema=correlated, orient="row")
     return frame.with_columns((pl.col("r") * pl.col("r")).alias("r_squared"))
 
 
@@ -95,8 +98,8 @@ def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
     """Correlate each intrinsic metric with average accuracy over all tokenizers, a variant at a size each.
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.statistics.cells.INTRINSIC`.
-        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tidy.columns.INTRINSIC`.
+        accuracy: the tidy table of accuracies, see :data:`tokbench.tidy.columns.ACCURACY`.
 
     Returns:
         One row per model, suite, corpus, language, metric and definition: ``r``, ``p_value``, ``n`` (tokenizers),
@@ -105,15 +108,13 @@ def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
     Raises:
         TokbenchError: a column is missing, or a value stands twice.
     """
-    keys = ("model", "suite", "corpus", "language", "metric", "definition")
-    schema = {**dict.fromkeys(keys, pl.String), **CORRELATION}
     measured = _points(intrinsic)
     rows = []
     for (model, suite), part in averages_by_size(accuracy).group_by("model", "suite", maintain_order=True):
         known = part.drop_nulls("average")
         average = {(variant, size): value for variant, size, value in known.select("variant", "size", "average").rows()}
         rows += [(model, suite, *name, *astuple(pearson(points, average))) for name, points in measured.items()]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=CORRELATIONS.schema, orient="row")
 
 
 def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
@@ -126,21 +127,21 @@ def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
     Raises:
         TokbenchError: a column is missing, or a value stands twice.
     """
-    keys = ("corpus", "language", "metric_a", "definition_a", "metric_b", "definition_b")
-    schema = {**dict.fromkeys(keys, pl.String), **CORRELATION}
     rows = []
     for (name_a, a), (name_b, b) in combinations(_points(intrinsic).items(), 2):
         if name_a[:2] == name_b[:2]:
             rows.append((*name_a, *name_b[2:], *astuple(pearson(a, b))))
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=METRIC_CORRELATIONS.schema, orient="row")
 
 
 def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]]:
     """Values by tokenizer, for each (corpus, language, metric, definition); missing values are absent."""
-    require(intrinsic, INTRINSIC, "intrinsic table")
+    require(intrinsic, columns.INTRINSIC, "intrinsic table")
     found: dict[tuple[str, ...], dict[Point, float]] = {}
     seen = set()
-    ordered = intrinsic.select(list(INTRINSIC)).sort("corpus", "language", "metric", "definition", "variant", "size")
+    ordered = intrinsic.select([column.name for column in columns.INTRINSIC]).sort(
+        "corpus", "language", "metric", "definition", "variant", "size"
+    )
     for variant, size, corpus, language, metric, definition, value, _, _ in ordered.iter_rows():
         name = (corpus, language, metric, definition)
         if (name, variant, size) in seen:
@@ -152,3 +153,77 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
         if value is not None and not isnan(value):
             points[variant, size] = value
     return found
+
+
+R_SQUARED = TidyTable(
+    "r_squared",
+    "two vocabulary sizes under a model and suite",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        Column("size_a", pl.Int64, "the smaller vocabulary size", "tokens", "size"),
+        Column("size_b", pl.Int64, "the larger one", "tokens", "other size"),
+        *_correlation("variants"),
+        Column("r_squared", pl.Float64, "variance that the average accuracies at both sizes share", "", "R²", 3),
+    ),
+    maker=between_sizes,
+    takes=("accuracy",),
+    prints=(
+        Print(
+            "statistics",
+            "Do vocabulary sizes agree? R² of the variants' average accuracies at two sizes; n variants.",
+            ("model", "suite", "size_a", "size_b", "r_squared", "n"),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+CORRELATIONS = TidyTable(
+    "correlations",
+    "a metric in one definition on a corpus, under a model and suite",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        columns.CORPUS,
+        columns.LANGUAGE,
+        columns.METRIC,
+        columns.DEFINITION,
+        *_correlation("tokenizers"),
+    ),
+    maker=metric_with_accuracy,
+    takes=("intrinsic", "accuracy"),
+    prints=(
+        Print(
+            "statistics",
+            "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
+            ("model", "suite", "corpus", "metric", "definition", "r", "n"),
+            folds_above=30,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+METRIC_CORRELATIONS = TidyTable(
+    "metric_correlations",
+    "two metrics in one definition each, on a corpus",
+    (
+        columns.CORPUS,
+        columns.LANGUAGE,
+        Column("metric_a", pl.String, "name of one metric"),
+        Column("definition_a", pl.String, "its definition"),
+        Column("metric_b", pl.String, "name of the other"),
+        Column("definition_b", pl.String, "its definition"),
+        *_correlation("tokenizers"),
+    ),
+    maker=between_metrics,
+    takes=("intrinsic",),
+    prints=(
+        Print(
+            "statistics",
+            "Pearson's r of every intrinsic measure with {measures}, each under its first definition; n tokenizers, "
+            "the fewest of a row. The source has every two measures.",
+            folds_above=30,
+            arranged=True,
+        ),
+    ),
+)

@@ -12,18 +12,8 @@ from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.tails import chi_squared_tail
 from tokbench.statistics.wilcoxon import DECIMALS
-
-CRITICAL_DIFFERENCES = {
-    "model": pl.String,
-    "suite": pl.String,
-    "variant": pl.String,
-    "average_rank": pl.Float64,
-    "blocks": pl.Int64,
-    "friedman": pl.Float64,
-    "p_value": pl.Float64,
-    "critical_difference": pl.Float64,
-    "reason": pl.String,
-}
+from tokbench.tidy.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
+from tokbench.tidy.table import Column, Print, TidyTable
 
 
 def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.DataFrame:
@@ -55,7 +45,7 @@ def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.Dat
             rows.append((model, suite, variant, ranks[variant], blocks, friedman, p_value, critical, reason))
         for variant, cells in lacking.items():
             rows.append((model, suite, variant, None, blocks, None, None, None, f"missing: {name_cells(cells)}"))
-    return pl.DataFrame(rows, schema=CRITICAL_DIFFERENCES, orient="row")
+    return pl.DataFrame(rows, schema=CRITICAL_DIFFERENCES.schema, orient="row")
 
 
 def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
@@ -80,3 +70,39 @@ def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], fl
         return averages, None, None
     statistic = count * fsum(((ranks - expected) ** 2).tolist()) / spread
     return averages, statistic, chi_squared_tail(statistic, width - 1)
+
+
+CRITICAL_DIFFERENCES = TidyTable(
+    "critical_differences",
+    "a variant under a model and suite",
+    (
+        MODEL,
+        SUITE,
+        VARIANT,
+        Column("average_rank", pl.Float64, "mean of the ranks in all cells; ties share theirs", "", "average rank", 2),
+        Column("blocks", pl.Int64, "cells (vocabulary size and task) that rank the variants", "cells", "cells"),
+        Column("friedman", pl.Float64, "Friedman's chi-squared over all variants, corrected for ties"),
+        P_VALUE,
+        Column(
+            "critical_difference", pl.Float64,
+            "Nemenyi's: the least difference of average ranks that tells two variants apart at level 0.05", "",
+            "critical difference", 2,
+        ),
+        REASON,
+    ),
+    maker=critical_differences,
+    takes=("accuracy",),
+    prints=(
+        Print(
+            "statistics",
+            "Average rank of each variant over cells (vocabulary size and task), {of}. The lowest in bold.",
+            ("variant", "average_rank", "blocks", "critical_difference"),
+            by=("model", "suite"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            folds_above=0,
+            name="average-ranks",
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip

@@ -7,20 +7,20 @@ from scipy.stats import norm
 
 from tokbench.errors import TokbenchError
 from tokbench.statistics.bootstrap import CONFIDENCE
-from tokbench.statistics.cells import ACCURACY, require
-
-INTERVALS = {
-    "model": pl.String,
-    "suite": pl.String,
-    "variant": pl.String,
-    "average": pl.Float64,
-    "stderr": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "cells": pl.Int64,
-    "questions": pl.Int64,
-    "reason": pl.String,
-}
+from tokbench.tidy.columns import (
+    ACCURACY,
+    AVERAGE,
+    CELLS,
+    HIGH,
+    LOW,
+    MODEL,
+    QUESTIONS,
+    REASON,
+    SUITE,
+    VARIANT,
+    of_share,
+)
+from tokbench.tidy.table import SHARE, Column, Print, TidyTable, require
 
 
 def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
     sqrt(sum of a(1 - a)/n) / m. Training again with another seed, and other tasks, are no part of it.
 
     Args:
-        accuracy: the tidy table of accuracies as shares, see :data:`tokbench.statistics.cells.ACCURACY`.
+        accuracy: the tidy table of accuracies as shares, see :data:`tokbench.tidy.columns.ACCURACY`.
         confidence: of the interval.
 
     Returns:
@@ -75,4 +75,36 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
         error = sqrt(fsum(share * (1 - share) / n for share, n in known)) / len(known)
         bounds = max(0.0, average - z * error), min(1.0, average + z * error)
         rows.append((*map(str, head), average, error, *bounds, len(known), sum(n for _, n in known), None))
-    return pl.DataFrame(rows, schema=INTERVALS, orient="row")
+    return pl.DataFrame(rows, schema=INTERVALS.schema, orient="row")
+
+
+INTERVALS = TidyTable(
+    "intervals",
+    "a variant under a model and suite",
+    (
+        MODEL,
+        SUITE,
+        VARIANT,
+        AVERAGE,
+        Column("stderr", pl.Float64, "standard error of the average over questions", SHARE, "standard error", 2),
+        of_share(LOW),
+        of_share(HIGH),
+        CELLS,
+        QUESTIONS,
+        REASON,
+    ),
+    maker=average_intervals,
+    takes=("accuracy",),
+    prints=(
+        Print(
+            "statistics",
+            "Average accuracy in percent with a 95 % interval, were the same models asked other questions of the same "
+            "kind: questions independent, tasks, sizes and seeds fixed.",
+            ("variant", "model", "suite", "average", "stderr", "low", "high", "cells", "questions"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)

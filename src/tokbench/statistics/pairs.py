@@ -1,6 +1,6 @@
 """Pairwise comparison of variants ("Tokenization Is More Than Compression", section 5.1 and figure 2)."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import permutations
 from math import fsum
 
@@ -12,6 +12,8 @@ from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.effects import deviation, rank_biserial, standardized_mean
 from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.wilcoxon import Null, signed_rank
+from tokbench.tidy import columns
+from tokbench.tidy.table import DIFFERENCE, Column, Print, TidyTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,6 @@ class Difference:
 
 
 NOTHING = Difference(None, None, None, None, None, None, None, None, None, None, 0, 0, None)
-PAIRS = {
-    "model": pl.String,
-    "suite": pl.String,
-    "a": pl.String,
-    "b": pl.String,
-    **dict.fromkeys(Difference.__slots__, pl.Float64),
-    "n": pl.Int64,
-    "zeros": pl.Int64,
-    "missing": pl.Int64,
-    "reason": pl.String,
-}
 ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
 """Corrections, by the name of their column."""
 
@@ -91,7 +82,7 @@ def compare_pairs(accuracy: pl.DataFrame, null: Null = "tied") -> pl.DataFrame:
             if not common:
                 reason = "no cell in common"
             rows.append((model, suite, a, b, *astuple(difference(common, null)), len(single), reason))
-    return adjusted(pl.DataFrame(rows, schema=PAIRS, orient="row"))
+    return adjusted(pl.DataFrame(rows, schema=unadjusted(COMPARISONS), orient="row"))
 
 
 def difference(differences: dict[Cell, float], null: Null = "tied") -> Difference:
@@ -124,13 +115,18 @@ def difference(differences: dict[Cell, float], null: Null = "tied") -> Differenc
 def adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
     """A table of tests with p-values adjusted among all of a model and suite, beside those of the tests."""
     tests = ["model", "suite", "a", "b"]
-    parts = [pl.DataFrame(schema={name: PAIRS[name] for name in tests} | dict.fromkeys(ADJUSTED, pl.Float64))]
+    parts = [pl.DataFrame(schema=dict.fromkeys(tests, pl.String) | dict.fromkeys(ADJUSTED, pl.Float64))]
     for _, part in pairs.drop_nulls("p_value").group_by("model", "suite", maintain_order=True):
         values = {name: adjust(part["p_value"].to_list()) for name, adjust in ADJUSTED.items()}
         parts.append(part.select(tests).with_columns(**{name: pl.Series(column) for name, column in values.items()}))
     place = pairs.columns.index("p_value") + 1
     columns = [*pairs.columns[:place], *ADJUSTED, *pairs.columns[place:]]
     return pairs.join(pl.concat(parts), on=tests, how="left", maintain_order="left").select(columns)
+
+
+def unadjusted(table: TidyTable) -> dict[str, type[pl.DataType]]:
+    """Types of a table of tests before their p-values are adjusted."""
+    return {name: dtype for name, dtype in table.schema.items() if name not in ADJUSTED}
 
 
 def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -153,3 +149,87 @@ def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias("pairs"),
         detectable.null_count().cast(pl.Int64).alias("without"),
     )
+
+
+_INTERVAL, _TASKS = "an interval needs two cells", "an interval over tasks needs two tasks"
+COMPARISONS = TidyTable(
+    "comparisons",
+    "an ordered pair of variants under a model and suite, asking whether a is better than b",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        columns.A,
+        columns.B,
+        columns.MEAN_DIFFERENCE,
+        replace(columns.LOW, heading="low", empty=_INTERVAL),
+        replace(columns.HIGH, heading="high", empty=_INTERVAL),
+        Column("task_low", pl.Float64, "the same with tasks drawn whole", DIFFERENCE, "low, tasks", 2, _TASKS),
+        Column("task_high", pl.Float64, "upper end", DIFFERENCE, "high, tasks", 2, _TASKS),
+        columns.BOOTSTRAP_P,
+        Column(
+            "rank_biserial", pl.Float64, "effect size of the test, (W+ - W-) / (W+ + W-)", "", "rank-biserial", 2,
+            "every difference is zero",
+        ),
+        Column(
+            "standardized_mean", pl.Float64, "mean over standard deviation of the differences", "", "mean / sd", 2,
+            "the differences do not vary, or there is one alone",
+        ),
+        Column(
+            "detectable", pl.Float64, "mean difference that the test sees with probability 0.8", DIFFERENCE,
+            "seen from (points)", 2,
+            "fewer than five cells allow no p-value under 0.05, and differences that do not vary tell nothing",
+        ),
+        Column("statistic", pl.Float64, "of the signed-rank test: the sum of the ranks of positive differences"),
+        Column("n", pl.Int64, "differences that are not zero", "cells", "n"),
+        Column("zeros", pl.Int64, "differences that are", "cells", "zeros"),
+        replace(columns.P_VALUE, definition="p of the one-sided exact Wilcoxon signed-rank test"),
+        columns.HOLM,
+        columns.BENJAMINI_HOCHBERG,
+        replace(columns.MISSING, heading="missing"),
+        columns.REASON,
+    ),
+    maker=compare_pairs,
+    takes=("accuracy",),
+    prints=(
+        Print(
+            "statistics",
+            "Is a better than b, {model} on {suite}? p of the {test}; n: differences that are not zero, zeros: those "
+            "that are.",
+            (
+                "a", "b", "mean_difference", "low", "high", "task_low", "task_high", "p_value", "holm",
+                "benjamini_hochberg", "bootstrap_p", "rank_biserial", "standardized_mean", "detectable", "n", "zeros",
+                "missing",
+            ),
+            by=("model", "suite"),
+            files=("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json"),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+POWER = TidyTable(
+    "power",
+    "a model and suite",
+    (
+        columns.MODEL,
+        columns.SUITE,
+        Column("detectable_lowest", pl.Float64, "least detectable difference of two variants", DIFFERENCE),
+        Column("detectable", pl.Float64, "median detectable difference of two variants", DIFFERENCE),
+        Column("detectable_highest", pl.Float64, "largest detectable difference of two variants", DIFFERENCE),
+        Column("pairs", pl.Int64, "unordered pairs of variants", "pairs"),
+        Column("without", pl.Int64, "those that have none: too few cells, or no difference", "pairs"),
+    ),
+    maker=power_table,
+    takes=("comparisons",),
+    prints=(
+        Print(
+            "statistics",
+            "What the comparisons of {model} on {suite} could have seen.",
+            by=("model", "suite"),
+            arranged=True,
+            form="sentence",
+        ),
+    ),
+    of_models=True,
+)

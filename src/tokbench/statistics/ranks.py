@@ -10,19 +10,8 @@ from math import fsum
 import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
-
-AVERAGES = {
-    "model": pl.String,
-    "suite": pl.String,
-    "size": pl.Int64,
-    "variant": pl.String,
-    "average": pl.Float64,
-    "rank": pl.Int64,
-    "random_baseline": pl.Float64,
-    "above_random": pl.Float64,
-    "n": pl.Int64,
-    "reason": pl.String,
-}
+from tokbench.tidy.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tidy.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
 Row = tuple[str | int | float | None, ...]
 
@@ -45,7 +34,7 @@ def averages_by_size(accuracy: pl.DataFrame) -> pl.DataFrame:
     for (model, suite), grid in grids(accuracy).items():
         for size in grid.sizes:
             rows += [(model, suite, size, *row) for row in _ranked(grid, [size])]
-    return pl.DataFrame(rows, schema=AVERAGES, orient="row")
+    return pl.DataFrame(rows, schema=RANKS_BY_SIZE.schema, orient="row")
 
 
 def averages(accuracy: pl.DataFrame) -> pl.DataFrame:
@@ -54,11 +43,10 @@ def averages(accuracy: pl.DataFrame) -> pl.DataFrame:
     Returns:
         As :func:`averages_by_size`, without ``size``.
     """
-    schema = {name: kind for name, kind in AVERAGES.items() if name != "size"}
     rows: list[Row] = []
     for (model, suite), grid in grids(accuracy).items():
         rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes)]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=RANKS.schema, orient="row")
 
 
 def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
@@ -81,3 +69,50 @@ def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
         cells_left = sum(size in sizes for size, _ in grid.accuracies[variant])
         rows.append((variant, None, None, baseline, None, cells_left, reason))
     return rows
+
+
+_AVERAGED = (
+    AVERAGE,
+    Column("rank", pl.Int64, "place by average, 1 the best; equal averages share the smaller one"),
+    Column("random_baseline", pl.Float64, "mean of the tasks' expected accuracies of guessing", SHARE),
+    Column("above_random", pl.Float64, "average minus random_baseline", DIFFERENCE, "above random"),
+    Column("n", pl.Int64, "cells averaged", "cells"),
+    REASON,
+)
+RANKS = TidyTable(
+    "ranks",
+    "a variant under a model and suite",
+    (MODEL, SUITE, VARIANT, *_AVERAGED),
+    maker=averages,
+    takes=("accuracy",),
+    prints=(
+        Print(
+            "downstream",
+            "Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
+            "the average at each size, and the distance from random guessing in points; n scores. The highest in bold.",
+            by=("model", "suite"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+RANKS_BY_SIZE = TidyTable(
+    "ranks_by_size",
+    "a variant at a vocabulary size under a model and suite",
+    (MODEL, SUITE, SIZE, VARIANT, *_AVERAGED),
+    maker=averages_by_size,
+    takes=("accuracy",),
+    prints=(
+        Print(
+            "downstream",
+            "Average accuracy over the tasks of {suite} under each model, at vocabulary size {sizes}, which all models "
+            "have.",
+            by=("suite",),
+            name="accuracy-by-model",
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)

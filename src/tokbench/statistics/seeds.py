@@ -11,25 +11,12 @@ from typing import Any
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.statistics.cells import ACCURACY, require
+from tokbench.tidy.columns import ACCURACY, MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tidy.table import SHARE, Column, Print, TidyTable, require, schema
 
 SEVERAL = re.compile(r" \(\d+ seeds\)$")
 """The end of the common name of models that differ in the seed alone; no file bears such a name."""
 KEYS = ["variant", "size", "model", "suite", "task"]
-
-SEEDS = {
-    "model": pl.String,
-    "suite": pl.String,
-    "variant": pl.String,
-    "size": pl.Int64,
-    "seeds": pl.Int64,
-    "average": pl.Float64,
-    "deviation": pl.Float64,
-    "lowest": pl.Float64,
-    "highest": pl.Float64,
-    "question_deviation": pl.Float64,
-    "reason": pl.String,
-}
 
 
 def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
@@ -90,7 +77,7 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
     )
     whole = pl.when(pl.col("found") == pl.col("wanted")).then(pl.col("accuracy"))
     joined = means.join(wanted, on=compared, how="left", maintain_order="left")
-    return joined.with_columns(accuracy=whole).select(list(ACCURACY))
+    return joined.with_columns(accuracy=whole).select(list(schema(ACCURACY)))
 
 
 def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
@@ -132,4 +119,42 @@ def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         questions = sqrt(fsum(a * (1 - a) / n for a, n in cells)) / wanted if all(n for _, n in cells) else None
         spread = (mean, deviation, min(averages), max(averages), questions)
         rows.append((*head, len(averages), *spread, reason))
-    return pl.DataFrame(rows, schema=SEEDS, orient="row")
+    return pl.DataFrame(rows, schema=SEEDS.schema, orient="row")
+
+
+SEEDS = TidyTable(
+    "seeds",
+    "a tokenizer under a model that was trained with two seeds or more, and a suite",
+    (
+        MODEL,
+        SUITE,
+        VARIANT,
+        SIZE,
+        Column("seeds", pl.Int64, "seeds that have every task", "seeds"),
+        Column("average", pl.Float64, "accuracy, a mean over seeds and tasks", SHARE, "average (%)", 2),
+        Column("deviation", pl.Float64, "sample standard deviation of the seeds' averages", SHARE, "deviation", 2),
+        Column("lowest", pl.Float64, "least average of a seed", SHARE, decimals=2),
+        Column("highest", pl.Float64, "greatest average of a seed", SHARE, decimals=2),
+        Column(
+            "question_deviation", pl.Float64, "what so many independent questions alone give an average", SHARE,
+            "deviation by questions", 2,
+        ),
+        REASON,
+    ),
+    maker=between_seeds,
+    takes=("seeded",),
+    prints=(
+        Print(
+            "statistics",
+            "Average accuracy over the tasks, in percent, from seed to seed: mean, sample standard deviation, least "
+            "and greatest. Beside the deviation, the one that so many independent questions would give any average.",
+            (
+                "variant", "size", "model", "suite", "seeds", "average", "deviation", "lowest", "highest",
+                "question_deviation",
+            ),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip

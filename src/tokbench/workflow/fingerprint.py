@@ -2,6 +2,8 @@
 
 What a command's result depends on is what its module imports, directly or not; no list of it is kept. A registry is a
 seam: which methods a command calls is the configuration's choice, and their modules are named beside the command's.
+Tables are none: a command makes all that the modules of a package declare, which count as imported where they are
+gathered.
 """
 
 import ast
@@ -12,6 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
+
+from tokbench.tidy.modules import modules_in
 
 PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
@@ -47,6 +51,8 @@ CHOSEN = {
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
 """Data of which recipes hold in full whatever is taken from them."""
+GATHERING = "tables_in"
+"""The function by which all modules of some packages are imported, see :mod:`tokbench.tidy.collection`."""
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
 """How our Cython sources import modules of ours."""
 
@@ -101,7 +107,7 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
         imports = set(_kernel_imports(code.decode("utf-8")))
     elif path.suffix == ".py":
         tree = _without_docstrings(ast.parse(code))
-        imports = set(_imports(tree, module, is_package=path.name == "__init__.py"))
+        imports = {*_imports(tree, module, is_package=path.name == "__init__.py"), *_gathered(tree)}
         code = ast.dump(tree).encode() + _data(tree, path.parent)
     return hashlib.sha256(code).hexdigest(), tuple(sorted(imports - CHOSEN.get(module, set()) - {module}))
 
@@ -159,6 +165,24 @@ def _imports(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[str]:
             parent = resolve_name("." * node.level + (node.module or ""), here or None) if node.level else node.module
             if parent and parent.split(".")[0] in own:
                 yield from (_module(parent, alias.name) for alias in node.names)
+
+
+def _gathered(tree: ast.AST) -> Iterator[str]:
+    """The modules in the packages whose tables are gathered, those of other distributions included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
+            places = [str(place.value) for place in node.args[1:] if isinstance(place, ast.Constant)]
+            if len(places) < len(node.args) - 1:
+                raise ValueError(f"{ast.unparse(node)}: name packages as they are, so that they can be found")
+            for place in places:
+                yield place
+                yield from modules_in(place, _folder(place))
+
+
+def _folder(place: str) -> list[str] | None:
+    """Where a package lies; None for a module by itself."""
+    path = _locate(place)
+    return [str(path.parent)] if path is not None and path.name == "__init__.py" else None
 
 
 def _module(parent: str, name: str) -> str:

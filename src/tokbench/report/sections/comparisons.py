@@ -9,43 +9,17 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, counted, slug
 from tokbench.report.figures import critical_difference, p_values
 from tokbench.report.figures.style import styles
+from tokbench.report.layout import UNEXPLAINED, Table
 from tokbench.report.numbers import printed, probability
-from tokbench.report.sections.origins import ANSWERS, BOTH, inferred
-from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.sections.origins import source_of
+from tokbench.report.sections.rows import column_of
+from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
+from tokbench.statistics.pairs import COMPARISONS
 
 TEST = (
     "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
     "number of pairs"
 )
-COLUMNS = {
-    "a": Column("a"),
-    "b": Column("b"),
-    "mean_difference": Column("mean_difference", "a − b (points)", "percent", 2),
-    "low": Column("low", "low", "percent", 2),
-    "high": Column("high", "high", "percent", 2),
-    "task_low": Column("task_low", "low, tasks", "percent", 2),
-    "task_high": Column("task_high", "high, tasks", "percent", 2),
-    "p_value": Column("p_value", "p", "p"),
-    "holm": Column("holm", "p, Holm", "p"),
-    "benjamini_hochberg": Column("benjamini_hochberg", "p, BH", "p"),
-    "bootstrap_p": Column("bootstrap_p", "p, bootstrap", "p"),
-    "rank_biserial": Column("rank_biserial", "rank-biserial", "real", 2),
-    "standardized_mean": Column("standardized_mean", "mean / sd", "real", 2),
-    "detectable": Column("detectable", "seen from (points)", "percent", 2),
-    "n": Column("n", "n", "count"),
-    "zeros": Column("zeros", "zeros", "count"),
-    "missing": Column("missing", "missing", "count"),
-}
-"""How the columns of the comparisons are shown."""
-_ABSENT = {
-    "low": "an interval needs two cells",
-    "high": "an interval needs two cells",
-    "task_low": "an interval over tasks needs two tasks",
-    "task_high": "an interval over tasks needs two tasks",
-    "rank_biserial": "every difference is zero",
-    "standardized_mean": "the differences do not vary, or there is one alone",
-    "detectable": "fewer than five cells allow no p-value under 0.05, and differences that do not vary tell nothing",
-}
 NOTES = (
     "low, high: 95 % interval of the mean difference by the paired bootstrap (1000 resamples of cells; of whole tasks, "
     "which allows for cells of one task being alike, under low, tasks and high, tasks). p, bootstrap: one-sided, by "
@@ -64,14 +38,14 @@ def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Dra
 
 
 def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
-    """Every ordered pair of one model and suite, in the order given; columns that the part lacks are left out."""
+    """Every ordered pair of one model and suite, in the order given."""
     place = {variant: index for index, variant in enumerate(order)}
     rows = sorted(
         part.iter_rows(named=True), key=lambda row: (place.get(row["a"], len(place)), place.get(row["b"], len(place)))
     )
-    shown = [column for name, column in COLUMNS.items() if name in part.columns]
+    shown = COMPARISONS.prints[0].columns(COMPARISONS)
     reasons = {
-        (index, column.name): (row["p_value"] is not None and _ABSENT.get(column.name)) or row["reason"] or UNEXPLAINED
+        (index, column.name): (row["p_value"] is not None and column.empty) or row["reason"] or UNEXPLAINED
         for index, row in enumerate(rows)
         for column in shown
     }
@@ -79,8 +53,8 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
         f"{row['a']} and {row['b']}: {row['reason']}." for row in rows if row["reason"] and row["p_value"] is not None
     ]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
-    explained = NOTES if "low" in part.columns else ()
-    return Table(name, caption, frame, shown, reasons, notes=[*explained, *left_out], folded=True)
+    columns = [column_of(column) for column in shown]
+    return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
 
 
 def power_statement(power: pl.DataFrame) -> str:
@@ -126,19 +100,17 @@ def average_ranks(name: str, part: pl.DataFrame, variants: list[str], of: str) -
         look = styles([*variants, *ranks])
         draw = partial(critical_difference.draw, ranks, first["critical_difference"], look)
         exhibits.append(Drawing(name, caption, draw))
+    place = CRITICAL_DIFFERENCES.prints[0]
     columns = [
-        Column("variant"),
-        Column("average_rank", "average rank", "real", 2, "lowest"),
-        Column("blocks", "cells", "count"),
-        Column("critical_difference", "critical difference", "real", 2),
+        replace(column_of(column), best="lowest" if column.name == "average_rank" else None)
+        for column in place.columns(CRITICAL_DIFFERENCES)
     ]
     reasons = {
         (index, column): row["reason"] or UNEXPLAINED
         for index, row in enumerate(part.iter_rows(named=True))
         for column in ("average_rank", "critical_difference")
     }
-    caption = f"Average rank of each variant over cells (vocabulary size and task), {of}. The lowest in bold."
-    table = Table(name, caption, part, columns, reasons, notes=notes, folded=True)
+    table = Table(name, place.caption.format(of=of), part, columns, reasons, notes=notes, folded=True)
     return [*exhibits, table]
 
 
@@ -147,7 +119,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     frame = content.part("comparisons")
     part = None if frame is None else frame.filter(model=model, suite=suite)
     exhibits: list[Table | Drawing] = []
-    source = inferred("comparisons", *BOTH, model=model, suite=suite)
+    source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
         if len(order) > 1:
             caption = (
@@ -157,17 +129,14 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             )
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))
-        caption = (
-            f"Is a better than b, {model} on {suite}? p of the {TEST}; n: differences that are not zero, zeros: those "
-            "that are."
-        )
+        caption = COMPARISONS.prints[0].caption.format(model=model, suite=suite, test=TEST)
         table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
         exhibits.append(replace(table, source=source))
     ranks = content.part("critical_differences")
     if ranks is not None:
         part = ranks.filter(model=model, suite=suite)
         if part.height:
-            source = inferred("critical_differences", ANSWERS, model=model, suite=suite)
+            source = source_of(CRITICAL_DIFFERENCES, model=model, suite=suite)
             name, of = slug("average-ranks", model, suite), f"{model} on {suite}"
             exhibits += [replace(one, source=source) for one in average_ranks(name, part, content.variants, of)]
     return exhibits

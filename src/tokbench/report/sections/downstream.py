@@ -9,10 +9,13 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
+from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.boundaries import boundaries, texts
-from tokbench.report.sections.origins import ANSWERS, inferred, tidy
+from tokbench.report.sections.origins import path_of, source_of
+from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
-from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
+from tokbench.tabulation.accuracy import ACCURACY
 
 RANDOM = "random guessing"
 
@@ -35,7 +38,7 @@ def downstream(content: ReportContent) -> Section:
         groups = ["model", "suite", "size"]
         for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
             exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
-        exhibits.append(_every(content, accuracy))
+        exhibits.append(in_order(content, ACCURACY, accuracy, 1))
     exhibits += boundaries(content) + texts(content)
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
 
@@ -73,17 +76,17 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         Column(str(size), f"{size:,}", "percent", None, "highest", {"size": size}) for size in sizes if len(sizes) > 1
     ]
     columns = [
-        Column("rank", kind="count"), Column("variant"), Column("average", "average (%)", "percent", None, "highest"),
-        *percent, Column("above", "above random", "percent"), Column("n", "n", "count"),
+        Column("rank", kind="count"), Column("variant"),
+        Column("average", RANKS["average"].heading, "percent", None, "highest"), *percent,
+        Column("above", RANKS["above_random"].heading, "percent"), Column("n", "n", "count"),
     ]  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
     marks, notes = rank_marks(frame, content.part("comparisons"), model, suite)
-    origin = inferred("ranks", ANSWERS, model=model, suite=suite)
-    source = replace(origin, tables=[*origin.tables, "statistics/ranks_by_size.csv"])
+    origin = source_of(RANKS, model=model, suite=suite)
+    source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
     table = Table(
         slug("ranks", model, suite),
-        f"Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
-        "the average at each size, and the distance from random guessing in points; n scores. The highest in bold.",
+        RANKS.prints[0].caption.format(model=model, suite=suite),
         frame, columns, reasons, marks=marks, notes=notes, source=source,
     )  # fmt: skip
     values, order = averages(by_size), ranked(ranks)
@@ -114,10 +117,8 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
         return []
     draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
     at = " and ".join(f"{size:,}" for size in sorted(shared))
-    caption = (
-        f"Average accuracy over the tasks of {suite} under each model, at vocabulary size {at}, which all models have."
-    )
-    return [Drawing(slug("accuracy-by-model", suite), caption, draw, inferred("ranks_by_size"))]
+    caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at)
+    return [Drawing(slug("accuracy-by-model", suite), caption, draw, source_of(RANKS_BY_SIZE))]
 
 
 def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:
@@ -143,43 +144,15 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     marks, notes = accuracy_marks(
         rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size)
     )
+    told = counted(len(tasks), "task")
     return Table(
         slug("accuracy", model, suite, size),
-        f"Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
-        f"{counted(len(tasks), 'task')}. The highest in bold. Questions (n): {over}.",
+        ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=told, questions=over),
         pl.DataFrame(rows, schema={"variant": pl.String} | dict.fromkeys([*tasks, "average"], pl.Float64)),
         columns,
         reasons,
         reference_rows=frozenset([0]),
         marks={(index + 1, name): mark for (index, name), mark in marks.items()},
         notes=notes,
-        source=tidy("accuracy", ANSWERS, model=model, suite=suite, size=size),
-    )
-
-
-def _every(content: ReportContent, accuracy: pl.DataFrame) -> Table:
-    names = ["variant", "model", "suite", "size", "task", "accuracy", "stderr", "random_baseline", "n", "straddling"]
-    rows = content.in_order(accuracy.select(names).rows())
-    reasons = {(index, "accuracy"): "scored without an accuracy" for index in range(len(rows))}
-    reasons |= {(index, "stderr"): "needs two questions" for index in range(len(rows))}
-    reasons |= {(index, "random_baseline"): "the task tells none" for index in range(len(rows))}
-    columns = [
-        *(Column(name) for name in ("variant", "model", "suite")),
-        Column("size", kind="count"),
-        Column("task"),
-        Column("accuracy", "accuracy (%)", "percent"),
-        Column("stderr", "standard error", "percent"),
-        Column("random_baseline", "random (%)", "percent"),
-        Column("n", kind="count"),
-        Column("straddling", kind="count"),
-    ]
-    return Table(
-        "accuracy-every-score",
-        "Every score: accuracy and its standard error in percent, n questions, and straddling: choices of which the "
-        "context's own tokens do not open the tokens of the whole.",
-        pl.DataFrame(rows, schema={name: accuracy.schema[name] for name in names}, orient="row"),
-        columns,
-        reasons,
-        source=tidy("accuracy", ANSWERS),
-        folded=True,
+        source=source_of(ACCURACY, model=model, suite=suite, size=size),
     )

@@ -6,7 +6,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Section, counted, listed, words
-from tokbench.report.tables import Column, Source, Table
+from tokbench.report.layout import Column, Source, Table
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 

@@ -11,9 +11,10 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug, words
 from tokbench.report.figures import by_variant
 from tokbench.report.figures.style import styles
-from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, tidy
-from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.statistics.better import better_end
+from tokbench.tabulation.intrinsic import INTRINSIC
 
 DRAWN = ("corpus_token_count", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
@@ -134,7 +135,7 @@ def _table(
             Column(column, header, "real", best=None if by_language else better_end(metric), files=measured_in(metric))
         )
     names = ", ".join(dict.fromkeys(words(metric) for metric, _ in measures))
-    caption = f"{names[0].upper()}{names[1:]} over {texts}."
+    caption = INTRINSIC.prints[0].caption.format(metrics=f"{names[0].upper()}{names[1:]}", texts=texts)
     if any(column.best for column in columns):
         caption += " In bold the best at each size, where one end is better by itself."
     frame = pl.DataFrame(data, infer_schema_length=None)
@@ -151,8 +152,8 @@ def _over(counts: list[int]) -> str:
 
 def _source(content: ReportContent, corpus: str) -> Source:
     if corpus in content.resources:
-        return tidy("intrinsic", RESOURCE, corpus=corpus)
-    return tidy("intrinsic", RESOURCE if corpus == ALL else TEXT)
+        return Source([path_of(INTRINSIC)], [RESOURCE], {"corpus": corpus})
+    return Source([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
 
 
 def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:

@@ -8,8 +8,11 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, counted, slug
 from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
-from tokbench.report.sections.origins import ANSWERS, tidy
-from tokbench.report.tables import UNEXPLAINED, Column, Table
+from tokbench.report.layout import UNEXPLAINED, Column, Table
+from tokbench.report.sections.origins import source_of
+from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
+from tokbench.tabulation.curves import CURVES
+from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
 
 CAUTION = (
     "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "
@@ -49,22 +52,14 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
         for (variant, size), found in part.sort("batch").group_by("variant", "size", maintain_order=True)
     }
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
-    caption = (
-        f"Training loss of {model} in nats per token, against tokens seen; a running mean over a fiftieth of the "
-        "curve, the raw curve behind it. The steep beginning is left out."
-    )
-    source = tidy("curves", "models/{model}/{variant}/{size}/curve.csv", model=model)
+    caption, source = CURVES.prints[0].caption.format(model=model), source_of(CURVES, model=model)
     return Drawing(slug("curves", model), caption, draw, source)
 
 
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
     cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
-    caption = (
-        f"Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their probability "
-        "in the packed pretraining text; over 0 those that it never holds. Tokens that are rare and have a small norm "
-        "are taken for under-trained."
-    )
-    source = tidy("embedding_norms", "embeddings/{model}/{variant}/{size}/tokens.csv", model=model, size=size)
+    caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size)
+    source = source_of(EMBEDDING_NORMS, model=model, size=size)
     return Drawing(slug("embedding-norms", model, size), caption, partial(norms.draw, cells, content.variants), source)
 
 
@@ -84,14 +79,11 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         if row.get("value") is None
     }
     columns = [Column("variant")] + [
-        Column(str(size), f"{size:,}", "real", 4, "lowest", {"size": size}) for size in sizes
+        Column(str(size), f"{size:,}", "real", BITS_PER_BYTE["value"].decimals, "lowest", {"size": size})
+        for size in sizes
     ]
-    caption = (
-        f"Bits per byte of {', '.join(names)} by vocabulary size: what the model spends on the text of the evaluation "
-        f"split, which is no part of its training, over the bytes of that text; n = {counted(len(found), 'model')}. "
-        "The lowest in bold; each is one number, which no test stands behind."
-    )
-    source = tidy("bits_per_byte", ANSWERS, **dict(zip(("model", "suite"), names, strict=False)))
+    caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
+    source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     table = Table(slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source)
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None}
     if not values:

@@ -1,29 +1,24 @@
 """Where the numbers of each kind of table come from, by paths within the experiment's folder."""
 
-from tokbench.report.tables import Source
+from tokbench.report.layout import Source
 from tokbench.statistics.seeds import SEVERAL
+from tokbench.tidy.table import TidyTable
 
-ANSWERS = "downstream/{model}/{variant}/{size}/{suite}.json"
-"""What a model answered, with its accuracies and bits per byte."""
-BOTH = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")
-"""What two variants' models answered."""
-VOCABULARIES = ("tokenizers/{a}/{size}/tokens.vocab", "tokenizers/{b}/{size}/tokens.vocab")
 TEXT, RESOURCE = "intrinsic/{variant}/{size}.json", "intrinsic/{variant}/{size}/{corpus}.json"
 EMBEDDINGS = "embeddings/{model}/{variant}/{size}/measurements.json"
 _COMPARED = ("relative_", "dropped_", "added_", "common_", "venn_", "partition_cover_ratio")
 _EMBEDDED = ("embedding_norm", "mean_embedding_norm", "mean_token_probability", "undertrained_tokens", "unseen_tokens")
 
 
-def tidy(name: str, *files: str, **at: object) -> Source:
-    """A tidy table and the files of the stages behind it."""
-    return Source([f"tables/{name}.csv"], files, at)
+def source_of(table: TidyTable, which: int = 0, **at: object) -> Source:
+    """A table and the files of the stages behind one of its prints; a model of several seeds has several files."""
+    shared = {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
+    return Source([path_of(table)], table.prints[which].files, shared)
 
 
-def inferred(name: str, *files: str, **at: object) -> Source:
-    """A table of statistics and the files of the stages behind it; one model by several seeds has several files."""
-    return Source(
-        [f"statistics/{name}.csv"], files, {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
-    )
+def path_of(table: TidyTable) -> str:
+    """Where a table lies."""
+    return f"{table.folder}/{table.name}.csv"
 
 
 def measured_in(metric: str) -> tuple[str, ...]:

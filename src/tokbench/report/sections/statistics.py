@@ -9,17 +9,21 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, listed, slug, words
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.sections.downstream import averages, ranked
 from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_corpus, whole_corpus_rows
-from tokbench.report.sections.origins import ANSWERS, inferred
-from tokbench.report.sections.questions import questions
-from tokbench.report.tables import UNEXPLAINED, Column, Source, Table
+from tokbench.report.sections.origins import path_of, source_of
+from tokbench.report.sections.rows import column_of, rows, split
+from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
+from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED
+from tokbench.statistics.intervals import INTERVALS
+from tokbench.statistics.ranks import RANKS_BY_SIZE
+from tokbench.statistics.seeds import SEEDS
+from tokbench.tabulation.intrinsic import INTRINSIC
 
-_R_AND_N = (Column("r", kind="real", decimals=3), Column("n", kind="count"))
-_ROWS = 30
-SCATTERED = Source(["tables/intrinsic.csv", "statistics/ranks_by_size.csv"])
+SCATTERED = Source([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
 """Where the points of a scatter diagram come from."""
 
 
@@ -34,18 +38,22 @@ def statistics(content: ReportContent) -> Section:
     else:
         for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
             order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
-            exhibits += [*compared(content, model, suite, order), *questions(content, model, suite)]
+            at = {"model": model, "suite": suite}
+            exhibits += compared(content, model, suite, order)
+            exhibits += [*split(content, QUESTION_COMPARISONS, **at), *split(content, QUESTION_INTERVALS, **at)]
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))
-    intervals, seeds = content.part("intervals"), content.part("seeds")
-    exhibits += [] if intervals is None else [_intervals(intervals)]
-    exhibits += [] if seeds is None else [_seeds(seeds)]
+    exhibits += [*split(content, INTERVALS), *split(content, SEEDS)]
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
     exhibits += _scatters(content)
-    for name, make in (("correlations", _correlations), ("r_squared", _r_squared), ("metric_correlations", _metrics)):
+    for name, make in (
+        ("correlations", _correlations),
+        ("r_squared", partial(rows, R_SQUARED)),
+        ("metric_correlations", _metrics),
+    ):
         frame = content.part(name)
         if frame is None:
             missing.append(f"{words(name).capitalize().replace('R squared', 'R²')}: {content.why_missing(name)}")
@@ -73,50 +81,6 @@ def _seeds_in_words(content: ReportContent) -> str:
     return "Accuracies of models that differ in nothing but the seed are averaged over seeds before anything else."
 
 
-def _intervals(frame: pl.DataFrame) -> Table:
-    return _table(
-        "intervals",
-        "Average accuracy in percent with a 95 % interval, were the same models asked other questions of the same "
-        "kind: questions independent, tasks, sizes and seeds fixed.",
-        frame,
-        [
-            Column("variant"),
-            Column("model"),
-            Column("suite"),
-            Column("average", "average (%)", "percent", 2),
-            Column("stderr", "standard error", "percent", 2),
-            Column("low", kind="percent", decimals=2),
-            Column("high", kind="percent", decimals=2),
-            Column("cells", kind="count"),
-            Column("questions", kind="count"),
-        ],
-        inferred("intervals", ANSWERS),
-        folded=True,
-    )
-
-
-def _seeds(frame: pl.DataFrame) -> Table:
-    return _table(
-        "seeds",
-        "Average accuracy over the tasks, in percent, from seed to seed: mean, sample standard deviation, least and "
-        "greatest. Beside the deviation, the one that so many independent questions would give any average.",
-        frame,
-        [
-            Column("variant"),
-            Column("size", kind="count"),
-            Column("model"),
-            Column("suite"),
-            Column("seeds", kind="count"),
-            Column("average", "average (%)", "percent", 2),
-            Column("deviation", "deviation", "percent", 2),
-            Column("lowest", kind="percent", decimals=2),
-            Column("highest", kind="percent", decimals=2),
-            Column("question_deviation", "deviation by questions", "percent", 2),
-        ],
-        inferred("seeds", ANSWERS),
-    )
-
-
 def _scatters(content: ReportContent) -> list[Drawing]:
     """Corpus token count against average accuracy, for each model, suite and corpus that has both."""
     intrinsic, ranks, by_size = (content.part(name) for name in ("intrinsic", "ranks", "ranks_by_size"))
@@ -126,8 +90,8 @@ def _scatters(content: ReportContent) -> list[Drawing]:
     correlations = content.part("correlations")
     for (model, suite), part in ranks.group_by("model", "suite", maintain_order=True):
         accuracies = averages(by_size.filter(model=model, suite=suite))
-        for (corpus,), rows in intrinsic.sort("corpus").group_by("corpus", maintain_order=True):
-            definition, values = measured(whole_corpus(rows)[0], metric)
+        for (corpus,), here in intrinsic.sort("corpus").group_by("corpus", maintain_order=True):
+            definition, values = measured(whole_corpus(here)[0], metric)
             points = {key: (values[key], accuracies[key]) for key in accuracies if key in values}
             if len(points) < 2:
                 continue
@@ -150,51 +114,16 @@ def _scatters(content: ReportContent) -> list[Drawing]:
     return drawings
 
 
-def _table(
-    name: str, caption: str, frame: pl.DataFrame, columns: list[Column], source: Source, folded: bool = False
-) -> Table:
-    reasons = {
-        (index, column.name): row.get("reason") or UNEXPLAINED
-        for index, row in enumerate(frame.iter_rows(named=True))
-        for column in columns
-    }
-    return Table(name, caption, frame, columns, reasons, source=source, folded=folded)
-
-
 def _correlations(frame: pl.DataFrame) -> Table:
     whole = whole_corpus_rows(frame)
-    return _table(
-        "correlations",
-        "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
-        whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])),
-        [*(Column(name) for name in ("model", "suite", "corpus", "metric", "definition")), *_R_AND_N],
-        inferred("correlations"),
-        folded=len(whole) > _ROWS,
-    )
-
-
-def _r_squared(frame: pl.DataFrame) -> Table:
-    return _table(
-        "r-squared",
-        "Do vocabulary sizes agree? R² of the variants' average accuracies at two sizes; n variants.",
-        frame,
-        [
-            Column("model"),
-            Column("suite"),
-            Column("size_a", "size", "count"),
-            Column("size_b", "other size", "count"),
-            Column("r_squared", "R²", "real", 3),
-            Column("n", kind="count"),
-        ],
-        inferred("r_squared"),
-    )
+    return rows(CORRELATIONS, whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])))
 
 
 def _metrics(frame: pl.DataFrame) -> Table:
     """Each measure of a whole corpus against those that are drawn; the table it is from has every two measures."""
-    rows = whole_corpus_rows(frame).iter_rows(named=True)
+    every = whole_corpus_rows(frame).iter_rows(named=True)
     pairs: dict[tuple[str, Measure, Measure], dict[str, Any]] = {}
-    for row in rows:
+    for row in every:
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
     ours = {corpus: {a for other, a, _ in pairs if other == corpus} for corpus, _, _ in pairs}
@@ -216,15 +145,14 @@ def _metrics(frame: pl.DataFrame) -> Table:
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
-        f"Pearson's r of every intrinsic measure with {listed([words(name) for name in DRAWN])}, each under its first "
-        "definition; n tokenizers, the fewest of a row. The source has every two measures.",
+        METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in DRAWN])),
         pl.DataFrame(shown, schema=schema, orient="row"),
         [
             *(Column(name) for name in ("corpus", "metric", "definition")),
-            *(Column(name, words(name), "real", 3) for name in DRAWN),
-            _R_AND_N[1],
+            *(Column(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in DRAWN),
+            column_of(METRIC_CORRELATIONS["n"]),
         ],
         reasons,
-        source=inferred("metric_correlations"),
-        folded=len(shown) > _ROWS,
+        source=source_of(METRIC_CORRELATIONS),
+        folded=len(shown) > (METRIC_CORRELATIONS.prints[0].folds_above or 0),
     )

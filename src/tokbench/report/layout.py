@@ -1,0 +1,189 @@
+"""Tables: one frame and a description of its columns, laid out for every form in which they are printed.
+
+A table carries its caption, which says what was measured, and the reason of every empty cell: nothing is left blank
+without a word. All forms share one layout, so that they print the same digits, the same bold and the same notes.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import polars as pl
+
+from tokbench.errors import TokbenchError
+from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.tidy.table import Kind
+
+UNEXPLAINED = "no value was recorded"
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column of the frame is shown.
+
+    Attributes:
+        name: the column's name in the frame.
+        header: what stands above it; the name itself when empty.
+        kind: what it holds, see `tokbench.tidy.table.Kind`.
+        decimals: digits after the point, significant digits of p-values; fitted to the values when None (one for
+            percentages, two for p-values).
+        best: which end is set in bold; None for neither.
+        at: keys that all cells of the column share, such as a vocabulary size, for the names of files.
+        files: files that its numbers come from, where they are not those of the table, see `Source.files`.
+    """
+
+    name: str
+    header: str = ""
+    kind: Kind = "text"
+    decimals: int | None = None
+    best: Literal["highest", "lowest"] | None = None
+    at: Mapping[str, object] = field(default_factory=dict)
+    files: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the numbers of a table come from, by paths within the experiment's folder.
+
+    Attributes:
+        tables: the tidy tables that hold them.
+        files: the files that each number is from, with ``{variant}``, ``{size}`` and other columns of the row in
+            braces; a key that neither row, column nor table tells stands for all that there are.
+        at: keys that the whole table shares.
+    """
+
+    tables: Sequence[str]
+    files: Sequence[str] = ()
+    at: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        shared = {key: str(value) for key, value in self.at.items()}
+        files = [re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), file) for file in self.files]
+        return ", ".join(self.tables) + (f", from {', '.join(files)}" if files else "")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to print.
+
+    Attributes:
+        name: letters, digits, ``-`` and ``_``: the stem of its files and its LaTeX label.
+        caption: what was measured: split, definition, n.
+        frame: one row per row of the table.
+        columns: the columns to show, in order; all, after the frame's types, when none is named.
+        reasons: why a cell is empty, by (row index, column name).
+        reference_rows: indices of rows that are compared against, such as a random baseline, and never set in bold.
+        best_within: column in whose groups of equal values the best are found; the whole table when empty.
+        marks: signs after printed numbers, by (row index, column name); ``notes`` say what they mean.
+        definitions: what the columns hold: part of the caption in print, a list below the table on a page.
+        notes: further lines below the table.
+        source: where its numbers come from.
+        folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
+    """
+
+    name: str
+    caption: str
+    frame: pl.DataFrame
+    columns: Sequence[Column] = ()
+    reasons: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    reference_rows: frozenset[int] = frozenset()
+    best_within: str = ""
+    marks: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    definitions: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    source: Source | None = None
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            if column.name not in self.frame.columns:
+                raise TokbenchError(f"table {self.name}: no column '{column.name}' in {', '.join(self.frame.columns)}")
+
+    @property
+    def shown(self) -> list[Column]:
+        """The columns as printed."""
+        return list(self.columns) or [Column(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()]
+
+    @property
+    def stated(self) -> str:
+        """The caption with the definitions of the columns."""
+        return " ".join([self.caption, *self.definitions])
+
+
+def _kind(dtype: pl.DataType) -> Kind:
+    return "count" if dtype.is_integer() else "real" if dtype.is_numeric() else "text"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign."""
+
+    text: str
+    best: bool = False
+    note: str = ""
+    key: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table as printed: headers, which columns are numbers, rows of cells, (letter, reason) notes."""
+
+    headers: list[str]
+    numeric: list[bool]
+    rows: list[list[Cell]]
+    reasons: list[tuple[str, str]]
+
+
+def layout(table: Table) -> Layout:
+    """Print every cell, find the best of each column, give each distinct reason of an empty cell a letter.
+
+    Cells that print alike to the best are best as well: a tie is a tie at the digits shown.
+    """
+    letters: dict[str, str] = {}
+    columns: list[list[Cell]] = []
+    for column in table.shown:
+        values = table.frame[column.name].to_list()
+        numbers = [value for value in values if isinstance(value, int | float)]
+        decimals = column.decimals
+        if decimals is None:
+            fixed = {"percent": 1, "p": 2}.get(column.kind)
+            decimals = fitting_decimals(numbers) if fixed is None else fixed
+        best = _best(table, column, values, decimals)
+        cells = []
+        for index, value in enumerate(values):
+            if value is None:
+                reason = table.reasons.get((index, column.name), UNEXPLAINED)
+                cells.append(Cell("–", note=letters.setdefault(reason, _letter(len(letters)))))
+            else:
+                text, mark = printed(value, column.kind, decimals), table.marks.get((index, column.name), "")
+                cells.append(Cell(text, index in best, key=str(value), mark=mark))
+        columns.append(cells)
+    return Layout(
+        headers=[column.header or column.name for column in table.shown],
+        numeric=[column.kind != "text" for column in table.shown],
+        rows=[list(row) for row in zip(*columns, strict=True)],
+        reasons=[(letter, reason) for reason, letter in letters.items()],
+    )
+
+
+def _best(table: Table, column: Column, values: Sequence[Any], decimals: int) -> set[int]:
+    """Rows of a column that print like the best of their group; none where a group has one value."""
+    if not column.best:
+        return set()
+    within = table.frame[table.best_within].to_list() if table.best_within else [None] * len(values)
+    groups: dict[object, list[int]] = {}
+    for index, value in enumerate(values):
+        if value is not None and value == value and index not in table.reference_rows:
+            groups.setdefault(within[index], []).append(index)
+    found: set[int] = set()
+    for group in groups.values():
+        end = (max if column.best == "highest" else min)(values[index] for index in group)
+        text = printed(end, column.kind, decimals)
+        found |= {index for index in group if len(group) > 1 and printed(values[index], column.kind, decimals) == text}
+    return found
+
+
+def _letter(index: int) -> str:
+    return chr(ord("a") + index) if index < 26 else _letter(index // 26 - 1) + _letter(index % 26)

@@ -1,0 +1,65 @@
+"""What the makers of statistics take: the tidy tables of a run, read once, and accuracies over seeds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.inputs.frames import read_frame
+from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+
+IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
+"""Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
+
+
+@dataclass(frozen=True)
+class TidyTables:
+    """The tidy tables of a run.
+
+    Attributes:
+        folder: where they lie.
+        experiment: ``variants`` and ``models``, their recipes in full.
+    """
+
+    folder: Path
+    experiment: Mapping[str, Any]
+
+    @cached_property
+    def every(self) -> pl.DataFrame:
+        """Every accuracy, models by their own names."""
+        return self._read("accuracy")
+
+    @cached_property
+    def answered(self) -> pl.DataFrame:
+        """The outcome of every question, models by their own names."""
+        return self._read("outcomes")
+
+    @cached_property
+    def intrinsic(self) -> pl.DataFrame:
+        """Measurements, without those that are parts of a distribution or a diagram."""
+        return self._read("intrinsic").filter(~pl.col("metric").is_in(IN_PARTS))
+
+    @cached_property
+    def seeded(self) -> pl.DataFrame:
+        """Every accuracy, siblings by seed under their common name, with a column ``seed``."""
+        return with_seeds(self.every, self._seeds)
+
+    @cached_property
+    def outcomes(self) -> pl.DataFrame:
+        """The outcome of every question, likewise."""
+        return with_seeds(self.answered, self._seeds)
+
+    @cached_property
+    def accuracy(self) -> pl.DataFrame:
+        """Accuracies, means over seeds."""
+        return over_seeds(self.seeded)
+
+    @cached_property
+    def _seeds(self) -> dict[str, tuple[str, int]]:
+        return same_but_for_seed(self.experiment.get("models", {}))
+
+    def _read(self, name: str) -> pl.DataFrame:
+        return read_frame(self.folder / f"{name}.parquet", "tabulate again")

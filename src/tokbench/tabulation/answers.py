@@ -1,0 +1,230 @@
+"""Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tokbench.errors import TokbenchError
+from tokbench.inputs.files import first_line
+from tokbench.inputs.json import read_json
+from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, VARIANT
+from tokbench.tidy.table import Column, Print, TidyTable
+
+Row = tuple[Any, ...]
+
+
+class Result(NamedTuple):
+    """A file of results: the columns of :data:`KEYS`, the whole, and where it is from."""
+
+    head: dict[str, Any]
+    whole: dict[str, Any]
+    path: Path
+
+
+AGAIN = "make it again"
+HEAD = (MODEL, VARIANT, SIZE, SUITE)
+KEYS = tuple(column.name for column in HEAD)
+
+
+def read_results(paths: Iterable[Path | str]) -> list[Result]:
+    """Files of results, in any order: of each the columns of :data:`KEYS`, and the whole.
+
+    Raises:
+        TokbenchError: a file is not one; the message names it.
+    """
+    results = []
+    for path in map(Path, paths):
+        whole = read_json(path, AGAIN, lenient=True)
+        missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
+        if missing:
+            raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")
+        results.append(Result({key: whole[key] for key in KEYS}, whole, path))
+    return results
+
+
+def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]) -> pl.DataFrame:
+    """The rows of every result in one frame.
+
+    Raises:
+        TokbenchError: a result lacks a key or has a value of another type; the message names its file.
+    """
+    frames = [pl.DataFrame(schema=schema)]
+    for result in results:
+        try:
+            frames.append(pl.DataFrame(rows(result), schema=schema, orient="row"))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {AGAIN}") from None
+        except pl.exceptions.PolarsError as error:
+            raise TokbenchError(f"{result.path}: not a readable result ({first_line(error)}); {AGAIN}") from None
+    return pl.concat(frames)
+
+
+def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
+    """How often tokens straddle the end of a context, by tokenizer and task; models play no part in it.
+
+    Args:
+        results: as :func:`read_results` gives them.
+
+    Returns:
+        The columns of :data:`BOUNDARIES`, ordered by suite, task, size and variant: ``straddling`` of the ``choices``,
+        and ``straddling_questions``, which have such choices, of the ``questions``. Examples in the prompt belong to
+        the context.
+    """
+
+    def rows(result: Result) -> list[Row]:
+        key = [result.head[key] for key in ("variant", "size", "suite")]
+        counts = ("num_fewshot", "choices", "straddling", "n", "straddling_documents")
+        return [(*key, name, *(task[count] for count in counts)) for name, task in result.whole["tasks"].items()]
+
+    return _table(results, rows, BOUNDARIES.schema).unique().sort("suite", "task", "size", "variant")
+
+
+def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
+    """The outcome of every question, one row a model, tokenizer, suite, task and question.
+
+    Args:
+        results: as :func:`read_results` gives them.
+
+    Returns:
+        The columns of :data:`OUTCOMES`, ordered by model, suite, size, variant, task and document: ``document`` is the
+        question's number and the same for all models; ``log_likelihood`` in nats is that of the right choice, or of the
+        only one, and ``log_likelihood_of_others`` the greatest of the others; ``straddling`` counts choices. Where
+        several choices are right, ``gold`` is empty and so are both.
+    """
+
+    def rows(result: Result) -> list[Row]:
+        return [
+            (*result.head.values(), name, *_outcome(document))
+            for name, task in result.whole["tasks"].items()
+            for document in task["documents"]
+        ]
+
+    return _table(results, rows, OUTCOMES.schema).sort("model", "suite", "size", "variant", "task", "document")
+
+
+def text_table(results: Iterable[Result]) -> pl.DataFrame:
+    """Bits per byte of every model on the texts of suites.
+
+    Args:
+        results: as :func:`read_results` gives them.
+
+    Returns:
+        The columns of :data:`TEXTS`, ordered by model, suite, text, size and variant; ``value`` is bits per byte.
+    """
+
+    def rows(result: Result) -> list[Row]:
+        keys = ("bits_per_byte", "bits", "bytes", "tokens")
+        texts = result.whole["texts"].items()
+        return [(*result.head.values(), name, *(text[key] for key in keys)) for name, text in texts]
+
+    return _table(results, rows, TEXTS.schema).sort("model", "suite", "text", "size", "variant")
+
+
+def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:
+    scores, gold = document["log_likelihoods"], document["gold"]
+    own = 0 if len(scores) == 1 else gold
+    others = [score for place, score in enumerate(scores) if place != own]
+    return (
+        document["document"],
+        document.get("group", ""),
+        len(scores),
+        len(document["straddling"]),
+        gold,
+        document["prediction"],
+        document["correct"],
+        None if own is None else scores[own],
+        None if own is None or not others else max(others),
+    )
+
+
+ANSWERS = "downstream/{model}/{variant}/{size}/{suite}.json"
+STRADDLING = (
+    Column("choices", pl.Int64, "choices of all questions", "choices"),
+    Column(
+        "straddling", pl.Int64, "those whose first token straddles the end of the context", "choices",
+        "straddling choices",
+    ),
+    Column("questions", pl.Int64, "questions of the task", "questions"),
+    Column("straddling_questions", pl.Int64, "those with such choices", "questions", "straddling questions"),
+)  # fmt: skip
+_COUNTS = ("questions", "straddling_questions", "choices", "straddling")
+
+BOUNDARIES = TidyTable(
+    "boundaries",
+    "a tokenizer on a task, whatever the model",
+    (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
+    maker=boundary_table,
+    takes=("results",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "downstream",
+            "Choices of which the context's own tokens do not open the tokens of the whole, and questions with such "
+            "choices. These questions are scored given the context's text, in whatever tokens; a harness that counts "
+            "off as many tokens as the context has would score the wrong ones.",
+            ("variant", "size", "suite", *_COUNTS),
+            files=(ANSWERS,),
+            folds_above=0,
+            arranged=True,
+        ),
+        Print(
+            "downstream",
+            "The same by task, where there are such choices.",
+            ("variant", "size", "suite", "task", *_COUNTS),
+            files=(ANSWERS,),
+            folds_above=0,
+            name="boundaries-by-task",
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+OUTCOMES = TidyTable(
+    "outcomes",
+    "a question, asked of a model with a tokenizer",
+    (
+        *HEAD,
+        TASK,
+        Column("document", pl.Int64, "number of the question, the same for all models"),
+        Column("group", pl.String, "part of the task that the question belongs to, where it has parts"),
+        Column("choices", pl.Int64, "choices of the question", "choices"),
+        Column("straddling", pl.Int64, "those whose first token straddles the end of the context", "choices"),
+        Column("gold", pl.Int64, "number of the right choice; empty where several are right"),
+        Column("prediction", pl.Int64, "number of the choice that the model prefers"),
+        Column("correct", pl.Boolean, "whether it was answered right"),
+        Column("log_likelihood", pl.Float64, "of the right choice, or of the only one", "nats"),
+        Column("log_likelihood_of_others", pl.Float64, "the greatest of the other choices", "nats"),
+    ),
+    maker=outcome_table,
+    takes=("results",),
+    verb="tabulate",
+    of_models=True,
+)
+TEXTS = TidyTable(
+    "texts",
+    "a model with a tokenizer on a text of a suite",
+    (
+        *HEAD,
+        Column("text", pl.String, "name of the text"),
+        Column("value", pl.Float64, "bits over bytes of the text as distributed", "bits per byte", "bits per byte"),
+        Column("bits", pl.Float64, "what the model spends on the text, in disjoint windows", "bits"),
+        Column("bytes", pl.Int64, "length of the text as distributed", "bytes"),
+        Column("tokens", pl.Int64, "tokens of the text", "tokens"),
+    ),
+    maker=text_table,
+    takes=("results",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "downstream",
+            "Bits per byte of each model on the texts of its suites, as lm-eval defines them: disjoint windows, "
+            "divided by the bytes of the text as distributed.",
+            ("variant", "model", "suite", "size", "text", "value"),
+            files=(ANSWERS,),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)

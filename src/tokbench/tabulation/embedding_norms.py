@@ -1,0 +1,88 @@
+"""Embedding norms by probability, tokens counted in cells of a grid: what a figure needs of any number of models.
+
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every token.
+"""
+
+from collections.abc import Mapping
+from math import isinf
+
+import numpy as np
+import polars as pl
+
+from tokbench.kernels.elementary import decimal_logs_of, powers_of
+from tokbench.tidy.columns import MODEL, SIZE, VARIANT
+from tokbench.tidy.table import Column, Print, TidyTable
+
+PER_DECADE, STEPS = 8, 32
+"""Classes of probability in each power of ten, and of norm between zero and the largest of the model."""
+
+
+def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]) -> pl.DataFrame:
+    """Count the tokens of trained models by probability and by norm of their input embeddings.
+
+    Args:
+        models: model -> (variant, size) -> its tokens, with ``probability`` in the pretraining text and ``norm``.
+
+    Returns:
+        One row a cell that holds a token: its ends and ``tokens``. Tokens that the text never holds have 0 for both
+        ends of the probability. Classes of norm are the same for all tokenizers of a model.
+    """
+    frames = [pl.DataFrame(schema=EMBEDDING_NORMS.schema)]
+    for model, tokenizers in models.items():
+        tokens = pl.concat(
+            frame.select(pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), "probability", "norm")
+            for (variant, size), frame in tokenizers.items()
+        )
+        place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
+        step = pl.when(pl.col("norm").max() > 0).then(pl.col("norm").max() / STEPS).otherwise(1.0)
+        row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
+        cells = tokens.select(
+            pl.lit(model).alias("model"),
+            "variant",
+            "size",
+            _power_of_ten(place).alias("probability_low"),
+            pl.when(probability=0.0).then(0.0).otherwise(_power_of_ten(place + 1)).alias("probability_high"),
+            (row * step).alias("norm_low"),
+            ((row + 1) * step).alias("norm_high"),
+        )
+        keys = cells.columns
+        frames.append(cells.group_by(keys).len("tokens").sort(keys).cast(EMBEDDING_NORMS.schema))  # type: ignore[arg-type]
+    return pl.concat(frames)
+
+
+def _power_of_ten(places: pl.Series) -> pl.Series:
+    """The end of a class of probability; zero of the class at minus infinity."""
+    ends = {place: 0.0 if isinf(place) else float(powers_of(10.0, place / PER_DECADE)) for place in places.unique()}
+    return places.replace_strict(ends, return_dtype=pl.Float64)
+
+
+EMBEDDING_NORMS = TidyTable(
+    "embedding_norms",
+    "a class of probability and of norm that holds a token, of a model with a tokenizer",
+    (
+        MODEL,
+        VARIANT,
+        SIZE,
+        Column("probability_low", pl.Float64, "least probability of the class, in the packed pretraining text"),
+        Column("probability_high", pl.Float64, "end of the class; with the other end 0 for tokens not in the text"),
+        Column("norm_low", pl.Float64, "least L2 norm of the class, of input embeddings"),
+        Column("norm_high", pl.Float64, "end of the class"),
+        Column("tokens", pl.Int64, "tokens in the class", "tokens"),
+    ),
+    maker=embedding_norms,
+    takes=("tokens",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "models",
+            "Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their "
+            "probability in the packed pretraining text; over 0 those that it never holds. Tokens that are rare and "
+            "have a small norm are taken for under-trained.",
+            by=("model", "size"),
+            files=("embeddings/{model}/{variant}/{size}/tokens.csv",),
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)

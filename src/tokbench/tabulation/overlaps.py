@@ -1,0 +1,86 @@
+"""Overlap of vocabularies, pair by pair."""
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import polars as pl
+
+from tokbench.intrinsic.forms import forms
+from tokbench.tidy.columns import REASON, SIZE, A, B
+from tokbench.tidy.table import Column, Print, TidyTable, schema
+from tokbench.vocabulary import Vocabulary
+
+COLUMNS = (
+    A,
+    B,
+    Column("tokens", pl.String, "which tokens were counted"),
+    Column("size_a", pl.Int64, "such tokens of a", "tokens"),
+    Column("size_b", pl.Int64, "such tokens of b", "tokens"),
+    Column("shared", pl.Int64, "those that both have", "tokens", "shared tokens"),
+    Column("jaccard", pl.Float64, "shared tokens / tokens in either", "ratio", decimals=3),
+    Column("share_of_a", pl.Float64, "shared tokens / tokens of a", "ratio"),
+    Column("share_of_b", pl.Float64, "shared tokens / tokens of b", "ratio"),
+    REASON,
+)
+
+
+def overlap(vocabularies: Mapping[str, Vocabulary], *, single_bytes: bool = True) -> pl.DataFrame:
+    """Common tokens of every pair of vocabularies.
+
+    Args:
+        vocabularies: by name; pairs come in this order.
+        single_bytes: False leaves out the single bytes, which all vocabularies hold, as the share of common tokens in
+            "A partition cover approach to tokenization" does.
+
+    Returns:
+        One row per pair: ``a``, ``b``, ``tokens`` (what was counted), ``size_a``, ``size_b``, ``shared`` = |A and B|,
+        ``jaccard`` = |A and B| / |A or B|, ``share_of_a`` = |A and B| / |A|, ``share_of_b``. Ratios over empty sets
+        are null with a ``reason``.
+    """
+    sets = {name: forms(vocabulary, single_bytes=single_bytes) for name, vocabulary in vocabularies.items()}
+    over = "all" if single_bytes else "longer than one byte"
+    rows = []
+    for (a, tokens_a), (b, tokens_b) in combinations(sets.items(), 2):
+        common = len(tokens_a & tokens_b)
+        sizes = len(tokens_a), len(tokens_b)
+        shares = [common / size if size else None for size in (sum(sizes) - common, *sizes)]
+        empty = [name for name, size in zip((a, b), sizes, strict=True) if not size]
+        reason = f"no tokens longer than one byte in {', '.join(empty)}" if empty else None
+        rows.append((a, b, over, *sizes, common, *shares, reason))
+    return pl.DataFrame(rows, schema=schema(COLUMNS), orient="row")
+
+
+def overlaps_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary]) -> pl.DataFrame:
+    """Common tokens of every two variants at each vocabulary size.
+
+    Args:
+        vocabularies: by variant and size.
+
+    Returns:
+        The columns of :func:`overlap` and ``size``.
+    """
+    frames = [pl.DataFrame(schema=OVERLAPS.schema)]
+    for size in sorted({size for _, size in vocabularies}):
+        chosen = {variant: vocabulary for (variant, other), vocabulary in vocabularies.items() if other == size}
+        frames.append(overlap(chosen).with_columns(size=pl.lit(size, pl.Int64)))
+    return pl.concat(frames)
+
+
+OVERLAPS = TidyTable(
+    "overlaps",
+    "two variants at a vocabulary size",
+    (*COLUMNS, SIZE),
+    maker=overlaps_by_size,
+    takes=("vocabularies",),
+    verb="tabulate",
+    prints=(
+        Print(
+            "vocabularies",
+            "Tokens that two vocabularies of one size share; Jaccard: shared tokens / tokens in either.",
+            ("size", "a", "b", "shared", "jaccard"),
+            files=("tokenizers/{a}/{size}/tokens.vocab", "tokenizers/{b}/{size}/tokens.vocab"),
+            folds_above=40,
+            arranged=True,
+        ),
+    ),
+)

@@ -1,0 +1,39 @@
+"""What the stages left, read key by key into rows of a table; what is not there is told by file and key."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.errors import TokbenchError
+from tokbench.inputs.files import first_line
+
+AGAIN = "make the result again"
+HEAD = ("variant", "size", "model", "suite")
+"""Keys by which a downstream result says what it is of."""
+
+
+def taken(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:
+    """The value of a key.
+
+    Raises:
+        TokbenchError: there is none, or one of another kind; the message names file and key.
+    """
+    if not isinstance(content, dict) or key not in content:
+        raise TokbenchError(f"{path}: no key {within}{key}; {AGAIN}")
+    if not isinstance(content[key], kind):
+        raise TokbenchError(f"{path}: {within}{key} holds {type(content[key]).__name__}, not {kind.__name__}; {AGAIN}")
+    return content[key]
+
+
+def framed(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str) -> pl.DataFrame:
+    """Rows as a frame, without NaN.
+
+    Raises:
+        TokbenchError: a value has another type; the message names the file.
+    """
+    try:
+        frame = pl.DataFrame(rows, schema=schema, orient="row")
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise TokbenchError(f"{path}: a value of the wrong type ({first_line(error)}); {AGAIN}") from None
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -1,0 +1,19 @@
+"""Where tables are declared: the modules of a package, found without importing any."""
+
+import pkgutil
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+
+
+def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
+    """Names of modules that may declare tables.
+
+    Args:
+        place: name of a package or module, and of the entry-point group of other distributions.
+        folders: where the package lies; None for a module by itself.
+
+    Returns:
+        The module, or those of the package in alphabetical order, then those of other distributions.
+    """
+    own = [place] if folders is None else [one.name for one in pkgutil.iter_modules(folders, f"{place}.")]
+    return [*own, *(entry.module for entry in sorted(entry_points(group=place), key=lambda entry: entry.name))]

@@ -1,0 +1,188 @@
+"""A tidy table is declared once, beside its maker: name, columns with type, unit and definition, place in the report.
+
+Schema, Parquet, CSV, typeset forms, headings, captions, the page and docs/tables.md follow from the declaration, and
+what its maker returns is held to it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import polars as pl
+
+from tokbench.errors import TokbenchError, unknown
+
+Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
+"""How a column prints: words, whole numbers, shares as percentages, real numbers, real numbers of several measures,
+each with digits of its own, or p-values."""
+Verb = Literal["tabulate", "analyse"]
+Form = Literal["table", "figure", "sentence", "signs"]
+Section = Literal["intrinsic", "models", "downstream", "statistics", "vocabularies", "published"]
+FOLDERS: dict[Verb, str] = {"tabulate": "tables", "analyse": "statistics"}
+"""Where each verb writes its tables, within the experiment's folder."""
+
+SHARE, DIFFERENCE, PROBABILITY, MEASURE = "share", "difference of shares", "probability", "that of the measure"
+"""Units that settle how a real number prints. A share lies between 0 and 1; shares and their differences print in
+percent."""
+_KINDS: dict[str, Kind] = {SHARE: "percent", DIFFERENCE: "percent", PROBABILITY: "p", MEASURE: "mixed"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: in Parquet and CSV.
+        dtype: type in Parquet.
+        definition: what it holds, in a phrase.
+        unit: of a number, where it has one.
+        heading: what stands above it in print; the name where empty.
+        decimals: in print; fitted to the values when None.
+        empty: why a value is missing where the row's ``reason`` does not say it.
+    """
+
+    name: str
+    dtype: type[pl.DataType]
+    definition: str
+    unit: str = ""
+    heading: str = ""
+    decimals: int | None = None
+    empty: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """How it prints, by its unit and type."""
+        if not self.dtype.is_numeric():
+            return "text"
+        return "count" if self.dtype.is_integer() else _KINDS.get(self.unit, "real")
+
+
+@dataclass(frozen=True)
+class Print:
+    """One way in which the report prints a table: on its page, and typeset.
+
+    Attributes:
+        section: identifier of the section.
+        caption: what was measured. Keys of ``by`` stand in braces in it.
+        shown: names of the columns in order; all but ``reason`` when empty.
+        by: columns, one printed table for each of whose values.
+        files: the files behind each number, see :class:`tokbench.report.layout.Source`.
+        folds_above: rows above which the page shows it closed at first; None for never.
+        name: stem of its files where it is not the table's name.
+        arranged: whether a module of the section has it in a place or a layout of its own. All others follow at the
+            section's end, row by row.
+        form: what it is printed as; all but tables are arranged.
+    """
+
+    section: Section
+    caption: str
+    shown: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    folds_above: int | None = None
+    name: str = ""
+    arranged: bool = False
+    form: Form = "table"
+
+    def columns(self, table: "TidyTable") -> list[Column]:
+        """The columns shown, in order."""
+        return [table[name] for name in self.shown or [one.name for one in table.columns if one.name != "reason"]]
+
+
+@dataclass(frozen=True, eq=False)
+class TidyTable:
+    """A table, declared.
+
+    Attributes:
+        name: stem of its files.
+        rows: what one row is, or whose, in a phrase.
+        columns: in order.
+        maker: gives the frame.
+        takes: what the maker is called with: names of what its verb reads, or of other tables of the verb.
+        verb: which command makes it.
+        prints: where it stands in the report, and how; a table without any is in Parquet and CSV alone.
+        of_models: whether it takes trained language models.
+
+    Raises:
+        TokbenchError: what is printed is no column, or the section is not one of the report.
+    """
+
+    name: str
+    rows: str
+    columns: tuple[Column, ...]
+    maker: Callable[..., pl.DataFrame]
+    takes: tuple[str, ...]
+    verb: Verb = "analyse"
+    prints: tuple[Print, ...] = ()
+    of_models: bool = False
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        for one in self.prints:
+            if one.section not in get_args(Section):
+                raise TokbenchError(f"table {self.name}: {unknown(one.section, 'section', get_args(Section))}")
+            if one.form != "table" and not one.arranged:
+                raise TokbenchError(f"table {self.name}: a {one.form} is arranged by a module of its section; say so")
+            for name in (*one.shown, *one.by):
+                if name not in names:
+                    raise TokbenchError(f"table {self.name}: {unknown(name, 'column', names)}")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise TokbenchError(f"table {self.name}: column {', '.join(twice)} is declared twice; keep one")
+
+    def __getitem__(self, name: str) -> Column:
+        """A column by name."""
+        return {column.name: column for column in self.columns}[name]
+
+    @property
+    def schema(self) -> dict[str, type[pl.DataType]]:
+        """Types by name."""
+        return schema(self.columns)
+
+    @property
+    def folder(self) -> str:
+        """Where its files lie, within the experiment's folder."""
+        return FOLDERS[self.verb]
+
+    @property
+    def made_by(self) -> str:
+        """The maker's full name."""
+        return f"{self.maker.__module__}.{self.maker.__qualname__}"
+
+    def check(self, frame: pl.DataFrame) -> None:
+        """Reject a frame that is not what is declared: other columns, another order, another type.
+
+        Raises:
+            TokbenchError: it names the maker and the columns.
+        """
+        if not isinstance(frame, pl.DataFrame):
+            raise TokbenchError(
+                f"table {self.name}: {self.made_by} gives {type(frame).__name__}, not a frame of polars"
+            )
+        if list(frame.schema.items()) == list(self.schema.items()):
+            return
+        made = {name: str(dtype) for name, dtype in frame.schema.items()}
+        wanted = {name: str(dtype) for name, dtype in pl.Schema(self.schema).items()}
+        faults = [
+            *(f"no column {name}" for name in wanted if name not in made),
+            *(f"column {name}, which is not declared" for name in made if name not in wanted),
+            *(
+                f"{name} as {made[name]}, declared as {wanted[name]}"
+                for name in wanted
+                if made.get(name, wanted[name]) != wanted[name]
+            ),
+        ] or [f"the columns in the order {', '.join(made)}, declared as {', '.join(wanted)}"]
+        raise TokbenchError(f"table {self.name}: {self.made_by} gives {'; '.join(faults)}; let maker and columns agree")
+
+
+def require(frame: pl.DataFrame, columns: Sequence[Column], name: str) -> None:
+    """Reject a table that lacks one of the columns."""
+    lacking = [column.name for column in columns if column.name not in frame.columns]
+    if lacking:
+        expected = ", ".join(column.name for column in columns)
+        raise TokbenchError(f"{name}: no column {', '.join(lacking)}; expected {expected}")
+
+
+def schema(columns: Sequence[Column]) -> dict[str, type[pl.DataType]]:
+    """Types by name."""
+    return {column.name: column.dtype for column in columns}

@@ -1,0 +1,216 @@
+"""A table is declared once: whatever is made, written, printed and documented follows from its declaration."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+import tokbench.statistics
+from tests.conftest import tool_of
+from tests.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
+from tokbench.errors import TokbenchError
+from tokbench.report.html import tables as printed
+from tokbench.report.sections.rows import remaining
+from tokbench.statistics.declared import declared as analysed
+from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tidy.collection import tables_in
+from tokbench.tidy.columns import MODEL, SIZE
+from tokbench.tidy.make import make_tables, write_tables
+from tokbench.tidy.table import SHARE, Column, Print, TidyTable
+from tokbench.workflow import fingerprint as fingerprints
+
+ROOT = Path(__file__).parents[1]
+CONFIGURED = yaml.safe_load((ROOT / "config.yaml").read_text())
+MORE = {name: {"corpus": "pydoc", "pretokenization": "gpt2", "construction": "bpe"} for name in VARIANTS}
+EXPERIMENT = json.dumps(CONFIGURED | {"variants": CONFIGURED["variants"] | MORE})
+
+
+def made(frame: Any) -> TidyTable:
+    """A table whose maker gives this."""
+
+    def maker() -> Any:
+        return frame
+
+    columns = (MODEL, SIZE, Column("share", pl.Float64, "a share", SHARE))
+    return TidyTable("small", "a model", columns, maker, ())
+
+
+RIGHT = pl.DataFrame({"model": ["m"], "size": [1], "share": [0.5]})
+
+
+@pytest.mark.parametrize(
+    ("frame", "fault"),
+    [
+        (RIGHT.drop("size"), "no column size;"),
+        (RIGHT.with_columns(more=1), "column more, which is not declared;"),
+        (RIGHT.cast({"size": pl.Int32}), "size as Int32, declared as Int64;"),
+        (RIGHT.select("size", "model", "share"), "in the order size, model, share, declared as model, size, share;"),
+        (RIGHT.to_dicts(), "list, not a frame of polars"),
+    ],
+)
+def test_what_a_maker_gives_is_held_to_the_declaration(frame: Any, fault: str, tmp_path: Path) -> None:
+    table = made(frame)
+    with pytest.raises(TokbenchError) as told:
+        write_tables(make_tables([table], None), tmp_path / "statistics", "statistics")
+    assert fault in str(told.value)
+    assert "test_declared_tables.made.<locals>.maker gives" in str(told.value)
+    assert not (tmp_path / "statistics").exists()
+
+
+def test_a_table_is_written_twice(tmp_path: Path) -> None:
+    write_tables(make_tables([made(RIGHT)], None), tmp_path / "statistics", "statistics")
+    assert pl.read_parquet(tmp_path / "statistics" / "small.parquet").equals(RIGHT)
+    assert (tmp_path / "statistics" / "small.csv").read_text() == "model,size,share\nm,1,0.5\n"
+
+
+def test_makers_take_each_others_tables_and_are_called_once() -> None:
+    calls: list[str] = []
+
+    def of(name: str, *takes: str) -> TidyTable:
+        def maker(*frames: Any) -> pl.DataFrame:
+            calls.append(name)
+            return pl.DataFrame({"n": [1 + sum(frame["n"][0] for frame in frames)]})
+
+        return TidyTable(name, "a thing", (Column("n", pl.Int64, "a number"),), maker, takes)
+
+    found = make_tables([of("c", "a", "b"), of("b", "a"), of("a")], None)
+    assert {table.name: frame["n"][0] for table, frame in found.items()} == {"a": 1, "b": 2, "c": 4}
+    assert sorted(calls) == ["a", "b", "c"]
+    with pytest.raises(TokbenchError, match=r"table a takes 'other': 'other' is not an input \(.*a\)"):
+        make_tables([of("a", "other")], None)
+    with pytest.raises(TokbenchError, match="table a is made of itself, by way of a, b"):
+        make_tables([of("a", "b"), of("b", "a")], None)
+
+
+def test_mistakes_in_a_declaration_are_told_at_once() -> None:
+    column = Column("n", pl.Int64, "a number")
+    for columns, place, fault in (
+        ((column,), Print("statistics", "Caption.", ("m",)), "'m' is not a column (n)"),
+        ((column,), Print("statistcs", "Caption."), "Did you mean 'statistics'?"),  # type: ignore[arg-type]
+        ((column,), Print("statistics", "Caption.", form="figure"), "a figure is arranged by a module of its section"),
+        ((column, column), Print("statistics", "Caption."), "column n is declared twice"),
+    ):
+        with pytest.raises(TokbenchError, match=re.escape(fault)):
+            TidyTable("t", "a thing", columns, lambda: RIGHT, (), prints=(place,))
+
+
+def test_every_table_that_no_section_arranges_is_printed() -> None:
+    """Of all others, which are arranged, a page with everything has at least one table, figure, sentence or sign."""
+    sections = {place.section for table in DECLARED for place in table.prints}
+    assert not [table for section in sections for table in remaining(whole(), section)]
+    stems = [table.name for table in printed(whole())]
+    for table in DECLARED:
+        for place in table.prints:
+            name = (place.name or table.name).replace("_", "-")
+            assert place.form != "table" or any(stem.startswith(name) for stem in stems), name
+
+
+def test_all_makers_are_given_what_they_take() -> None:
+    for tables, material in (
+        (tabulated(), "tabulation.gathered.Gathered"),
+        (analysed(), "statistics.tidy_tables.TidyTables"),
+    ):
+        module, _, name = f"tokbench.{material}".rpartition(".")
+        kind = getattr(import_module(module), name)
+        known = {*dir(kind), *kind.__dataclass_fields__, *(table.name for table in tables)}
+        assert {taken for table in tables for taken in table.takes} <= known
+
+
+def test_documentation_is_up_to_date() -> None:
+    generator = tool_of("make_table_docs")
+    written = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    assert written == generator.page([*tabulated(), *analysed()]), "run python tools/make_table_docs.py"
+
+
+# A new statistic is one module: the one that the documentation shows
+
+
+@pytest.fixture
+def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The documentation's example as a module among the statistics."""
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tables.md").read_text(), re.DOTALL)
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "gaps.py").write_text(code)
+    monkeypatch.setattr(tokbench.statistics, "__path__", [*tokbench.statistics.__path__, str(folder)])
+    tables_in.cache_clear()
+    yield folder / "gaps.py"
+    tables_in.cache_clear()
+    sys.modules.pop("tokbench.statistics.gaps", None)
+    vars(tokbench.statistics).pop("gaps", None)
+
+
+@pytest.fixture
+def tidy(tmp_path: Path) -> Path:
+    """The tidy tables of a small run, as far as the statistics read them."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    accuracy().write_parquet(folder / "accuracy.parquet")
+    intrinsic().write_parquet(folder / "intrinsic.parquet")
+    outcomes().write_parquet(folder / "outcomes.parquet")
+    return folder
+
+
+def run(verb: str, *arguments: object) -> None:
+    command: Callable[..., None] = import_module(f"tokbench.commands.{verb}").command.main  # type: ignore[attr-defined]
+    command([str(argument) for argument in arguments], standalone_mode=False)
+
+
+def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) -> None:
+    statistics = tmp_path / "statistics"
+    run("analyse", tidy, "-o", statistics)
+    assert pl.read_parquet(statistics / "gaps.parquet").columns == ["model", "suite", "gap"]
+    assert (statistics / "gaps.csv").read_text().startswith("model,suite,gap\ntiny,offline,0.")
+    content = ("--tables", tidy, "--statistics", statistics, "--experiment", EXPERIMENT)
+    run("typeset", *content, "-o", tmp_path / "typeset")
+    assert "| tiny | offline | 30.0 |" in (tmp_path / "typeset" / "gaps.md").read_text()
+    assert r"\label{tab:gaps}" in (tmp_path / "typeset" / "gaps.tex").read_text()
+    assert (tmp_path / "typeset" / "gaps.csv").read_text().startswith("model,suite,gap\n")
+    run("report", *content, "-o", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert 'id="table-gaps" data-tables="statistics/gaps.csv"' in page
+    assert page.index('<section id="statistics">') < page.index('id="table-gaps"') < page.index('id="vocabularies"')
+    docs = tool_of("make_table_docs").page([*tabulated(), *analysed()])
+    assert "made by `tokbench.statistics.gaps.gaps` of `ranks`" in docs
+    assert "| `gap` | Float64 | difference of shares | highest average minus the lowest |" in docs
+
+
+def test_two_tables_never_share_a_name(new: Path) -> None:
+    new.write_text(new.read_text().replace('"gaps"', '"power"'))
+    with pytest.raises(
+        TokbenchError,
+        match=r"table power is declared twice, in tokbench.statistics.pairs and in tokbench.statistics.gaps",
+    ):
+        analysed()
+
+
+def test_a_table_is_made_by_the_verb_of_its_package(new: Path) -> None:
+    new.write_text(new.read_text().replace("takes=", 'verb="tabulate", takes='))
+    with pytest.raises(TokbenchError, match="table gaps is one of 'tabulate'; those here are of 'analyse'"):
+        analysed()
+
+
+# What is gathered counts as imported
+
+
+def test_gathered_modules_are_behind_the_fingerprint() -> None:
+    makers = {
+        verb: {table.maker.__module__ for table in tables}
+        for verb, tables in (("tabulate", tabulated()), ("analyse", analysed()))
+    }
+    behind = {
+        verb: fingerprints.code_behind(f"tokbench.commands.{verb}").keys() for verb in (*makers, "report", "draw")
+    }
+    assert makers["tabulate"] <= behind["tabulate"]
+    assert makers["analyse"] <= behind["analyse"]
+    assert makers["tabulate"] | makers["analyse"] <= behind["report"] & behind["draw"]
+    assert not makers["analyse"] & behind["tabulate"]
+    assert not makers["tabulate"] & behind["analyse"]
+    assert not any(name.startswith("tokbench.statistics") for name in behind["tabulate"])

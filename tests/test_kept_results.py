@@ -1,0 +1,123 @@
+"""What a checkout holds of results: pages, tidy tables and the figures that a page shows, no rendering; and links."""
+
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote
+
+import pytest
+
+from tests.conftest import tool_of
+from tokbench.report.figures.style import FULL, save
+from tokbench.report.html import drawings, tables
+
+ROOT = Path(__file__).parents[1]
+PUBLISHED = ROOT / "results" / "published"
+LARGEST_CHECKOUT = 8 * 2**20
+KEPT = ("*/README.md", "*/.tokbench.json", "*/comparison.csv", "*/provenance.csv", "*/tidy/*.csv", "*/tidy/*.parquet")
+"""What may be tracked beside the figures that a page shows."""
+LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?\s*\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[Path]:
+    """The files of a checkout, as git would write them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no git repository")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def renderer() -> ModuleType:
+    return tool_of("render_published")
+
+
+def pages(tracked: list[Path]) -> list[Path]:
+    return [path for path in tracked if path.suffix == ".md"]
+
+
+def links(page: Path) -> list[str]:
+    """Where a page leads, other sites left out; what is set as code is no link."""
+    found = LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+    return [unquote(link) for link in found if not re.match(r"[a-z]+:", link)]
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as GitHub names them."""
+    titles = re.findall(r"^#+ (.+)$", CODE.sub(lambda code: code[0].strip("`"), page.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def test_a_checkout_is_small(tracked: list[Path]) -> None:
+    size = sum(path.stat().st_size for path in tracked)
+    assert size < LARGEST_CHECKOUT, f"{size:,} bytes; keep renderings out, see make published-results"
+
+
+def test_no_rendering_is_tracked(tracked: list[Path]) -> None:
+    """A table that is typeset, or a figure that no page shows."""
+    shown = {(page.parent / link).resolve() for page in pages(tracked) for link in links(page)}
+    kept = [path for path in tracked if PUBLISHED in path.parents]
+    renderings = [
+        str(path.relative_to(ROOT))
+        for path in kept
+        if path not in shown and not any(path.relative_to(PUBLISHED).match(pattern) for pattern in KEPT)
+    ]
+    assert kept
+    assert renderings == []
+
+
+def test_every_link_leads_to_what_is_there(tracked: list[Path]) -> None:
+    there = {*tracked, *(folder for path in tracked for folder in path.parents)}
+    dead = []
+    for page in pages(tracked):
+        for link in links(page):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if target not in there or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+                dead.append(f"{page.relative_to(ROOT)}: {link}")
+    assert dead == []
+
+
+def test_the_readme_says_what_its_command_gives() -> None:
+    """The page of the papers is what the command prints; the README sums it up."""
+    page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
+    told = re.search(r"Of (\d+) numbers .*, (\d+) do not, and", page)
+    assert told is not None
+    numerals = (
+        "none",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    )
+    wanted = f"of {told[1]} all but {numerals[int(told[2])]} agree"
+    assert wanted in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:
+    assert len(renderer.experiments()) == 7
+    for place in renderer.experiments():
+        named = {table.name: table for table in renderer.declared()}
+        for path in (place / "tidy").iterdir():
+            table = named[path.stem]
+            frame = renderer.kept(place / "tidy", table)
+            table.check(frame)
+        assert tables(renderer.content_of(place))
+
+
+def test_a_figure_is_drawn_as_it_is_kept(renderer: ModuleType, tmp_path: Path) -> None:
+    [kept] = (PUBLISHED / "novels" / "figures").glob("corpus_token_count-books.svg")
+    [drawing] = [one for one in drawings(renderer.content_of(PUBLISHED / "novels")) if one.name == kept.stem]
+    save(drawing.draw(width=FULL), tmp_path / drawing.name)
+    assert (tmp_path / kept.name).read_bytes() == kept.read_bytes()

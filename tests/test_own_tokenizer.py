@@ -1,0 +1,68 @@
+"""What the page on a tokenizer of one's own shows, done as it stands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tokbench.vocabulary import BYTES, Vocabulary
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "own_tokenizer.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the page's package is installed."""
+    place = tmp_path_factory.mktemp("package")
+    for name, text in SHOWN:
+        (place / "my_tokenizer" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "my_tokenizer" / name).write_text(text)
+    install = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation"]
+    quick = os.environ | {"CFLAGS": "-O0 -g0"}
+    subprocess.run([*install, "--target", place / "site", place / "my_tokenizer"], check=True, env=quick)
+    return place / "site"
+
+
+def run(installed: Path, *arguments: object) -> str:
+    command = [sys.executable, "-m", "tokbench", *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run(command, check=True, env=environment, cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def test_its_commands(installed: Path, tmp_path: Path) -> None:
+    (commands,) = [block for block in re.findall(r"\n\n```\n(.*?)\n```", PAGE, re.DOTALL) if "my_tokenizer" in block]
+    install, *ours = commands.splitlines()
+    assert install == "pip install --no-build-isolation ./my_tokenizer"
+    said = [run(installed, *line.replace("/tmp", str(tmp_path)).split()[1:]) for line in ours]
+    assert "Take the most frequent pairs of bytes, equals in byte order." in " ".join(said[0].split())
+    tokens = Vocabulary.read(tmp_path / "frequent_pairs").tokens
+    assert tokens[:256] == BYTES
+    assert {len(token) for token in tokens[256:]} == {2}
+    assert len(tokens) == 300
+
+
+def test_its_compiled_module_counts_in_the_fingerprint(installed: Path) -> None:
+    code = (
+        "from tokbench.construction import constructions; from tokbench.workflow.fingerprint import code_behind;"
+        "print(*sorted(name for name in code_behind(constructions['frequent_pairs'].module) if 'my_' in name))"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
+    said = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
+    assert "my_tokenizer.frequent_pairs my_tokenizer.pairs" in said.stdout
+
+
+def test_the_module_in_a_clone(tmp_path: Path) -> None:
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
+    counts = (
+        "from tokbench.pretokens import PretokenCounts\ncounts = PretokenCounts.from_pairs([(b'ab', 3), (b'c', 9)])\n"
+    )
+    built = "print(build(counts, 300, WholeWordsOptions()).tokens[256:])"
+    said = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{counts}{built}"], check=True, capture_output=True, text=True
+    )
+    assert said.stdout == "(b'ab',)\n"

@@ -1,0 +1,82 @@
+"""Make the tables and figures of results/published again, from the tidy tables that are kept there.
+
+Run ``python tools/render_published.py``, or ``make published-results``, which recomputes the papers as well. Renderings
+are not kept: git ignores ``tables/`` and all of ``figures/`` but what a page shows.
+"""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import yaml
+
+from tokbench.errors import TokbenchError
+from tokbench.inputs.frames import read_frame
+from tokbench.report.content import ReportContent
+from tokbench.report.figures.style import FULL, save
+from tokbench.report.html import drawings, tables
+from tokbench.report.load import shown
+from tokbench.report.typeset import write_table
+from tokbench.statistics.declared import declared as analysed
+from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tidy.table import TidyTable
+
+ROOT = Path(__file__).parents[1]
+PUBLISHED = ROOT / "results" / "published"
+PROVENANCE = "provenance.csv"
+"""What made the results of an experiment, ``what`` and ``value``, where it is kept; today's would be another."""
+
+
+def experiments() -> list[Path]:
+    """The folders of experiments whose tidy tables are kept."""
+    return sorted(folder.parent for folder in PUBLISHED.glob("*/tidy"))
+
+
+def declared() -> list[TidyTable]:
+    """Every table that an experiment may have."""
+    return [*tabulated(), *analysed()]
+
+
+def content_of(place: Path) -> ReportContent:
+    """What the report of a kept experiment shows.
+
+    Raises:
+        TokbenchError: the README names no configuration, or a tidy table is not what is declared.
+    """
+    named = re.search(r"--configfile (\S+)", (place / "README.md").read_text(encoding="utf-8"))
+    if named is None:
+        raise TokbenchError(f"{place / 'README.md'}: no --configfile; say which experiment it is")
+    experiment = yaml.safe_load((ROOT / named[1]).read_text(encoding="utf-8"))
+    frames = {table.name: kept(place / "tidy", table) for table in declared() if table.prints}
+    there = {name: frame for name, frame in frames.items() if frame is not None}
+    return shown(experiment, declared(), there, made(place))
+
+
+def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:
+    """A tidy table, as Parquet or as CSV; None where it is not kept."""
+    parquet, text = (folder / f"{table.name}.{suffix}" for suffix in ("parquet", "csv"))
+    if parquet.is_file():
+        return read_frame(parquet, "take it from the history")
+    return pl.read_csv(text, schema=table.schema) if text.is_file() else None
+
+
+def made(place: Path) -> dict[str, str]:
+    """The provenance of an experiment; nothing where it is not kept."""
+    path = place / PROVENANCE
+    return dict(pl.read_csv(path, infer_schema=False).rows()) if path.is_file() else {}
+
+
+def render(place: Path, into: Path) -> None:
+    """Write ``tables/`` and ``figures/`` of one experiment."""
+    content = content_of(place)
+    (into / "figures").mkdir(parents=True, exist_ok=True)
+    for table in tables(content):
+        write_table(table, into / "tables" / table.name)
+    for drawing in drawings(content):
+        save(drawing.draw(width=FULL), into / "figures" / drawing.name)
+
+
+if __name__ == "__main__":
+    for folder in experiments():
+        render(folder, folder)
+        print(f"{folder.relative_to(ROOT)}: tables, figures")
