@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import yaml
 from hypothesis import settings
 
 from tests.downstream import DOCUMENTS, SMALL
+from tests.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.counting.count import count_pretokens
@@ -120,6 +122,14 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def workflow() -> Iterator[Prepared]:
+    """Snakemake where the workflow itself lies."""
+    prepared = Prepared(ROOT, os.environ | {"PYTHONPATH": str(ROOT / "src")})
+    yield prepared
+    prepared.close()
+
+
 EXPERIMENT = """
 name: trial
 corpora:
@@ -154,7 +164,7 @@ def write_json_lines(path: Path, rows: list[Any]) -> Path:
 
 def tool_of(name: str) -> ModuleType:
     """A script of ``tools/`` as a module."""
-    spec = spec_from_file_location(name, Path(__file__).parents[1] / "tools" / f"{name}.py")
+    spec = spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -1,6 +1,5 @@
 """Fingerprints of code: what reruns a method's chain, and what does not."""
 
-import ast
 import re
 import shutil
 import subprocess
@@ -228,7 +227,7 @@ def test_modules_that_a_command_chooses_among_are_its_own() -> None:
     for command, chosen in module.CHOSEN.items():
         path = module._locate(command)
         assert path is not None
-        imports = set(module._imports(ast.parse(path.read_text()), command, is_package=False))
+        imports = set(module._imports(module.understood(path.read_bytes()), command, is_package=False))
         assert chosen <= imports
 
 
@@ -256,13 +255,13 @@ def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
 
 
 def test_all_data_are_named() -> None:
-    trees = {
-        folder: [ast.parse(path.read_bytes()) for path in folder.glob("*.py")]
+    named = {
+        folder: [module.understood(path.read_bytes()).strings for path in folder.glob("*.py")]
         for folder in {path.parent for path in SOURCE.rglob("*.py")}
     }
     for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA]:
         folder = file.parent.parent if file.parent.name == "templates" else file.parent
-        with_it = [module._data(tree, folder) for tree in trees[folder]]
+        with_it = [module._data(strings, folder) for strings in named[folder]]
         assert any(with_it) or file.name in module.SPELLED_OUT, file
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
@@ -99,10 +100,40 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
         code += header.read_bytes() if path.suffix == ".pyx" and header.exists() else b""
         imports = set(_kernel_imports(code.decode("utf-8")))
     elif path.suffix == ".py":
-        tree = _without_docstrings(ast.parse(code))
-        imports = set(_imports(tree, module, is_package=path.name == "__init__.py"))
-        code = ast.dump(tree).encode() + _data(tree, path.parent)
+        source = understood(code)
+        imports = set(_imports(source, module, is_package=path.name == "__init__.py"))
+        code = source.code + _data(source.strings, path.parent)
     return hashlib.sha256(code).hexdigest(), tuple(sorted(imports - CHOSEN.get(module, set()) - {module}))
+
+
+class Source(NamedTuple):
+    """What counts of a Python file, wherever it lies.
+
+    Attributes:
+        code: its syntax tree, docstrings left out.
+        strings: the texts that it holds.
+        imports: the module, the level and the names of each import statement; without names, the module itself.
+    """
+
+    code: bytes
+    strings: frozenset[str]
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
+
+
+@cache
+def understood(code: bytes) -> Source:
+    """Depends on nothing but the content, which may therefore be understood once and met again in other places."""
+    tree = _without_docstrings(ast.parse(code))
+    strings: set[str] = set()
+    imports: list[tuple[str, int, tuple[str, ...]]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports += [(alias.name, 0, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imports.append((node.module or "", node.level, tuple(alias.name for alias in node.names)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            strings.add(node.value)
+    return Source(ast.dump(tree).encode(), frozenset(strings), tuple(imports))
 
 
 @cache
@@ -129,9 +160,8 @@ def _packages(module: str) -> list[str]:
     return [".".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
-def _data(tree: ast.AST, folder: Path) -> bytes:
+def _data(named: frozenset[str], folder: Path) -> bytes:
     """Hash of the data and templates that lie beside a module and that it names, with their ending or without."""
-    named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     files = sorted(
         file
         for pattern in ("*", "templates/*")
@@ -148,16 +178,15 @@ def _kernel_imports(text: str) -> Iterator[str]:
                 yield _module(parent, name.split()[0])
 
 
-def _imports(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[str]:
+def _imports(source: Source, module: str, *, is_package: bool) -> Iterator[str]:
     own = {PACKAGE, module.split(".")[0]}
     here = module if is_package else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] in own)
-        elif isinstance(node, ast.ImportFrom):
-            parent = resolve_name("." * node.level + (node.module or ""), here or None) if node.level else node.module
-            if parent and parent.split(".")[0] in own:
-                yield from (_module(parent, alias.name) for alias in node.names)
+    for name, level, names in source.imports:
+        parent = resolve_name("." * level + name, here or None) if level else name
+        if parent.split(".")[0] in own:
+            yield from (_module(parent, inner) for inner in names)
+            if not names:
+                yield parent
 
 
 def _module(parent: str, name: str) -> str:
