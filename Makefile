@@ -25,8 +25,8 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@snakemake --cores $(CORES)
 	@echo "The report: results/demo/report.html"
 
-test: install  ## run the tests
-	@python -m pytest
+test: install  ## run the tests, as many files at a time as CORES says
+	@python -m pytest -n $(CORES) --dist loadgroup --no-loadscope-reorder
 
 nightly: install  ## send a million adversarial strings through every tokenizer, thousands of damaged files through readers
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py

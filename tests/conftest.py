@@ -37,6 +37,25 @@ SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
+LANGUAGE_MODELS = [
+    *("test_hugging_face", "test_saving", "test_security", "test_disk_full", "test_bits_per_byte", "test_byte_lm"),
+    *("test_scoring", "test_evaluate", "test_local_tasks", "test_determinism", "test_pretraining"),
+]
+"""Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
+to come, claims the name of MPT for a class of its own."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of language models come first; where several processes share the work, each file is the work of one."""
+    places = {name: place for place, name in enumerate(LANGUAGE_MODELS)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            group = "language models" if item.path.stem in places else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a call of the command line ended."""

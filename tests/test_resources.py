@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
+from tests.outside import DATA, needs
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold import boundaries
 from tokbench.resource import ResourceOptions, read_resource, resource_files, resource_types
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not (DATA / "morphology").is_dir(), reason=f"no gold data at {DATA}")
+needs_data = needs(DATA / "morphology", DATA / "lexical_decision")
 Cut = tuple[str, str, list[int] | None]
 
 

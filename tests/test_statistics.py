@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
+from tests.outside import PUBLISHED, needs
 from tokbench.errors import TokbenchError
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
@@ -20,9 +21,8 @@ from tokbench.statistics.relative import relative_to
 from tokbench.statistics.tables import RESULTS, accuracy_table, bits_per_byte_table, intrinsic_table, wide_table
 from tokbench.statistics.wilcoxon import signed_rank
 
-PUBLISHED = Path(__file__).parents[1].parent / "shared" / "published"
 PAPER = "tokenization_is_more_than_compression"
-needs_published = pytest.mark.skipif(not PUBLISHED.is_dir(), reason=f"no published tables at {PUBLISHED}")
+needs_published = needs(PUBLISHED)
 
 
 def brute_force(differences: list[int]) -> float:
