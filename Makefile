@@ -25,8 +25,8 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@snakemake --cores $(CORES)
 	@echo "The report: results/demo/report.html"
 
-test: install  ## run the tests
-	@python -m pytest
+test: install  ## run the tests, as many files at a time as CORES says
+	@python -m pytest -n $(CORES) --dist loadgroup --no-loadscope-reorder
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py

@@ -2,9 +2,7 @@
 
 import copy
 import json
-import os
-import subprocess
-import sys
+import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench, tool_of
+from tests.workflow.checkout import Prepared
 from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
 from tokbench.construction import construction
@@ -228,7 +227,7 @@ def test_canonical_text() -> None:
 # The workflow
 
 
-def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
+def test_workflow_reads_one_file_and_paths(workflow: Prepared, tmp_path: Path) -> None:
     """A file of the user's inherits nothing from config.yaml, and takes its corpus's path from the command line."""
     text = tmp_path / "novels.jsonl"
     text.write_text('{"text": "a"}\n')
@@ -241,16 +240,13 @@ def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
         "sizes": [512],
     }
     file.write_text(yaml.safe_dump(values))
-    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--configfile", str(file)]
-    ended = subprocess.run(
-        [*command, "--config", f"books={text}"], capture_output=True, text=True, cwd=ROOT, env={**os.environ}
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert str(text) in ended.stdout
-    jobs = {words[0]: words[1] for line in ended.stdout.splitlines() if len(words := line.split()) == 2}
+    command = ("-n", "--printshellcmds", "--cores", "1", "--configfile", str(file), "--config", f"books={text}")
+    printed = workflow.run(*command)
+    assert re.search(rf"tokbench prepare .*{text}", printed)
+    jobs = {words[0]: words[1] for line in printed.splitlines() if len(words := line.split()) == 2}
     assert (jobs["prepare"], jobs["build"], jobs["measure"]) == ("1", "1", "1")
     assert "pretrain" not in jobs
-    assert "pydoc" not in ended.stdout
+    assert "pydoc" not in printed
 
 
 def test_an_option_that_configuration_could_not_set_is_rejected() -> None:

@@ -241,5 +241,5 @@ def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout)
 
 def test_report_of_snakemake(finished: Checkout) -> None:
     """Snakemake's own report gathers figures, tables and how each was made."""
-    finished.ask("--report", "provenance.html", "--configfile", "planned.yaml")
+    finished.snakemake("--report", "provenance.html", "--configfile", "planned.yaml")
     assert "</html>" in (finished.folder / "provenance.html").read_text()

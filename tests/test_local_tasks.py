@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tests.conftest import Tokbench
 from tests.downstream import rows, stub
+from tests.outside import DATA, needs
 from tokbench.config.load import validate
 from tokbench.downstream.formats import FORMS
 from tokbench.downstream.local import task_files, write_local_tasks
@@ -19,7 +20,7 @@ from tokbench.downstream.suites import LocalTask, SuiteOptions, local_tasks, nam
 from tokbench.errors import TokbenchError
 from tokbench.workflow.downstream import Suites
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data" / "multiple_choice"
+QUESTIONS = DATA / "multiple_choice"
 FILES = {
     "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": [1], "gold": 0}',
     "schemas": '{"context_options": ["Ann", "Bob "], "continuation": "ran.", "gold": 1}\n',
@@ -200,9 +201,9 @@ def test_named_suites_use_known_tasks() -> None:
             assert (local.settings(task).num_fewshot or 0) == (whole.settings(task).num_fewshot or 0), task
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no shared data")
+@needs(QUESTIONS)
 def test_every_known_set_is_read(tmp_path: Path) -> None:
-    suite = named_suite("local").model_copy(update={"path": DATA})
+    suite = named_suite("local").model_copy(update={"path": QUESTIONS})
     questions = write_local_tasks(suite, tmp_path / "tasks")
     assert {name: questions[name] for name in ("arc_easy", "blimp", "lambada_openai", "mmlu_sociology", "wsc273")} == {
         "arc_easy": 2376,
