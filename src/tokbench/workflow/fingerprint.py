@@ -47,6 +47,7 @@ PLUMBING = tuple(
 )
 """Modules that carry no arithmetic: how methods are found, options are read and files are written."""
 CHOSEN = {
+    "tokbench.building": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.construction_inputs": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.train_byte_lm": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.train"},
     "tokbench.commands.score_bytes": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.score"},
