@@ -16,7 +16,7 @@ FILES ?= 5000
 OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
 
-.PHONY: help demo test published-results nightly sanitize benchmarks install lint format lock clean
+.PHONY: help demo test published-results nightly sanitize benchmarks install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,8 +25,8 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@snakemake --cores $(CORES)
 	@echo "The report: results/demo/report.html"
 
-test: install  ## run the tests
-	@python -m pytest
+test: install  ## run the tests, as many files at a time as CORES says
+	@python -m pytest -n $(CORES) --dist loadgroup --no-loadscope-reorder
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py
@@ -63,6 +63,10 @@ $(VENV)/.linked: $(VENV)/.installed pyproject.toml
 $(VENV)/.built: $(VENV)/.linked setup.py $(KERNELS)
 	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@touch $@
+
+wheel: install  ## write dist/tokbench-*.whl, kernels included
+	@uv build --quiet --wheel --no-build-isolation --out-dir dist .
+	@ls dist/*.whl
 
 lint: install  ## check style, types and the workflow
 	ruff check .

@@ -1,3 +1,8 @@
+from tokbench.workflow.byte_lm import ByteLms
+
+byte_lms = ByteLms(experiment)
+
+
 rule train_byte_lm:
     input:
         "<results>/corpus/{corpus}",
@@ -10,8 +15,8 @@ rule train_byte_lm:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.byte_lm_training_recipe,
-        source=targets.train_byte_lm_source,
+        recipe=byte_lms.training_recipe,
+        source=byte_lms.training_source,
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
     threads: 1
     resources:
@@ -37,8 +42,8 @@ rule score_bytes:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.byte_lm_recipe,
-        source=targets.score_bytes_source,
+        recipe=byte_lms.recipe,
+        source=byte_lms.source,
     threads: 1
     resources:
         mem_mb=4000,

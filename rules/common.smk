@@ -1,21 +1,18 @@
-# What the rules ask of the configuration: canonical recipes, fingerprints of the code behind a method, and targets.
+# What all rules share: the experiment, fingerprints of the code behind a method, and the shell.
 import sys
 
 from snakemake.settings.types import DeploymentMethod
 
-from tokbench.workflow.shell import shell_prefix
+from tokbench.workflow.shell import flags, shell_prefix
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.workflow.lock import hold
-from tokbench.workflow.targets import Targets, canonical, flags
 from tokbench.faults import line_and_status
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
 except Exception as error:
     sys.exit(line_and_status(error)[0])
-
-targets = Targets(experiment)
 
 # A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
 sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4

@@ -1,3 +1,8 @@
+from tokbench.workflow.corpus import Corpora
+
+corpora = Corpora(experiment)
+
+
 rule fetch:
     output:
         "<resources>/hub/{digest}.parquet",
@@ -8,7 +13,7 @@ rule fetch:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.fetch_recipe,
+        recipe=corpora.fetch_recipe,
         source=fingerprint("tokbench.commands.fetch"),
     threads: 1
     resources:
@@ -22,7 +27,8 @@ rule fetch:
 
 rule prepare:
     input:
-        targets.source_files,
+        corpora.files,
+        collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
     output:
         directory("<results>/corpus/{corpus}"),
     log:
@@ -32,7 +38,7 @@ rule prepare:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipe=targets.corpus_recipe,
+        recipe=corpora.recipe,
         source=fingerprint("tokbench.commands.prepare"),
     threads: 1
     resources:

@@ -1,3 +1,9 @@
+from tokbench.workflow.canonical import canonical
+from tokbench.workflow.downstream import Suites
+
+suites = Suites(experiment)
+
+
 rule make_tasks:
     input:
         "<results>/corpus/{corpus}",
@@ -32,7 +38,7 @@ rule fetch_tasks:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.fetch_tasks_recipe,
+        recipe=suites.fetch_recipe,
         source=fingerprint("tokbench.commands.fetch_tasks"),
     threads: 1
     resources:
@@ -46,7 +52,7 @@ rule fetch_tasks:
 
 rule import_tasks:
     input:
-        targets.local_files,
+        suites.local_files,
     output:
         directory("<results>/local_tasks/{suite}"),
     log:
@@ -56,8 +62,8 @@ rule import_tasks:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.import_tasks_recipe,
-        folder=targets.local_folder,
+        recipe=suites.import_recipe,
+        folder=suites.local_folder,
         source=fingerprint("tokbench.commands.import_tasks"),
     threads: 1
     resources:
@@ -71,11 +77,21 @@ rule import_tasks:
 
 rule evaluate:
     input:
-        corpus=targets.run_corpus_folder,
+        corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
         model="<results>/models/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        tasks=targets.tasks_of,
-        hub_cache=targets.hub_cache_of,
+        tasks=branch(
+            suites.source,
+            cases={
+                "offline": collect("<results>/tasks/{corpus}", corpus=models.corpus),
+                "local": "<results>/local_tasks/{suite}",
+                "hub": [],
+            },
+        ),
+        hub_cache=branch(
+            suites.source,
+            cases={"hub": collect("<resources>/tasks/{digest}", digest=suites.digest), "offline": [], "local": []},
+        ),
     output:
         "<results>/downstream/{model}/{variant}/{size}/{suite}.json",
     log:
@@ -85,15 +101,15 @@ rule evaluate:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.suite_recipe,
+        recipe=suites.recipe,
         inputs=flags,
-        device=targets.device_of,
+        device=models.device,
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
         mem_mb=4000,
         runtime=480,
-        gpu=targets.gpus_of,
+        gpu=models.gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
     shell:

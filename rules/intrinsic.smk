@@ -1,7 +1,14 @@
+from tokbench.workflow.intrinsic import OF_TEXT, Measurements, measured_by
+
+measurements = Measurements(experiment)
+
+
 rule measure:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        counts=targets.evaluation_counts_of,
+        counts=collect(
+            "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet", corpus=variants.corpus, scheme=variants.scheme
+        ),
     output:
         "<results>/intrinsic/{variant}/{size}.json",
     log:
@@ -11,9 +18,9 @@ rule measure:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        corpus=targets.corpus_of,
-        metrics=targets.measure_metrics(),
-        source=targets.measure_source(),
+        corpus=variants.corpus,
+        metrics=measurements.metrics(*OF_TEXT),
+        source=measured_by("measure", *OF_TEXT),
     threads: 1
     resources:
         mem_mb=4000,
@@ -28,7 +35,7 @@ rule measure:
 rule measure_resource:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        files=targets.resource_files,
+        files=measurements.resource_files,
     output:
         "<results>/intrinsic/{variant}/{size}/{resource}.json",
     log:
@@ -38,9 +45,9 @@ rule measure_resource:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipe=targets.resource_recipe,
-        metrics=targets.resource_metrics,
-        source=targets.resource_source,
+        recipe=measurements.resource_recipe,
+        metrics=measurements.resource_metrics,
+        source=measurements.resource_source,
     threads: 1
     resources:
         mem_mb=4000,
@@ -55,7 +62,9 @@ rule measure_resource:
 rule measure_embeddings:
     input:
         model="<results>/models/{model}/{variant}/{size}",
-        packed=targets.packed_of,
+        packed=collect(
+            "<results>/encoded/{{variant}}/{{size}}/{corpus}/{length}", corpus=models.corpus, length=models.length
+        ),
         tokenizer="<results>/tokenizers/{variant}/{size}",
     output:
         directory("<results>/embeddings/{model}/{variant}/{size}"),
@@ -67,9 +76,9 @@ rule measure_embeddings:
         "../envs/language_models.yaml"
     params:
         inputs=flags,
-        corpus=targets.run_corpus,
-        metrics=targets.embedding_metrics(),
-        source=targets.embedding_source(),
+        corpus=models.corpus,
+        metrics=measurements.metrics("embeddings"),
+        source=measured_by("measure_embeddings", "embeddings"),
     threads: 1
     resources:
         mem_mb=4000,

@@ -1,3 +1,8 @@
+from tokbench.workflow.pretokenization import Pretokenization
+
+pretokenization = Pretokenization(experiment)
+
+
 rule count:
     input:
         "<results>/corpus/{corpus}",
@@ -10,7 +15,7 @@ rule count:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=targets.scheme_source,
+        source=pretokenization.source,
     threads: 1
     resources:
         mem_mb=4000,
@@ -24,11 +29,11 @@ rule count:
 
 rule merge_counts:
     input:
-        targets.counted_shards,
+        collect("<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/{shard}.parquet", shard=corpora.shards),
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=targets.corpora_of_text,
+        corpus=pretokenization.of_text,
     log:
         "<logs>/merge_counts/{corpus}/{split}/{scheme}.log",
     benchmark:
@@ -36,7 +41,7 @@ rule merge_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=targets.scheme_source,
+        source=pretokenization.source,
     threads: 1
     resources:
         mem_mb=8000,
@@ -49,11 +54,11 @@ rule merge_counts:
 
 rule import_counts:
     input:
-        targets.source_files,
+        corpora.files,
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=targets.corpora_of_counts,
+        corpus=pretokenization.of_counts,
     log:
         "<logs>/import_counts/{corpus}/{split}/{scheme}.log",
     benchmark:

@@ -1,3 +1,8 @@
+from tokbench.workflow.pretraining import Models
+
+models = Models(experiment)
+
+
 rule pack:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -25,7 +30,9 @@ rule pack:
 
 rule pretrain:
     input:
-        packed=targets.packed_of,
+        packed=collect(
+            "<results>/encoded/{{variant}}/{{size}}/{corpus}/{length}", corpus=models.corpus, length=models.length
+        ),
         tokenizer="<results>/tokenizers/{variant}/{size}",
     output:
         directory("<results>/models/{model}/{variant}/{size}"),
@@ -36,14 +43,14 @@ rule pretrain:
     conda:
         "../envs/language_models.yaml"
     params:
-        recipe=targets.model_recipe,
+        recipe=models.recipe,
         source=fingerprint("tokbench.commands.pretrain"),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
     threads: 1
     resources:
         mem_mb=4000,
         runtime=2880,
-        gpu=targets.gpus_of,
+        gpu=models.gpus,
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:

@@ -1,6 +1,6 @@
 rule published:
     input:
-        released=targets.released(),
+        released=experiment.released or [],
     output:
         numbers="<results>/published.csv",
         folder=report(

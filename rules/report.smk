@@ -1,3 +1,6 @@
+from tokbench.workflow.report import as_written
+
+
 rule draw:
     input:
         tables="<results>/tables",
@@ -18,7 +21,7 @@ rule draw:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=targets.report_recipe(),
+        experiment=as_written(experiment),
         source=fingerprint("tokbench.commands.draw"),
     threads: 1
     resources:
@@ -50,7 +53,7 @@ rule typeset:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=targets.report_recipe(),
+        experiment=as_written(experiment),
         source=fingerprint("tokbench.commands.typeset"),
     threads: 1
     resources:
@@ -76,7 +79,7 @@ rule report:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=targets.report_recipe(),
+        experiment=as_written(experiment),
         source=fingerprint("tokbench.commands.report"),
     threads: 1
     resources:

@@ -1,10 +1,16 @@
+from tokbench.workflow.statistics import all_tested, all_tokenizers, all_trained, baseline_flags, recipes, venn_flags
+
+tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment), all_tested(experiment)
+
+
 rule tabulate:
     input:
-        intrinsic=targets.measurements(),
-        tokenizer=targets.tokenizers("<results>/tokenizers/{variant}/{size}"),
-        embeddings=targets.models("<results>/embeddings/{model}/{variant}/{size}"),
-        model=targets.models("<results>/models/{model}/{variant}/{size}"),
-        downstream=targets.models("<results>/downstream/{model}/{variant}/{size}/{suite}.json"),
+        intrinsic=collect("<results>/intrinsic/{of.variant}/{of.size}.json", of=tokenizers)
+        + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers),
+        tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
+        embeddings=collect("<results>/embeddings/{of.model}/{of.variant}/{of.size}", of=trained),
+        model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),
+        downstream=collect("<results>/downstream/{of.model}/{of.variant}/{of.size}/{of.suite}.json", of=tested),
     output:
         directory("<results>/tables"),
     log:
@@ -15,8 +21,8 @@ rule tabulate:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        baseline=targets.baseline_flags(),
-        venn=targets.venn_flags(),
+        baseline=baseline_flags(experiment),
+        venn=venn_flags(experiment),
         source=fingerprint("tokbench.commands.tabulate"),
     threads: 1
     resources:
@@ -40,7 +46,7 @@ rule analyse:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipes=targets.analysed_recipe(),
+        recipes=recipes(experiment),
         source=fingerprint("tokbench.commands.analyse"),
     threads: 1
     resources:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import yaml
 from hypothesis import settings
 
 from tests.downstream import DOCUMENTS, SMALL
+from tests.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.counting.count import count_pretokens
@@ -33,6 +35,25 @@ ODD = "naïve Straße 東京 🦀\u200d don't  2024\r\n\t\n".encode() + b"\xff\x
 SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit"
 """The pre-tokenizations, as rejections list them."""
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
+
+
+LANGUAGE_MODELS = [
+    *("test_hugging_face", "test_saving", "test_security", "test_disk_full", "test_bits_per_byte", "test_byte_lm"),
+    *("test_scoring", "test_evaluate", "test_local_tasks", "test_determinism", "test_pretraining"),
+]
+"""Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
+to come, claims the name of MPT for a class of its own."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of language models come first; where several processes share the work, each file is the work of one."""
+    places = {name: place for place, name in enumerate(LANGUAGE_MODELS)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            group = "language models" if item.path.stem in places else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @dataclass(frozen=True)
@@ -120,6 +141,14 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def workflow() -> Iterator[Prepared]:
+    """Snakemake where the workflow itself lies."""
+    prepared = Prepared(ROOT, os.environ | {"PYTHONPATH": str(ROOT / "src")})
+    yield prepared
+    prepared.close()
+
+
 EXPERIMENT = """
 name: trial
 corpora:
@@ -154,7 +183,7 @@ def write_json_lines(path: Path, rows: list[Any]) -> Path:
 
 def tool_of(name: str) -> ModuleType:
     """A script of ``tools/`` as a module."""
-    spec = spec_from_file_location(name, Path(__file__).parents[1] / "tools" / f"{name}.py")
+    spec = spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -1,6 +1,7 @@
 """The content of a small report, made by hand: four variants at two sizes under one model."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -70,7 +71,9 @@ def outcomes() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=OUTCOME, orient="row")
 
 
+@cache
 def whole() -> ReportContent:
+    """Everything; nothing changes it, so that it is made once."""
     scores, measures = accuracy(), intrinsic()
     runs = [(variant, size) for variant in VARIANTS for size in SIZES]
     curves = [

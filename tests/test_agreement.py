@@ -10,7 +10,6 @@ import pydoc_data.topics
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adversarial import EDGES
+from tests.outside import DATA, needs
 from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, to_hugging_face
 from tokbench.byte_level import CHARACTERS, spell, unspell
 from tokbench.construction import constructions
@@ -32,7 +32,7 @@ tokenizers = pytest.importorskip("tokenizers")
 models = tokenizers.models
 
 PAGES = [pydoc_data.topics.topics[name] for name in sorted(pydoc_data.topics.topics)]
-MULTILINGUAL = Path(__file__).parents[1].parent / "shared" / "data" / "multilingual"
+MULTILINGUAL = DATA / "multilingual"
 METHODS = {"bpe": "merge", "unigram": "likelihood", "wordpiece": "longest_prefix", "ngram": "greedy"}
 SIZE = 3000
 STEP = 2.0**-10
@@ -103,7 +103,7 @@ def sentences(name: str, each: int) -> list[str]:
     return [sentence for row in rows for sentence in row["text"].split("\n")[:each]]
 
 
-@pytest.mark.skipif(not MULTILINGUAL.is_dir(), reason=f"no texts of many languages at {MULTILINGUAL}")
+@needs(MULTILINGUAL)
 @pytest.mark.parametrize("name", ["flores101.jsonl.gz", "udhr.jsonl.gz"])
 @pytest.mark.parametrize("method", METHODS)
 def test_text_of_many_scripts(method: str, name: str) -> None:
@@ -225,7 +225,7 @@ def test_merges_in_sentencepiece_on_real_text() -> None:
     assert cut(made, "merge", pretokens) == theirs(pretokens)
 
 
-@pytest.mark.skipif(not MULTILINGUAL.is_dir(), reason=f"no texts of many languages at {MULTILINGUAL}")
+@needs(MULTILINGUAL)
 def test_unigram_in_sentencepiece_on_many_scripts() -> None:
     made = in_steps(vocabulary("unigram"))
     pretokens = pretokens_of(sentences("flores101.jsonl.gz", 8))

@@ -4,7 +4,6 @@ import gzip
 import json
 import pydoc_data.topics
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.outside import DATA, needs
 from tokbench.byte_level import PRINTABLE, spelling_ranks
 from tokbench.candidates import limits
 from tokbench.construction.bpe import BpeOptions, build
@@ -21,7 +21,7 @@ from tokbench.reference.bpe import train as twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES
 
-NOVELS = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "novels.jsonl.gz"
+NOVELS = DATA / "english" / "novels.jsonl.gz"
 GPT2 = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 OTHERS = [byte for byte in range(256) if byte not in PRINTABLE]
 SPELLING = {byte: chr(byte) if byte in PRINTABLE else chr(256 + OTHERS.index(byte)) for byte in range(256)}
@@ -101,9 +101,8 @@ def test_tokenizers_without_pretokenization() -> None:
     assert_equals_reference(counts, 700, BpeOptions())
 
 
+@needs(NOVELS)
 def test_tokenizers_on_novels() -> None:
-    if not NOVELS.exists():
-        pytest.skip(f"{NOVELS} is absent")
     with gzip.open(NOVELS, "rt", encoding="utf-8") as lines:
         text = "".join(json.loads(line)["text"] for line, _ in zip(lines, range(2), strict=False))
     assert_equals_reference(count(text[:1_000_000]), 8192, BpeOptions())

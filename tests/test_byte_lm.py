@@ -8,17 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from safetensors.torch import load_file
 
-from tokbench.byte_lm import train as training
-from tokbench.byte_lm.model import START, build, load
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
-from tokbench.byte_lm.score import bits_per_byte, score, score_text
-from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
 
 SMALL = PRESETS["tiny"].model_copy(
@@ -37,6 +31,21 @@ SMALL = PRESETS["tiny"].model_copy(
         "checkpoint_every": 5,
     }
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _libraries() -> None:
+    """Imported with the first test, not when tests are collected: most processes that collect run none of these."""
+    global torch, load_file, training, START, build, load, bits_per_byte, score, score_text, Windows, write_stream
+    import torch
+    from safetensors.torch import load_file
+
+    from tokbench.byte_lm import train as training
+    from tokbench.byte_lm.model import START, build, load
+    from tokbench.byte_lm.score import bits_per_byte, score, score_text
+    from tokbench.byte_lm.stream import Windows, write_stream
+
+
 DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog sat " * 12]
 
 
@@ -171,7 +180,7 @@ def test_scores_are_those_of_one_byte_at_a_time(trained: Path, text: bytes, cont
     np.testing.assert_allclose(entropy, [spread for _, spread in expected], atol=1e-4)
 
 
-def one_byte(model: torch.nn.Module, text: bytes, at: int, options: ByteLmOptions) -> tuple[float, float]:
+def one_byte(model: "torch.nn.Module", text: bytes, at: int, options: ByteLmOptions) -> tuple[float, float]:
     """The byte's own window is the first that reaches it; the model sees what precedes the byte there."""
     window = max(0, -(-(at + 1 - options.context) // options.stride))
     seen = [START, *text][window * options.stride : at + 1]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from tests.conftest import Tokbench
+from tests.outside import DATA, PUBLISHED, needs
 from tests.test_intrinsic import vocabulary
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
@@ -38,9 +39,8 @@ from tokbench.tabulation.venn import venn_regions
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
-SHARED = Path(__file__).parents[1].parent / "shared"
-UN, PUBLISHED = SHARED / "data" / "english" / "un", SHARED / "published"
-needs_un = pytest.mark.skipif(not UN.is_dir() or not PUBLISHED.is_dir(), reason=f"no UN corpus at {UN}")
+UN = DATA / "english" / "un"
+needs_un = needs(UN, PUBLISHED)
 
 
 def values(rows: Compared, variant: str, size: int = 300) -> dict[str, float | None]:

@@ -2,9 +2,7 @@
 
 import copy
 import json
-import os
-import subprocess
-import sys
+import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench, tool_of
+from tests.workflow.checkout import Prepared
 from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
 from tokbench.construction import construction
@@ -23,7 +22,12 @@ from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.options import Options
-from tokbench.workflow.targets import Targets, canonical
+from tokbench.workflow.byte_lm import ByteLms
+from tokbench.workflow.canonical import canonical
+from tokbench.workflow.construction import Variants
+from tokbench.workflow.corpus import Corpora
+from tokbench.workflow.downstream import Suites
+from tokbench.workflow.pretraining import Models
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "config.yaml", *sorted((ROOT / "experiments").glob("*.yaml"))]
@@ -178,17 +182,17 @@ def reordered(value: Any) -> Any:
 
 
 def recipes(values: dict[str, Any]) -> list[Any]:
-    targets = Targets(validate(values, "mine"))
+    experiment = validate(values, "mine")
     on = SimpleNamespace(
         variant="pathpiece", model="tiny", suite="offline", byte_lm="tiny", corpus="pydoc", initial="bpe", size="1024"
     )
     asked = (
-        targets.recipe_of,
-        targets.segmentation_of,
-        targets.corpus_recipe,
-        targets.byte_lm_recipe,
-        targets.model_recipe,
-        targets.suite_recipe,
+        Variants(experiment).recipe,
+        Variants(experiment).segmentation,
+        Corpora(experiment).recipe,
+        ByteLms(experiment).recipe,
+        Models(experiment).recipe,
+        Suites(experiment).recipe,
     )
     return [ask(on) for ask in asked]
 
@@ -223,7 +227,7 @@ def test_canonical_text() -> None:
 # The workflow
 
 
-def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
+def test_workflow_reads_one_file_and_paths(workflow: Prepared, tmp_path: Path) -> None:
     """A file of the user's inherits nothing from config.yaml, and takes its corpus's path from the command line."""
     text = tmp_path / "novels.jsonl"
     text.write_text('{"text": "a"}\n')
@@ -236,16 +240,13 @@ def test_workflow_reads_one_file_and_paths(tmp_path: Path) -> None:
         "sizes": [512],
     }
     file.write_text(yaml.safe_dump(values))
-    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--configfile", str(file)]
-    ended = subprocess.run(
-        [*command, "--config", f"books={text}"], capture_output=True, text=True, cwd=ROOT, env={**os.environ}
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert str(text) in ended.stdout
-    jobs = {words[0]: words[1] for line in ended.stdout.splitlines() if len(words := line.split()) == 2}
+    command = ("-n", "--printshellcmds", "--cores", "1", "--configfile", str(file), "--config", f"books={text}")
+    printed = workflow.run(*command)
+    assert re.search(rf"tokbench prepare .*{text}", printed)
+    jobs = {words[0]: words[1] for line in printed.splitlines() if len(words := line.split()) == 2}
     assert (jobs["prepare"], jobs["build"], jobs["measure"]) == ("1", "1", "1")
     assert "pretrain" not in jobs
-    assert "pydoc" not in ended.stdout
+    assert "pydoc" not in printed
 
 
 def test_an_option_that_configuration_could_not_set_is_rejected() -> None:
@@ -269,11 +270,8 @@ def two_runs(experiment: dict[str, Any], one: dict[str, Any], other: dict[str, A
 def test_a_model_reads_the_corpus_of_its_own_run(experiment: dict[str, Any], first: int) -> None:
     """One variant at two sizes may read two corpora, in whatever order the runs stand."""
     runs = [{"sizes": [512]}, {"sizes": [1024], "corpus": "other"}]
-    targets = Targets(validate(two_runs(experiment, runs[first], runs[1 - first]), "mine"))
-    read = {
-        size: targets.packed_of(SimpleNamespace(model="tiny", variant="bpe", size=size)).split("/")[4]
-        for size in ("512", "1024")
-    }
+    models = Models(validate(two_runs(experiment, runs[first], runs[1 - first]), "mine"))
+    read = {size: models.corpus(SimpleNamespace(model="tiny", variant="bpe", size=size)) for size in ("512", "1024")}
     assert read == {"512": "pydoc", "1024": "other"}
 
 

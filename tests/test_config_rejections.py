@@ -1,7 +1,5 @@
 """A mistake in a configuration is told in one line that names the file, the key and the remedy, before any work."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +7,10 @@ import pytest
 import yaml
 
 from tests.conftest import SCHEMES, Tokbench
+from tests.workflow.checkout import Prepared
 from tokbench.construction import constructions
 from tokbench.segmentation import segmentations
 
-ROOT = Path(__file__).parents[1]
 GONE = object()
 
 
@@ -285,12 +283,10 @@ def test_files_that_are_no_configuration(
     assert tokbench("validate", file).message.startswith(f"tokbench: {file}{expected}")
 
 
-def test_workflow_rejects_before_any_work(experiment: dict[str, Any], tmp_path: Path) -> None:
+def test_workflow_rejects_before_any_work(workflow: Prepared, experiment: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(changed(experiment, "variants/bpe/construction", "bpee")))
-    command = [sys.executable, "-m", "snakemake", "-n", "-d", str(tmp_path), "--configfile", str(file)]
-    ended = subprocess.run([*command, "-s", str(ROOT / "Snakefile")], capture_output=True, text=True, cwd=ROOT)
-    assert ended.returncode
-    assert "Traceback" not in ended.stderr
-    [line] = [line for line in ended.stderr.splitlines() if line.startswith("tokbench:")]
+    printed = workflow.run("-n", "-d", str(tmp_path), "--configfile", str(file), status=1)
+    assert "Traceback" not in printed
+    [line] = [line for line in printed.splitlines() if line.startswith("tokbench:")]
     assert line.startswith(f"tokbench: {file}: variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}.")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.outside import DATA, skip_without
 from tokbench.counting.count import count_pretokens, merge_counts
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
@@ -19,7 +20,6 @@ from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference import count as twin
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
 PIECES = [
     b"a",
     b"b",
@@ -189,8 +189,7 @@ def test_unknown_scheme() -> None:
 @pytest.mark.parametrize("name", ["multilingual/udhr", "english/novels"])
 def test_real_text(scheme: str, name: str) -> None:
     path = DATA / f"{name}.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no {name}.jsonl.gz in the shared data")
+    skip_without(path)
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         documents = [json.loads(line)["text"][:5_000].encode() for line, _ in zip(lines, range(30), strict=False)]
     counts = count_pretokens(documents, scheme)

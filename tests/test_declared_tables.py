@@ -2,9 +2,11 @@
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
 from tokbench.statistics.declared import declared as analysed
 from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tidy import modules
 from tokbench.tidy.collection import tables_in
 from tokbench.tidy.columns import MODEL, SIZE
 from tokbench.tidy.make import make_tables, write_tables
@@ -182,6 +185,21 @@ def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) ->
     assert "| `gap` | Float64 | difference of shares | highest average minus the lowest |" in docs
 
 
+def test_other_distributions_declare_statistics(new: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named in the entry-point group of the package, they are made and behind the fingerprint."""
+    new.rename(new.with_name("gaps_of_others.py"))
+    monkeypatch.setattr(tokbench.statistics, "__path__", list(tokbench.statistics.__path__)[:1])
+    monkeypatch.syspath_prepend(new.parent)
+    named = EntryPoint("gaps", "gaps_of_others", "tokbench.statistics")
+    monkeypatch.setattr(modules, "entry_points", lambda group: [named] if group == named.group else [])
+    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
+        function.cache_clear()
+    assert "gaps_of_others.gaps" in [table.made_by for table in analysed()]
+    assert "gaps_of_others" in fingerprints.code_behind("tokbench.commands.analyse")
+    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
+        function.cache_clear()
+
+
 def test_two_tables_never_share_a_name(new: Path) -> None:
     new.write_text(new.read_text().replace('"gaps"', '"power"'))
     with pytest.raises(
@@ -214,3 +232,19 @@ def test_gathered_modules_are_behind_the_fingerprint() -> None:
     assert not makers["analyse"] & behind["tabulate"]
     assert not makers["tabulate"] & behind["analyse"]
     assert not any(name.startswith("tokbench.statistics") for name in behind["tabulate"])
+
+
+@pytest.mark.parametrize(("verb", "package"), [("tabulate", "tabulation"), ("analyse", "statistics")])
+def test_what_gathering_loads_is_behind_the_fingerprint(verb: str, package: str) -> None:
+    """What the interpreter imports once a command is there, whatever the source seems to say."""
+    code = (
+        f"import sys, tokbench.commands.{verb}\n"
+        "before = set(sys.modules)\n"
+        f"from tokbench.{package}.declared import declared\n"
+        "assert declared()\n"
+        "print(*(name for name in sys.modules if name.startswith('tokbench.') and name not in before))\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    gathered = {name for name in printed.split() if not fingerprints.is_plumbing(name)}
+    assert len(gathered) > 4
+    assert gathered <= fingerprints.code_behind(f"tokbench.commands.{verb}").keys()

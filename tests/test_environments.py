@@ -53,6 +53,10 @@ def installed(environment: str) -> set[str]:
     return seen
 
 
+held_by = cache(packages_distributions)
+"""The distributions that bring each package, asked once: all that is installed is gone through."""
+
+
 def modules_of(name: str) -> set[str]:
     """Our modules that a command may import, those of every method that it may call included."""
     command = f"tokbench.commands.{name}"
@@ -66,6 +70,7 @@ def modules_of(name: str) -> set[str]:
         found |= more
 
 
+@cache
 def imported(name: str) -> set[str]:
     """The packages of others that a module imports, at once or later."""
     path = module._locate(name)
@@ -84,7 +89,7 @@ def imported(name: str) -> set[str]:
 def test_environment_holds_what_the_command_imports(rule: str) -> None:
     [environment] = re.findall(r"envs/(\w+)\.yaml", RULES[rule][1]["conda"])
     held = installed(environment)
-    distributions = packages_distributions()
+    distributions = held_by()
     for name in sorted(modules_of(COMMAND_OF.get(rule, rule))):
         for package in imported(name):
             candidates = {canonicalize_name(found) for found in distributions.get(package, [package])}

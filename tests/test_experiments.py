@@ -14,7 +14,7 @@ from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
-from tokbench.workflow.targets import Targets
+from tokbench.workflow.statistics import all_trained
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 IN_FULL = ("books_in_full", "languages_in_full")
@@ -168,13 +168,13 @@ def test_variants_of_tokenization_is_more_than_compression(name: str, text: Path
 
 def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
     experiment = load("pathpiece", text)
-    models = Targets(experiment).models("{model} {variant} {size}")
-    assert Counter(model.split()[0] for model in models) == {"mpt_350m": 62, "mpt_1_3b": 6, "mpt_2_4b": 4}
+    models = all_trained(experiment)
+    assert Counter(trained.model for trained in models) == {"mpt_350m": 62, "mpt_1_3b": 6, "mpt_2_4b": 4}
     large = {"mpt_1_3b": {1, 2, 3, 6, 11, 15}, "mpt_2_4b": {1, 2, 3, 6}}
     for name, ranks in large.items():
-        built = [model.split()[1:] for model in models if model.startswith(name)]
-        assert {RANKS[phases(experiment, variant)] for variant, _ in built} == ranks
-        assert {size for _, size in built} == {"40960"}
+        built = [trained for trained in models if trained.model == name]
+        assert {RANKS[phases(experiment, trained.variant)] for trained in built} == ranks
+        assert {trained.size for trained in built} == {40960}
     assert experiment.sizes == [32768, 40960, 49152]
     lengths = {(model.batches, model.batch, model.max_seq_len) for model in experiment.models.values()}
     assert lengths == {(100_000, 1024, 2048)}

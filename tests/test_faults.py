@@ -77,7 +77,7 @@ def test_damaged_files(action: Callable[[Path], Any], reason: str, tmp_path: Pat
         (
             ModuleNotFoundError("No module named 'lm_eval'", name="lm_eval"),
             REJECTED,
-            "tokbench: the package 'lm_eval' is not installed; install 'tokbench[language-models]' again\n",
+            "tokbench: the package 'lm_eval' is not installed; install 'tokbench[language-models]'\n",
         ),
     ],
 )

@@ -1,6 +1,5 @@
 """Fingerprints of code: what reruns a method's chain, and what does not."""
 
-import ast
 import re
 import shutil
 import subprocess
@@ -11,16 +10,16 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tests.test_workflow import COMMAND_OF, RULES
+from tests.test_workflow import COMMAND_OF, ROOT, RULES
 from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
-from tokbench.workflow import targets as targets_module
+from tokbench.workflow import syntax
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.packaged import FILES as PACKAGED
-from tokbench.workflow.targets import Targets
+from tokbench.workflow.syntax import Kept, parsed
 
 SOURCE = Path(module.__file__).parents[1]
 PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
@@ -30,7 +29,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def forget() -> None:
-    for function in (module.fingerprint, module._read, module._locate):
+    for function in (module.fingerprint, module._read, module._locate, module._beside):
         function.cache_clear()
 
 
@@ -176,22 +175,26 @@ def behind() -> dict[str, set[str]]:
     """The modules behind the fingerprint of every rule, for wildcards of an experiment with something of everything."""
     asked: list[tuple[str, ...]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(targets_module, "fingerprint", lambda *modules: asked.append(modules) or "")
+        patch.setattr(module, "code_behind", lambda *modules: asked.append(modules) or {})
         patch.chdir(PLANNED.parent)
-        targets = Targets(read(PLANNED, FILES))
+        asks = {"experiment": read(PLANNED, FILES), "fingerprint": fingerprint}
+        for path in (ROOT / "rules").glob("*.smk"):
+            if path.stem != "common":
+                exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
         on = SimpleNamespace(
             variant="bpe", size="1024", scheme="gpt2", byte_lm="bytes", initial="bpe", resource="gold", model="small"
         )
         found = {}
         for name, (_, directives) in RULES.items():
             [source] = re.findall(r"source=(.*),\n", directives["params"])
+            fingerprint.cache_clear()
             asked.clear()
-            value = eval(source, {"targets": targets, "fingerprint": targets_module.fingerprint})
+            value = eval(source, asks)
             if callable(value):
                 value(on)
-            [modules] = asked
-            found[name] = set(module.code_behind(*modules))
-    return found
+            [found[name]] = asked
+    fingerprint.cache_clear()
+    return {name: set(module.code_behind(*modules)) for name, modules in found.items()}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -230,12 +233,21 @@ def test_every_module_counts(edit: Edit) -> None:
     forget()
 
 
+def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) -> None:
+    commands = ("tabulate", "analyse", "typeset", "draw", "report", "measure", "build", "published")
+    before = {command: fingerprint(f"tokbench.commands.{command}") for command in commands}
+    (tmp_path / "tokbench" / "statistics" / "mine.py").write_text("from tokbench.kernels.bpe import train\n")
+    forget()
+    changed = {command for command in commands if fingerprint(f"tokbench.commands.{command}") != before[command]}
+    assert changed == {"analyse", "typeset", "draw", "report"}
+
+
 def test_modules_that_a_command_chooses_among_are_its_own() -> None:
     """What is left out of a command's fingerprint is something that it would import otherwise."""
     for command, chosen in module.CHOSEN.items():
         path = module._locate(command)
         assert path is not None
-        imports = set(module._imports(ast.parse(path.read_text()), command, is_package=False))
+        imports = set(module._imports(parsed(path.read_bytes()), command, is_package=False))
         assert chosen <= imports
 
 
@@ -263,13 +275,13 @@ def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
 
 
 def test_all_data_are_named() -> None:
-    trees = {
-        folder: [ast.parse(path.read_bytes()) for path in folder.glob("*.py")]
+    sources = {
+        folder: [parsed(path.read_bytes()) for path in folder.glob("*.py")]
         for folder in {path.parent for path in SOURCE.rglob("*.py")}
     }
     for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA and path.parent != PACKAGED]:
         folder = file.parent.parent if file.parent.name == "templates" else file.parent
-        with_it = [module._data(tree, folder) for tree in trees[folder]]
+        with_it = [module._data(source, folder) for source in sources[folder]]
         assert any(with_it) or file.name in module.SPELLED_OUT, file
 
 
@@ -336,3 +348,43 @@ def test_nothing_heavy_is_imported() -> None:
         "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# What is kept from run to run
+
+
+def test_what_is_kept_is_what_would_be_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = [path.read_bytes() for path in sorted(SOURCE.rglob("*.py"))]
+    first = Kept(tmp_path / "syntax.json")
+    expected = [first.syntax(source) for source in sources]
+    first.write()
+    assert expected == [parsed(source) for source in sources]
+    monkeypatch.setattr(syntax, "parsed", None)
+    second = Kept(tmp_path / "syntax.json")
+    assert [second.syntax(source) for source in sources] == expected
+    with pytest.raises(TypeError):
+        second.syntax(b"new = 1")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "[1, 2]", "{}", '["edition", {}]', "\xff"])
+def test_a_damaged_file_counts_as_empty(tmp_path: Path, content: str) -> None:
+    (tmp_path / "syntax.json").write_text(content, encoding="utf-8")
+    kept = Kept(tmp_path / "syntax.json")
+    assert kept.syntax(b"import a.b").imports == ((None, 0, ("a.b",)),)
+    kept.write()
+    assert Kept(tmp_path / "syntax.json")._found
+
+
+def test_other_ways_to_parse_are_another_edition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(tmp_path / "syntax.json")
+    kept.syntax(b"a = 1")
+    kept.write()
+    monkeypatch.setattr(sys, "version", "4.0")
+    assert not Kept(tmp_path / "syntax.json")._found
+
+
+def test_nothing_is_kept_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    kept = Kept(tmp_path / "file" / "syntax.json")
+    kept.syntax(b"a = 1")
+    kept.write()

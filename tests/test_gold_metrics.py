@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import test_released_vocabularies as released
+from tests.outside import DATA, needs
 from tests.test_intrinsic import Greedy, value, vocabulary
 from tokbench.intrinsic.gold import Decision, Segmentation
 from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
@@ -23,10 +24,7 @@ from tokbench.reference import morphology as twin
 from tokbench.resource import resource_types
 from tokbench.vocabulary import BYTES, Vocabulary
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
-needs_data = pytest.mark.skipif(
-    not (DATA / "morphology").is_dir() or not (DATA / "timtc").is_dir(), reason=f"no gold data at {DATA}"
-)
+needs_data = needs(DATA / "morphology", DATA / "lexical_decision", DATA / "timtc")
 
 
 class Cutter(Greedy):

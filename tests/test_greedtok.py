@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.outside import DATA, skip_without
 from tokbench.construction import greedtok, greedwmc
 from tokbench.construction.greedtok import GreedTokOptions, choose_tokens
 from tokbench.counting.word_list import read_word_list
@@ -22,7 +23,7 @@ from tokbench.reference.greedtok import substrings
 from tokbench.segmentation.cover import cover
 from tokbench.vocabulary import BYTES, Vocabulary, write_tokens
 
-UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
+UN = DATA / "english" / "un"
 
 KERNELS = {True: greedtok.choose, False: greedwmc.choose}
 """By whether a token takes only places where cuts stand at both ends."""
@@ -212,8 +213,7 @@ def test_rejections(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def un() -> PretokenCounts:
-    if not UN.exists():
-        pytest.skip(f"{UN} is absent")
+    skip_without(UN)
     return read_word_list(UN / "words_un.txt.gz", UN / "counts_un.txt.gz")
 
 

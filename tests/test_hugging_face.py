@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from pydoc_data.topics import topics
 
@@ -20,7 +21,8 @@ from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
 tokenizers = pytest.importorskip("tokenizers")
-transformers = pytest.importorskip("transformers")
+if find_spec("transformers") is None:
+    pytest.skip("transformers is not installed", allow_module_level=True)
 
 PAGES = [topics[name] for name in sorted(topics)]
 STRANGE = [
@@ -33,6 +35,13 @@ STRANGE = [
     "\x00\x7f\x85\u2028",
 ]
 SIZE = 900
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _transformers() -> None:
+    """Imported with the first test, not when tests are collected: most processes that collect run none of these."""
+    global transformers
+    import transformers
 
 
 @pytest.fixture(scope="module")

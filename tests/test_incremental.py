@@ -102,8 +102,8 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
     with (
         finished.edited("src/tokbench/construction/bpe.py", '"""', '"""Again: '),
         finished.edited("src/tokbench/segmentation/merge.py", "\n\n\n", "\n\n\n# As in the paper.\n"),
-        finished.edited("rules/vocabulary.smk", "mem_mb=8000", "mem_mb=9000"),
-        finished.edited("rules/vocabulary.smk", "threads: 1", "threads: 2"),
+        finished.edited("rules/construction.smk", "mem_mb=8000", "mem_mb=9000"),
+        finished.edited("rules/construction.smk", "threads: 1", "threads: 2"),
         finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
         finished.edited("src/tokbench/downstream/suites.yaml", "\n", "\n# Another suite.\n"),
     ):
@@ -241,5 +241,5 @@ def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout)
 
 def test_report_of_snakemake(finished: Checkout) -> None:
     """Snakemake's own report gathers figures, tables and how each was made."""
-    finished.ask("--report", "provenance.html", "--configfile", "planned.yaml")
+    finished.snakemake("--report", "provenance.html", "--configfile", "planned.yaml")
     assert "</html>" in (finished.folder / "provenance.html").read_text()

@@ -4,7 +4,6 @@ import gzip
 import json
 from collections import Counter
 from math import log
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.outside import DATA, PUBLISHED, needs
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure
 from tokbench.intrinsic.measurement import Measurement
@@ -29,13 +29,9 @@ from tokbench.tabulation.overlaps import overlap
 from tokbench.tabulation.venn import venn_regions
 from tokbench.vocabulary import BYTES, Vocabulary
 
-SHARED = Path(__file__).parents[1].parent / "shared"
-TIMTC = SHARED / "data" / "timtc"
-PUBLISHED = SHARED / "published"
+TIMTC = DATA / "timtc"
 PAPER = "tokenization_is_more_than_compression"
-needs_artefacts = pytest.mark.skipif(
-    not (TIMTC.is_dir() and PUBLISHED.is_dir()), reason=f"no released artefacts at {TIMTC}"
-)
+needs_artefacts = needs(TIMTC, PUBLISHED)
 
 
 class Greedy:

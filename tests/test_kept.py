@@ -37,6 +37,7 @@ def test_failed_job_leaves_what_is_published(tmp_path: Path) -> None:
     kept.parent.mkdir(parents=True)
     kept.write_text("kept")
     checkout.snakemake("--cores", "1", "published", status=1)
+    checkout.close()
     assert kept.read_text() == "kept"
     assert list(kept.parent.iterdir()) == [kept]
 
@@ -100,6 +101,7 @@ def test_two_checkouts_and_one_folder_of_results(tmp_path: Path) -> None:
         assert time.monotonic() < end
         time.sleep(0.05)
     printed = two.snakemake(*command, *configuration, status=1)
+    two.close()
     assert f"\ntokbench: {folder}: process {first.pid} on " in printed
     assert "Traceback" not in printed
     assert first.poll() is None

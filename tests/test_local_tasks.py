@@ -12,14 +12,15 @@ from pydantic import ValidationError
 
 from tests.conftest import Tokbench
 from tests.downstream import rows, stub
+from tests.outside import DATA, needs
 from tokbench.config.load import validate
 from tokbench.downstream.formats import FORMS
 from tokbench.downstream.local import task_files, write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
 from tokbench.errors import TokbenchError
-from tokbench.workflow.targets import Targets
+from tokbench.workflow.downstream import Suites
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data" / "multiple_choice"
+QUESTIONS = DATA / "multiple_choice"
 FILES = {
     "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": [1], "gold": 0}',
     "schemas": '{"context_options": ["Ann", "Bob "], "continuation": "ran.", "gold": 1}\n',
@@ -200,9 +201,9 @@ def test_named_suites_use_known_tasks() -> None:
             assert (local.settings(task).num_fewshot or 0) == (whole.settings(task).num_fewshot or 0), task
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no shared data")
+@needs(QUESTIONS)
 def test_every_known_set_is_read(tmp_path: Path) -> None:
-    suite = named_suite("local").model_copy(update={"path": DATA})
+    suite = named_suite("local").model_copy(update={"path": QUESTIONS})
     questions = write_local_tasks(suite, tmp_path / "tasks")
     assert {name: questions[name] for name in ("arc_easy", "blimp", "lambada_openai", "mmlu_sociology", "wsc273")} == {
         "arc_easy": 2376,
@@ -229,11 +230,10 @@ def test_a_local_suite_in_a_configuration(tmp_path: Path) -> None:
         validate({**values, "pairs": str(tmp_path)}, "mine.yaml")
     (tmp_path / "blimp.jsonl").write_text(FILES["minimal_pairs"])
     experiment = validate({**values, "pairs": str(tmp_path)}, "mine.yaml")
-    targets = Targets(experiment)
-    wildcards = SimpleNamespace(suite="pairs", model="tiny", variant="bpe")
-    assert targets.tasks_of(wildcards) == ["<results>/local_tasks/pairs"]
-    assert targets.hub_cache_of(wildcards) == []
-    assert targets.local_files(wildcards) == [str(tmp_path / "blimp.jsonl")]
-    recipe = SuiteOptions.model_validate_json(targets.import_tasks_recipe(wildcards))
+    suites = Suites(experiment)
+    wildcards = SimpleNamespace(suite="pairs")
+    assert suites.source(wildcards) == "local"
+    assert suites.local_files(wildcards) == [str(tmp_path / "blimp.jsonl")]
+    recipe = SuiteOptions.model_validate_json(suites.import_recipe(wildcards))
     assert write_local_tasks(recipe.model_copy(update={"path": tmp_path}), tmp_path / "tasks") == {"blimp": 2}
-    assert str(tmp_path) not in targets.suite_recipe(wildcards)
+    assert str(tmp_path) not in suites.recipe(wildcards)

@@ -3,13 +3,13 @@
 import pydoc_data.topics
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.outside import DATA, skip_without
 from tokbench.byte_level import spelling_ranks
 from tokbench.candidates import limits
 from tokbench.construction import bpe, bpe_trimmed, picky_bpe, scaffold_bpe
@@ -23,7 +23,7 @@ from tokbench.reference.scaffold_bpe import train as scaffold_twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
-UN = Path(__file__).parents[1].parent / "shared" / "data" / "english" / "un"
+UN = DATA / "english" / "un"
 EXAMPLE = {"▁the": 19, "▁he": 5, "▁hen": 34, "▁then": 32, "▁tot": 25, "▁hot": 28, "▁not": 4, "▁ten": 10}
 EXAMPLE_SIZE = 256 + 1 + 6
 """The bytes, ▁, and 6 tokens; published as 16: 4 special tokens, 6 characters, 6 tokens."""
@@ -260,8 +260,7 @@ def test_scaffolds_of_prose(prose: PretokenCounts) -> None:
 @pytest.fixture(scope="module")
 def united_nations() -> PretokenCounts:
     """The words that begin with the mark of a space, which is then their start mark."""
-    if not UN.exists():
-        pytest.skip(f"{UN} is absent")
+    skip_without(UN)
     every = [
         (word.decode(), count)
         for word, count in read_word_list(UN / "words_un.txt.gz", UN / "counts_un.txt.gz").items()

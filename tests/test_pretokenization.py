@@ -4,7 +4,6 @@ import gzip
 import json
 import random
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +11,13 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.outside import DATA, skip_without
 from tokbench.errors import TokbenchError
 from tokbench.kernels import unicode_classes
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.reference import scan as twin
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
 BLANKS = [" ", "  ", "\n", "\t", "\r\n", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u2028", "\u3000"]
 WORDS = [
     "a",
@@ -154,8 +153,7 @@ def test_unicode_classes_are_those_of_regex(name: str, members: str) -> None:
 )
 def test_real_text(scheme: str, name: str) -> None:
     path = DATA / f"{name}.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no {name}.jsonl.gz in the shared data")
+    skip_without(path)
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         text = "".join(_text(json.loads(line))[:4_000] for line, _ in zip(lines, range(60), strict=False)).encode()
     assert schemes[scheme].function(text).tolist() == twin.boundaries(pattern(scheme), text)

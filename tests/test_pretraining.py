@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from tests import apart
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover, seal
 from tokbench.pretraining.mds import write_mds
@@ -277,32 +278,27 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", autouse=True)
-def killed(
-    packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
-    """A run that kills itself after batch 5, in a process that starts up while this one does, and its folder."""
+@pytest.fixture(scope="module")
+def killed(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that killed itself after batch 5, forked before Composer starts threads here."""
+    from tokbench.pretraining.curve import Curve
+
     place = tmp_path_factory.mktemp("killed")
-    code = f"""
-import os, signal
-from pathlib import Path
-from tokbench.pretraining.options import ModelOptions
-from tokbench.pretraining.train import pretrain
-from tokbench.pretraining.curve import Curve
 
-def batch_end(self, state, logger, batch_end=Curve.batch_end):
-    batch_end(self, state, logger)
-    if state.timestamp.batch == 5:
-        os.kill(os.getpid(), signal.SIGKILL)
+    def work() -> None:
+        batch_end = Curve.batch_end
 
-Curve.batch_end = batch_end
-options = ModelOptions.model_validate({SMALL.model_dump()!r})
-place = Path({str(place)!r})
-pretrain(Path({str(packed)!r}), Path({str(tokenizer)!r}), options, place / "model", place / "checkpoints")
-"""
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    yield place, process
-    process.kill()
+        def until_killed(self: Curve, state: Any, logger: Any) -> None:
+            batch_end(self, state, logger)
+            if state.timestamp.batch == 5:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Curve.batch_end = until_killed
+        pretrain(packed, tokenizer, SMALL, place / "model", place / "checkpoints")
+
+    assert apart.end(apart.start(work, place / "told")) == -signal.SIGKILL, (place / "told").read_text()
+    assert (place / "checkpoints" / "curve.csv").is_file()
+    return place
 
 
 @pytest.fixture(scope="module")
@@ -363,17 +359,14 @@ def test_is_native_mpt_with_equal_logits(trained: Path) -> None:
 
 
 def test_killed_runs_end_with_the_same_weights(
-    killed: tuple[Path, subprocess.Popen[str]],
+    killed: Path,
     trained: Path,
     packed: Path,
     tokenizer: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Killed after batch 5, then between the last checkpoint and the export."""
-    place, process = killed
-    model, checkpoints = place / "model", place / "checkpoints"
-    _, told = process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGKILL, told
+    model, checkpoints = killed / "model", killed / "checkpoints"
     assert len(curve(checkpoints)) == 5
     assert {"ba3.pt", "ba3.pt.sha256"} <= names(checkpoints / "states")
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.conftest import Tokbench
+from tests.outside import DATA, PUBLISHED, needs
 from tokbench.byte_level import spell
 from tokbench.config.load import validate
 from tokbench.downstream.suites import named_suites
@@ -28,11 +29,10 @@ from tokbench.report.figures import style
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.rounding import Span, printed_span
 from tokbench.vocabulary import BYTES
-from tokbench.workflow.targets import Targets
+from tokbench.workflow.statistics import recipes as recipes_of
 
 ROOT = Path(__file__).parents[1]
-SHARED = ROOT.parent / "shared"
-TIMTC = SHARED / "data" / "timtc"
+TIMTC = DATA / "timtc"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_no_cell_is_missing() -> None:
     assert frame["accuracy"].is_between(0, 1).all()
 
 
-@pytest.mark.skipif(not (SHARED / "published").is_dir(), reason=f"no published tables at {SHARED}")
+@needs(PUBLISHED)
 def test_the_facts_are_those_of_the_published_tables() -> None:
     """Against another transcription of the same tables, number by number, in whatever order."""
     skipped = {"vocab_size", "k", "rank", "threshold", "published_average", "average"}
@@ -88,7 +88,7 @@ def test_the_facts_are_those_of_the_published_tables() -> None:
         ("bytespan_intrinsic", "bytespan", None),
         ("partition_cover_language_models", "greedtok", ["accuracy", "bits_per_byte"]),
     ]:
-        with (SHARED / "published" / f"{path}.csv").open() as file:
+        with (PUBLISHED / f"{path}.csv").open() as file:
             rows = list(csv.DictReader(file))
         theirs = [v for row in rows for k, v in row.items() if k not in skipped and re.fullmatch(r"[-.\dE]+", v)]
         ours = facts.cells().filter(paper=paper)
@@ -251,7 +251,7 @@ def test_what_a_reviewer_asks_of_the_papers() -> None:
 # The released files ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not TIMTC.is_dir(), reason=f"no released vocabularies at {TIMTC}")
+@needs(TIMTC)
 def test_figure_5_and_table_11_from_released_files() -> None:
     found = released(TIMTC)
     assert [one.verdict for one in found if one.where == "Table 11"] == [SAME] * 18
@@ -312,7 +312,7 @@ def recipes(name: str, **paths: str) -> dict:
     """The recipes of a paper's experiment; its gold data is no part of them."""
     values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
     values.pop("resources", None)
-    return json.loads(Targets(validate(values | paths, name)).analysed_recipe())
+    return json.loads(recipes_of(validate(values | paths, name)))
 
 
 def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:

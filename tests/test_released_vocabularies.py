@@ -8,25 +8,21 @@ tokens as the paper's order says.
 import gzip
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from tests.outside import DATA, PUBLISHED, needs
 from tokbench.byte_level import unspell
 from tokbench.pretokenization import schemes
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
-SHARED = Path(__file__).parents[1].parent / "shared"
-TIMTC = SHARED / "data" / "timtc"
-ENGLISH = SHARED / "data" / "english"
-PUBLISHED = SHARED / "published" / "tokenization_is_more_than_compression_ctc_renyi.csv"
-pytestmark = pytest.mark.skipif(
-    not (TIMTC.is_dir() and ENGLISH.is_dir() and PUBLISHED.is_file()), reason=f"no released vocabularies at {TIMTC}"
-)
+TIMTC, ENGLISH = DATA / "timtc", DATA / "english"
+TABLE = PUBLISHED / "tokenization_is_more_than_compression_ctc_renyi.csv"
+pytestmark = needs(TIMTC, ENGLISH, TABLE)
 
 RUNS = {
     1: ("pathpiecel_initbpe_firstspace_1_40960", "first_space", "shortest_path"),
@@ -138,7 +134,7 @@ def test_tokens_lie_in_one_pretoken(rank: int) -> None:
 @pytest.mark.parametrize(("name", "most"), [("novels", 30_000), ("arxiv_sample", 40_000)])
 def test_text_takes_as_many_tokens_as_published(name: str, most: int) -> None:
     """The order of table 11 among five rows, and tokens relative to BPE's within some percent, on other text."""
-    table = pl.read_csv(PUBLISHED).filter(pl.col("vocab_size") == 40_960)
+    table = pl.read_csv(TABLE).filter(pl.col("vocab_size") == 40_960)
     billions = dict(table.select("rank", "corpus_token_count_billions").iter_rows())
     documents = texts(name, most)
     found = {

@@ -100,8 +100,15 @@ def rendered(content: ReportContent, folder: Path) -> tuple[str, Checker]:
     return page, checker
 
 
-def test_the_whole_report(tmp_path: Path) -> None:
-    page, checker = rendered(whole(), tmp_path)
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Checker, Path]:
+    """The page of the whole report, what stands on it, and the folder in which it was written."""
+    folder = tmp_path_factory.mktemp("whole")
+    return *rendered(whole(), folder), folder
+
+
+def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
+    page, checker, folder = shown
     text = " ".join(checker.text)
     assert all(variant in text for variant in VARIANTS)
     assert "<title>A &lt;small&gt; experiment &amp; its report</title>" in page
@@ -110,11 +117,12 @@ def test_the_whole_report(tmp_path: Path) -> None:
     assert WHY in text
     assert page.count("<svg") == len(drawings(whole())) == 11
     assert page.count("<table") == len(tables(whole()))
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert [path.name for path in folder.iterdir()] == ["report.html"]
 
 
-def test_the_same_content_gives_the_same_page(tmp_path: Path) -> None:
-    assert rendered(whole(), tmp_path / "a")[0] == rendered(whole(), tmp_path / "b")[0]
+def test_the_same_content_gives_the_same_page(shown: tuple[str, Checker, Path], tmp_path: Path) -> None:
+    """The content is made anew."""
+    assert rendered(whole.__wrapped__(), tmp_path)[0] == shown[0]
 
 
 def test_the_summary_says_what_the_tables_say() -> None:
@@ -207,12 +215,12 @@ def test_gold_data_are_no_text() -> None:
     ]
 
 
-def test_every_table_and_figure_names_its_files(tmp_path: Path) -> None:
+def test_every_table_and_figure_names_its_files(shown: tuple[str, Checker, Path]) -> None:
     """All but the settings themselves: a tidy table, and the results behind it where a number has one row or column."""
     content = whole()
     for exhibit in [*tables(content), *drawings(content)]:
         assert exhibit.source or exhibit.name == "provenance", exhibit.name
-    page, checker = rendered(content, tmp_path)
+    page, checker, _ = shown
     assert 'data-files="downstream/{model}/{variant}/{size}/{suite}.json"' in page
     assert 'data-at="{&#34;size&#34;: 1024}"' in page
     assert {f"recipe-{variant}" for variant in VARIANTS} <= set(checker.ids)

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
+from tests.outside import DATA, needs
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold import boundaries
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.intrinsic.resource_files import resource_files
 from tokbench.resource import ResourceOptions, resource_types
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not (DATA / "morphology").is_dir(), reason=f"no gold data at {DATA}")
+needs_data = needs(DATA / "morphology", DATA / "lexical_decision")
 Cut = tuple[str, str, list[int] | None]
 
 

@@ -1,11 +1,12 @@
 """Killed anywhere, the next run goes on: a declared output stands whole or not at all."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,11 @@ PATIENCE = 120.0
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    return Checkout(tmp_path_factory.mktemp("resumable"))
+def checkout(text: bytes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    made = Checkout(tmp_path_factory.mktemp("resumable"))
+    (made.folder / "manual.txt").write_bytes(text)
+    yield made
+    made.close()
 
 
 def kill_when(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
@@ -99,7 +103,9 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 def test_killed_preparation_leaves_no_corpus(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
-    command = ("prepare", "--recipe", '{"source": "embedded"}', "-o", str(corpus))
+    (tmp_path / "lines.txt").write_bytes(b"a line\n" * 300_000)
+    source = {"type": "text", "path": str(tmp_path / "lines.txt"), "documents": "line"}
+    command = ("prepare", "--recipe", json.dumps({"source": source}), "-o", str(corpus))
     kill_when(lambda: list(tmp_path.glob(".corpus.*/*/*")), start(*command))
     assert not corpus.exists()
 

@@ -4,13 +4,13 @@ import gzip
 import json
 import pydoc_data.topics
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.outside import DATA, needs
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter
 from tokbench.segmentation.likelihood import likelihood
@@ -20,7 +20,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 tokenizers = pytest.importorskip("tokenizers")
 models = tokenizers.models
 
-TIMTC = Path(__file__).parents[1].parent / "shared" / "data" / "timtc"
+TIMTC = DATA / "timtc"
 PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 PRINTED = {byte: chr(byte) for byte in PRINTABLE} | {
     byte: chr(256 + place) for place, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)
@@ -108,7 +108,7 @@ def test_merge_on_words() -> None:
         assert cut(segmenter, word) == theirs(model, word)
 
 
-@pytest.mark.skipif(not TIMTC.is_dir(), reason="the released vocabularies of shared/data/timtc are absent")
+@needs(TIMTC)
 def test_merge_with_a_published_vocabulary() -> None:
     [path] = TIMTC.glob("*.json.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:

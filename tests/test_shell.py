@@ -16,8 +16,8 @@ from tests.conftest import Tokbench
 from tests.test_workflow import RULES
 from tests.workflow.checkout import STAND_IN
 from tokbench.config.load import validate
-from tokbench.workflow.shell import shell_prefix
-from tokbench.workflow.targets import Targets, flags
+from tokbench.workflow.shell import flags, shell_prefix
+from tokbench.workflow.statistics import all_tokenizers, baseline_flags, recipes, venn_flags
 
 ODD = ["", "a b", "$(touch pwned)", "'", '"', "\\", "-x", "@y", "*", "a\nb", "東京"]
 
@@ -93,14 +93,18 @@ def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str
     """What a rule passes grows with the experiment, past what a process takes; all of it arrives."""
     sizes = [300 + number for number in range(10)]
     variants = {f"variant_{number:04}": experiment["variants"]["bpe"] for number in range(1000)}
-    targets = Targets(validate({**experiment, "variants": variants, "sizes": sizes, "runs": []}, "mine"))
-    tokenizers = targets.tokenizers("<results>/tokenizers/{variant}/{size}")
-    named = {"intrinsic": targets.measurements(), "tokenizer": tokenizers, "downstream": ["a b"] * 10_000}
+    many = validate({**experiment, "variants": variants, "sizes": sizes, "runs": []}, "mine")
+    tokenizers = [f"results/tokenizers/{variant}/{size}" for variant, size in all_tokenizers(many)]
+    named = {
+        "intrinsic": [f"{path}.json" for path in tokenizers],
+        "tokenizer": tokenizers,
+        "downstream": ["a b"] * 10_000,
+    }
     params = {
         "inputs": flags(None, named),
-        "baseline": targets.baseline_flags(),
-        "venn": targets.venn_flags(),
-        "recipes": targets.analysed_recipe(),
+        "baseline": baseline_flags(many),
+        "venn": venn_flags(many),
+        "recipes": recipes(many),
     }
     written = "".join(re.findall(r'"(.*)"', RULES[rule][1]["shell"]))
     line = filled(written, input="tables", output="out.json", log="log", params=SimpleNamespace(**params))

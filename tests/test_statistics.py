@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
+from tests.outside import PUBLISHED, needs
 from tokbench.errors import TokbenchError
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
@@ -23,9 +24,8 @@ from tokbench.tabulation.bits_per_byte import bits_per_byte_table
 from tokbench.tabulation.intrinsic import intrinsic_table
 from tokbench.tabulation.relative import relative_to
 
-PUBLISHED = Path(__file__).parents[1].parent / "shared" / "published"
 PAPER = "tokenization_is_more_than_compression"
-needs_published = pytest.mark.skipif(not PUBLISHED.is_dir(), reason=f"no published tables at {PUBLISHED}")
+needs_published = needs(PUBLISHED)
 
 
 def brute_force(differences: list[int]) -> float:

@@ -86,13 +86,13 @@ def test_rules_are_formatted() -> None:
 
 def test_lint_finds_nothing(checkout: Checkout) -> None:
     (checkout.folder / "config.yaml").write_text((ROOT / "config.yaml").read_text())
-    assert "Congratulations, your workflow is in a good condition!" in checkout.ask("--lint")
+    assert "Congratulations, your workflow is in a good condition!" in checkout.snakemake("--lint")
 
 
 @pytest.mark.parametrize("graph", ["--rulegraph", "--dag"])
 def test_graph(checkout: Checkout, graph: str) -> None:
     (checkout.folder / "config.yaml").write_text((ROOT / "config.yaml").read_text())
-    printed = checkout.ask(graph)
+    printed = checkout.snakemake(graph)
     dot = printed[printed.index("digraph") :].strip()
     assert dot.endswith("}")
     nodes = set(re.findall(r"^\s*(\d+)\[", dot, re.MULTILINE))

@@ -30,11 +30,9 @@ class Environment(NamedTuple):
 
 ENVIRONMENTS = {
     "language_models": Environment(
-        "Byte language models, pretraining and evaluation.", ("language-models",), ("matplotlib-venn", "torch")
+        "Byte language models, pretraining and evaluation.", ("language-models",), ("torch",)
     ),
-    "tokenizers": Environment(
-        "Corpora, tokenizers, measures, statistics and reports.", (), ("matplotlib-venn", "safetensors", "tokenizers")
-    ),
+    "tokenizers": Environment("Corpora, tokenizers, measures, statistics and reports."),
 }
 HEAD = """\
 # {purpose} Written by tools/make_environments.py.

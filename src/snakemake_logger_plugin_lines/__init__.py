@@ -13,6 +13,11 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from tokbench.lean import lean_imports
+
+with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
+    import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
+
 SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because", "Congratulations", "Lints for")
 """Beginnings of the messages that a person waits for."""
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)

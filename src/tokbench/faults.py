@@ -27,7 +27,7 @@ READERS = frozenset(
 HOLDS_FILES = frozenset({"file", "folder", "path", "place", "shard", "source"})
 """Names under which our functions hold a file that they read, where it is held as text."""
 LONGEST = 300
-LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "lm_eval", "safetensors", "streaming", "torch", "transformers"})
+LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "datasets", "lm_eval", "streaming", "torch", "transformers"})
 
 
 def line_and_status(error: BaseException) -> tuple[str, int]:
@@ -85,8 +85,8 @@ def _our_own(error: BaseException) -> str:
 def _missing(error: ImportError) -> str:
     package = (error.name or "").partition(".")[0]
     if isinstance(error, ModuleNotFoundError):
-        extra = "'tokbench[language-models]'" if package in LANGUAGE_MODELS else "Tokbench"
-        return f"the package '{package}' is not installed; install {extra} again"
+        remedy = "install 'tokbench[language-models]'" if package in LANGUAGE_MODELS else "install Tokbench again"
+        return f"the package '{package}' is not installed; {remedy}"
     return f"the package '{package}' cannot be used ({_reason(error)}); install it again"
 
 

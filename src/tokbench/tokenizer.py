@@ -18,7 +18,7 @@ from tokbench.atomic import atomic_files
 from tokbench.errors import TokbenchError
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
-from tokbench.kernels.scan import boundaries, settled_after, settled_before
+from tokbench.kernels.scan import settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
 from tokbench.options import Options
 from tokbench.parallel import mapped
@@ -75,7 +75,7 @@ class Tokenizer:
         self.name = name
         self.origin = origin or {}
         self._scheme = KERNEL_SCHEMES.get(pretokenization)
-        self._boundaries = None if pretokenization in KERNEL_SCHEMES else schemes[pretokenization].function
+        self._boundaries = schemes[pretokenization].function
         self._segmenter: Segmenter = method.function(vocabulary, self.options)
         self._encoders: list[Encoder] = []
 
@@ -138,7 +138,7 @@ class Tokenizer:
 
     def _cut_and_segment(self, text: bytes) -> NDArray[np.int32]:
         """Ids by way of all boundaries, where the scheme or the segmentation is none of our kernels."""
-        bounds = boundaries(self._scheme, text) if self._boundaries is None else self._boundaries(text)
+        bounds = self._boundaries(text)
         data = np.frombuffer(text, np.uint8)
         if isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed:
             ids, _ = self._segmenter.segment(data, bounds, document_number(text))
@@ -152,6 +152,8 @@ class Tokenizer:
         try:
             encoder = self._encoders.pop()
         except IndexError:
+            assert self._scheme is not None
+            assert isinstance(self._segmenter, PretokenSegmenter)
             encoder = Encoder(self._scheme, self._segmenter)
         yield encoder
         self._encoders.append(encoder)

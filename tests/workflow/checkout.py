@@ -1,5 +1,6 @@
 """A copy of the workflow and its sources in a folder of its own: tests edit it, run it and kill it."""
 
+import atexit
 import json
 import os
 import shutil
@@ -7,8 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
+from multiprocessing.connection import Client
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
@@ -24,6 +27,55 @@ if output.suffix not in (".json", ".parquet", ".html"):
     output = output / "command"
 output.write_text("\\0".join(arguments))
 """
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    """It ends when this process does, and every :class:`Prepared` with it."""
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("server.py"))],
+        env=os.environ | {"PYTHONWARNINGS": "ignore"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(server.communicate)
+    return server
+
+
+class Prepared:
+    """Snakemake in a process that has imported it and a folder's sources; every run is a process forked from there.
+
+    Args:
+        folder: where it runs.
+        environment: its variables, ``PYTHONPATH`` the sources alone.
+    """
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        server = _server()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        self.place = TemporaryDirectory()
+        address = f"{self.place.name}/asked"
+        told = {"folder": str(folder), "environment": environment, "address": address}
+        print(json.dumps(told), file=server.stdin, flush=True)
+        assert server.stdout.readline() == "listening\n"
+        self._asking = Client(address)
+        atexit.register(self.close)
+
+    def run(self, *arguments: str, status: int = 0) -> str:
+        """What Snakemake prints, once it has ended with ``status``."""
+        printed = Path(self.place.name, "printed")
+        printed.write_text("")
+        self._asking.send((arguments, str(printed)))
+        ended = self._asking.recv()
+        assert ended == status, printed.read_text()
+        return printed.read_text()
+
+    def close(self) -> None:
+        """End the process."""
+        self._asking.close()
+        self.place.cleanup()
 
 
 class Checkout:
@@ -67,40 +119,19 @@ class Checkout:
 
     def snakemake(self, *arguments: str, status: int = 0) -> str:
         """What Snakemake prints, once it has ended with ``status``."""
-        process = self.start(*arguments)
-        printed, _ = process.communicate()
-        assert process.returncode == status, printed
-        return printed
+        return self._prepared.run(*arguments, status=status)
 
     @cached_property
-    def _server(self) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("server.py"))],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, *arguments: str) -> str:
-        """What Snakemake prints where it is not to run any job: its plan, its graph."""
-        server, printed = self._server, self.folder / "printed.txt"
-        assert server.stdin is not None
-        assert server.stdout is not None
-        printed.write_text("")
-        print(json.dumps([arguments, str(printed)]), file=server.stdin, flush=True)
-        status = server.stdout.readline()
-        assert status == "0\n", printed.read_text()
-        return printed.read_text()
+    def _prepared(self) -> "Prepared":
+        return Prepared(self.folder, self.environment)
 
     def close(self) -> None:
-        """End the process that answers questions."""
-        self._server.communicate()
+        """End the process that runs Snakemake here."""
+        self._prepared.close()
 
     def summary(self, configuration: Path | str) -> dict[str, bool]:
         """Every output of the workflow below the folder of results, and whether the next run makes it."""
-        lines = self.ask("--summary", "--configfile", str(configuration)).splitlines()
+        lines = self.snakemake("--summary", "--configfile", str(configuration)).splitlines()
         rows = [line.split("\t") for line in lines if line.count("\t") == 5]
         return {row[0].split("/", 2)[2]: row[5] != "no update" for row in rows[1:]}
 

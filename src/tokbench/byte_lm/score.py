@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import torch
 from numpy.typing import NDArray
-from transformers.models.llama.modeling_llama import LlamaForCausalLM
 
-from tokbench.byte_lm.model import START, arithmetic, load, pick_device
+from tokbench.byte_lm.model import START, LlamaForCausalLM, arithmetic, load, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.scores import Documents, write_scores
 

@@ -1,6 +1,8 @@
 """Methods of every kind with their options, as ``tokbench methods`` lists them."""
 
 import json
+import re
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -14,6 +16,8 @@ from tokbench.registry import Method, Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
+REFERENCE = re.compile(r":mod:`tokbench\.reference\.(\w+)`")
+"""How a method's module names its plain-Python twin."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
@@ -94,6 +98,8 @@ def _lines(method: Method, width: int) -> Iterator[str]:
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
+    if reference := REFERENCE.search(sys.modules[method.module].__doc__ or ""):
+        yield from _wrapped("", f"In plain Python: python -m tokbench.reference {reference[1]}", width)
     for option in options_of(method):
         default = json.dumps(option["default"])
         yield from _wrapped(f"    {option['option']}", f"{option['type']} = {default}. {option['meaning']}", width)

@@ -4,6 +4,8 @@ Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subwo
 bytes. Which pair is merged, ties included, is what the trainer of Hugging Face ``tokenizers`` decides: the greatest
 count, then the smallest (left, right), where the bytes rank by the code point of their printable character in GPT-2
 and merged tokens follow in order of creation.
+
+Reference: :mod:`tokbench.reference.bpe`.
 """
 
 from typing import Literal

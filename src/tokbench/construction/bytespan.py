@@ -4,6 +4,8 @@
 that does not fall and lets neighbouring segments share a byte; the spans here follow the text and figure 1: the
 unpredictable byte comes first, the falling ones after it. Under the global constraint a span is the predictable bytes
 alone.
+
+Reference: :mod:`tokbench.reference.bytespan`.
 """
 
 from collections.abc import Iterator

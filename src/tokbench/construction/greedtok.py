@@ -4,6 +4,8 @@ Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), section
 as its bytes, with a cut between every two. A token takes a place where cuts stand at both ends and clears the cuts
 inside, each as often as the pre-token occurs; of places that overlap the first is taken. Ties, which the paper leaves
 open, go to the shorter token, then to the lesser bytes: that gives its tokens per word.
+
+Reference: :mod:`tokbench.reference.greedtok`.
 """
 
 from collections.abc import Callable

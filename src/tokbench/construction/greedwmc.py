@@ -3,6 +3,8 @@
 Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 4.2 and 5. A token covers the pairs
 of adjacent bytes at all its places, whatever other tokens do. Coverage is submodular, so that the greedy choice joins
 at least 1 - 1/e of what any choice of as many tokens could, and GreedTok's share of it bounds GreedTok's in turn.
+
+Reference: :mod:`tokbench.reference.greedtok`.
 """
 
 from tokbench.construction import construction

@@ -2,6 +2,8 @@
 
 The initial vocabulary of PathPiece and SaGe in "Tokenization Is More Than Compression", section 3.2 and appendix A.2.1:
 the top byte n-grams by raw count, single bytes always among them.
+
+Reference: :mod:`tokbench.reference.ngram`.
 """
 
 from itertools import pairwise

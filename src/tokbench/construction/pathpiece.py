@@ -5,6 +5,8 @@ as possible and finds, for every occurrence of a token, how many more there woul
 a boundary inside the token, or with a longer token that holds it. The paper's Algorithm 2 leaves out holders that
 start at the first byte; its text, and this module, do not. The order of omission and the sizes of the batches are not
 in the paper: they are those that explain the published vocabularies.
+
+Reference: :mod:`tokbench.reference.pathpiece`.
 """
 
 from itertools import pairwise

@@ -10,6 +10,8 @@ new one (the released code counts it, and ends with fewer tokens than it was ask
 Of pairs with equal counts the smallest (left, right) is merged: bytes in the order of :mod:`tokbench.construction.bpe`,
 then characters, then merged tokens in order of first creation. The released code takes the pair that was inserted
 first into its table, so that published figures can be met closely, but not to the last token.
+
+Reference: :mod:`tokbench.reference.picky_bpe`.
 """
 
 from itertools import pairwise

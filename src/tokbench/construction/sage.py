@@ -4,6 +4,8 @@ Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), i
 "Tokenization Is More Than Compression" uses (section 2.2): lines of text are segmented by the longest match, embeddings
 of the tokens are trained on them by skip-gram, and each token's loss is the log-likelihood of the contexts that its
 occurrences make less that of the contexts without it. The sizes of the batches are version 2.0's.
+
+Reference: :mod:`tokbench.reference.sage`.
 """
 
 from collections.abc import Iterator

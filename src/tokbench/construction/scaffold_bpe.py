@@ -4,6 +4,8 @@ Lian et al., "Scaffold-BPE: Enhancing Byte Pair Encoding for Large Language Mode
 Token Removal" (2024), algorithms 1 and 2. Merges are those of BPE, since a scaffold token stays in the text and goes on
 being merged. What a merge leaves of a token is compared with the head of the queue; where that is more frequent, the
 token becomes a scaffold and waits in the queue itself, to come back to the vocabulary should its turn come.
+
+Reference: :mod:`tokbench.reference.scaffold_bpe`.
 """
 
 import heapq

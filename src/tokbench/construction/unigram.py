@@ -8,6 +8,8 @@ Variational Inference", 2007); tokens expected less than half a time are dropped
 The rules of ``tokenizers`` are the defaults with ``whole_characters: false`` and ``pruning_loss: tokenizers``. Those of
 sentencepiece are ``alphabet: character``, ``seed_counts: occurrences``, ``split_by_unicode_script: true``,
 ``split_by_whitespace: true`` and ``final_cut: score``, on pre-tokens that are words with the space before them.
+
+Reference: :mod:`tokbench.reference.unigram`.
 """
 
 from collections.abc import Callable

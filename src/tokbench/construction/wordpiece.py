@@ -4,6 +4,8 @@ Schuster and Nakajima, "Japanese and Korean Voice Search" (2012), section 3, cho
 likelihood of a unigram model of the text most: count(ab) / (count(a) count(b)). The trainer of Hugging Face
 ``tokenizers``, by which most WordPiece vocabularies were made, chooses the most frequent pair instead, which is BPE on
 pieces marked ``##``.
+
+Reference: :mod:`tokbench.reference.wordpiece`.
 """
 
 from typing import Literal

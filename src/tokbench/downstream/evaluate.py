@@ -18,6 +18,7 @@ from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
 from tokbench.errors import TokbenchError
+from tokbench.lean import OPTIONAL, VISION, lean_imports
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
@@ -82,12 +83,14 @@ def evaluate(
     if hub_cache is not None:
         os.environ["HF_HOME"] = str(Path(hub_cache).resolve())
     import torch
-    from transformers import AutoModelForCausalLM
 
-    from tokbench.adapters.transformers import TokbenchTokenizer
-    from tokbench.downstream.bits_per_byte import bits_per_byte
-    from tokbench.downstream.coverings import Spellings
-    from tokbench.downstream.scoring_lm import ScoringLM
+    with lean_imports(OPTIONAL + VISION):
+        from transformers import AutoModelForCausalLM
+
+        from tokbench.adapters.transformers import TokbenchTokenizer
+        from tokbench.downstream.bits_per_byte import bits_per_byte
+        from tokbench.downstream.coverings import Spellings
+        from tokbench.downstream.scoring_lm import ScoringLM
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"

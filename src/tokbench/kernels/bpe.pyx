@@ -8,6 +8,8 @@ hashed. The queue is lazy: counts fall in place, and a pair is put right when it
 
 One fact keeps this small: a pair gets all its positions when the younger of its symbols is made, so that it is queued
 once and its count can only fall. The alphabet may be anything, the 256 bytes or the tokens of a vocabulary.
+
+Reference: :mod:`tokbench.reference.bpe`.
 """
 
 import numpy as np

@@ -5,6 +5,8 @@
 "ByteSpan: Information-Driven Subword Tokenisation", section 2.2. A byte is grouped where its signal falls from the
 byte before, or is below a threshold; any other byte is a peak, the first of a document always. A span is the last peak
 before a run of grouped bytes, with that run; under the global constraint it is the run alone.
+
+Reference: :mod:`tokbench.reference.bytespan`.
 """
 
 from libc.stdint cimport int64_t, uint8_t

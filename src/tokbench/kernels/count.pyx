@@ -5,6 +5,8 @@
 A hash table with open addressing and linear probing. A pre-token is known by a key of sixteen bytes; where it is longer
 than that its bytes lie in an arena. Pre-tokens are taken in blocks, so that the memory of a whole block is on its way
 before the first of them is counted.
+
+Reference: :mod:`tokbench.reference.count`.
 """
 
 from cython cimport final

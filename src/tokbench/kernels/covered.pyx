@@ -1,5 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Pairs of adjacent bytes that lie inside an occurrence of a token, any occurrence of any token."""
+"""Pairs of adjacent bytes that lie inside an occurrence of a token, any occurrence of any token.
+
+Reference: :mod:`tokbench.reference.covered`.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -6,6 +6,8 @@ piece is a list of tokens linked by the positions of their first bytes; each pos
 there, the removal of its token or the merge with the one after it. The earliest is found by scanning short pieces, and
 in long ones from a heap of (event, position). Entries that another event has overtaken are recognised when they come
 up, and a heap that is full of them is made anew: no position has more than one that counts.
+
+Reference: :mod:`tokbench.reference.events`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

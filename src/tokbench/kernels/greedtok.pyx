@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""GreedTok: a substring joins bytes where cuts stand at both its ends (Lim, Choo and Lauw 2025, section 4.3)."""
+"""GreedTok: a substring joins bytes where cuts stand at both its ends (Lim, Choo and Lauw 2025, section 4.3).
+
+Reference: :mod:`tokbench.reference.greedtok`.
+"""
 
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""GreedWMC: a substring joins the bytes of all its places (Lim, Choo and Lauw 2025, section 4.2)."""
+"""GreedWMC: a substring joins the bytes of all its places (Lim, Choo and Lauw 2025, section 4.2).
+
+Reference: :mod:`tokbench.reference.greedtok`.
+"""
 
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t

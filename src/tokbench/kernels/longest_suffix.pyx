@@ -1,5 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by the longest match from the right: ``greedy``, mirrored."""
+"""Segmentation by the longest match from the right: ``greedy``, mirrored.
+
+Reference: :mod:`tokbench.reference.longest_suffix`.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

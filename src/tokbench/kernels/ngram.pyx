@@ -6,6 +6,8 @@ A position is a place in a pre-token with at least one byte after it. Sorted by 
 sixteen, held in two big-endian words), positions that share an n-gram stand side by side, so one pass closes every
 n-gram of every width and only the best ones are ever held. Positions are dealt out by their first two bytes: each
 part can be counted on its own, which bounds the memory and lets parts run side by side.
+
+Reference: :mod:`tokbench.reference.ngram`.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t

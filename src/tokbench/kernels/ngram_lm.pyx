@@ -11,6 +11,8 @@ down to the empty context, which falls back on 1/256. All tables follow from the
 each byte of a text (fewer at its start), so that only their counts are kept.
 
 A window is one number: its bytes, the last lowest, and 2**(8 width) to tell the widths apart.
+
+Reference: :mod:`tokbench.reference.ngram_lm`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

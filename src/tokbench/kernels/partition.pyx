@@ -10,6 +10,8 @@ nothing can be joined any more are passed over by links.
 
 A look at a group takes steps for its places with something left to join and for the cuts there that a token may end at,
 and one for 64 other cuts; in one word of n bytes no more than n for each look.
+
+Reference: :mod:`tokbench.reference.greedtok`.
 """
 
 import numpy as np

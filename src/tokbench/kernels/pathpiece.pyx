@@ -5,6 +5,8 @@
 "Tokenization Is More Than Compression", section 3.2 and appendix A.2. Places lie between bytes, 0 to n. ``reach[i]``
 is the least number of tokens for the first i bytes, ``rest[i]`` for the others; the widths of the tokens that start at
 a place are the bits of a word, so that a pre-token's whole lattice takes four bytes a place.
+
+Reference: :mod:`tokbench.reference.pathpiece`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

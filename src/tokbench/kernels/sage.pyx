@@ -5,6 +5,8 @@
 Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), as its version 2.0 does it. Losses are
 sums of fixed-point numbers: they do not depend on the order of addition, contexts that are the same with and without
 the token cancel to nothing, and ties are ties.
+
+Reference: :mod:`tokbench.reference.sage`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

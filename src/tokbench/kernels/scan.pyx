@@ -6,6 +6,8 @@ no part of valid UTF-8 is a character by itself, neither letter, number nor blan
 One finds the end of a single pre-token character by character, through a table of classes by code point. The other
 classifies 64 bytes of ASCII at once into bit masks, from which all boundaries follow by a few shifts; it hands over to
 the first near the end of the text, at other characters and at contractions.
+
+Reference: :mod:`tokbench.reference.scan`.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t

@@ -5,6 +5,8 @@ For every end the tokens that end there are met from the narrowest to the widest
 a trie of tokens spelt backwards. Random choices come from SplitMix64 (Steele, Lea and Flood 2014), started at the
 64-bit FNV-1a hash of the pre-token's bytes, mixed with the seed and, where choices are drawn anew for each place of a
 document, with the place.
+
+Reference: :mod:`tokbench.reference.shortest_path`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

@@ -7,6 +7,8 @@ conventions of gensim's ``Word2Vec``: neighbours' input rows predict the centre'
 frequent tokens are left out at random, updates whose product lies outside (-6, 6) are passed over. One departure: the
 negatives of a centre are drawn once and serve all its neighbours, one after the other (Ji et al., "Parallelizing
 Word2Vec in Shared and Distributed Memory", 2016, section III), which keeps their rows in the cache.
+
+Reference: :mod:`tokbench.reference.skipgram`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t

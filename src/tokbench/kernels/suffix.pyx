@@ -4,6 +4,8 @@
 
 A radix sort from the first byte on visits the inner nodes of the suffix tree in byte order and goes no deeper than the
 longest substring wanted, so that no suffix array or table of common prefixes is kept. No substring crosses words.
+
+Reference: :mod:`tokbench.reference.unigram`.
 """
 
 import numpy as np

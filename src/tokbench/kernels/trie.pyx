@@ -14,6 +14,8 @@ threads may walk one trie)::
     token = token_at(view, node)               # -1 where no token ends
 
 Weights, scores and masks that change while the trie is walked belong in arrays of the caller's, indexed by token.
+
+Reference: :mod:`tokbench.reference.trie`.
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc

@@ -7,6 +7,8 @@ of any length neither underflows nor needs a logarithm for every edge.
 
 Tokens are numbered as in the trie; tokens of probability zero are not in the lattice. All single bytes are there
 with a probability of their own, so that every position can be reached.
+
+Reference: :mod:`tokbench.reference.unigram`.
 """
 
 from libc.math cimport ldexp

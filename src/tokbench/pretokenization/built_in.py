@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tokbench.kernels.scan import Scheme, boundaries
 from tokbench.pretokenization import pretokenization
 
-KERNEL_SCHEMES: dict[str, Scheme] = {scheme.name.lower(): scheme for scheme in Scheme}
+KERNEL_SCHEMES: dict[str, Scheme] = {name.lower(): scheme for name, scheme in Scheme.__members__.items()}
 """The schemes that kernels know by code and scan without a call into Python."""
 
 

@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from composer.models import huggingface
 from composer.utils import dist, get_device
 from llmfoundry import registry
 from llmfoundry.command_utils import train
@@ -20,6 +21,10 @@ from tokbench.pretraining.sequences import packed_loader
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
 registry.callbacks.register("tokbench_curve", func=Curve)
 registry.callbacks.register("tokbench_sealing", func=Sealing)
+
+# Composer asks whether labels must be shifted by importing every causal model of transformers; llm-foundry's MPT is
+# none of them.
+huggingface._is_registered_causal_lm = lambda model: False
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:

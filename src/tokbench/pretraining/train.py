@@ -12,11 +12,14 @@ from typing import Any
 
 from tokbench.atomic import atomic_file, failures_reported
 from tokbench.errors import TokbenchError
+from tokbench.lean import lean_imports
 from tokbench.pretraining.checkpoints import recover
 from tokbench.pretraining.options import ModelOptions
 
 log = logging.getLogger(__name__)
 
+UNUSED = ("mcli", "mlflow", "scipy")
+"""Imported whether wanted or not: tracking services, and what torchmetrics measures sound with."""
 NOTE = "recipe.json"
 RUN = ("states", "huggingface", "curve.csv", NOTE)
 """What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
@@ -47,9 +50,10 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         warnings.simplefilter("ignore")
         import torch
 
-        from tokbench.pretraining import foundry
+        with lean_imports(hollow=UNUSED):
+            from tokbench.pretraining import foundry
+            from tokbench.pretraining.export import publish
     from tokbench.pretraining.curve import read_curve
-    from tokbench.pretraining.export import publish
     from tokbench.pretraining.pack import Packing
 
     packing = Packing.read(packed)

@@ -2,6 +2,8 @@
 
 Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization" (2020), section 3,
 algorithm 1.
+
+Reference: :mod:`tokbench.reference.bpe_dropout`.
 """
 
 from typing import Literal

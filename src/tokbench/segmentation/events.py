@@ -2,6 +2,8 @@
 
 Chizhov et al., "BPE Gets Picky" (2024), section 3 and algorithm 2. A pre-token that is a token is left whole, as in the
 released code.
+
+Reference: :mod:`tokbench.reference.events`.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Greedy: the longest match from the left, with any vocabulary."""
+"""Greedy: the longest match from the left, with any vocabulary.
+
+Reference: :mod:`tokbench.reference.greedy`.
+"""
 
 import numpy as np
 from pydantic import Field

@@ -1,6 +1,8 @@
 """Likelihood: the most probable sequence of tokens under a unigram language model.
 
 Kudo, "Subword Regularization" (2018), section 3.2.
+
+Reference: :mod:`tokbench.reference.likelihood`.
 """
 
 import numpy as np

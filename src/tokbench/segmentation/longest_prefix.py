@@ -1,6 +1,8 @@
 """Longest prefix: WordPiece's longest match, with forms for the start of a pre-token and for the rest of it.
 
 Devlin et al., "BERT" (2019), and ByteSpan's inference. Unlike theirs it knows no unknown token and no longest word.
+
+Reference: :mod:`tokbench.reference.greedy`.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Longest suffix: the longest match from the right, with any vocabulary."""
+"""Longest suffix: the longest match from the right, with any vocabulary.
+
+Reference: :mod:`tokbench.reference.longest_suffix`.
+"""
 
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie

@@ -1,6 +1,8 @@
 """Merge: replay the merges of byte-pair encoding in the order in which they were learnt.
 
 Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), section 3.2.
+
+Reference: :mod:`tokbench.reference.merge`.
 """
 
 import numpy as np

@@ -2,6 +2,8 @@
 
 How trimmed vocabularies (Cognetta et al. 2024) and Scaffold-BPE (Lian et al. 2024) cut text; "BPE Gets Picky", appendix
 A and table 6, compares it with segmentation by events.
+
+Reference: :mod:`tokbench.reference.events`.
 """
 
 import numpy as np

@@ -1,6 +1,8 @@
 """Shortest path: PathPiece's segmentation into the fewest tokens, with any vocabulary.
 
 "Tokenization Is More Than Compression", section 3.1, algorithm 1; appendix A for random ties.
+
+Reference: :mod:`tokbench.reference.shortest_path`.
 """
 
 from typing import Literal

@@ -6,7 +6,7 @@ Tables are none: a command makes all that the modules of a package declare, whic
 gathered.
 """
 
-import ast
+import atexit
 import hashlib
 import re
 import sys
@@ -16,6 +16,7 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 from tokbench.tidy.modules import modules_in
+from tokbench.workflow.syntax import KEPT, Kept, Syntax
 
 PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
@@ -35,6 +36,7 @@ PLUMBING = tuple(
         "errors",
         "faults",
         "inputs",
+        "lean",
         "manifest",
         "memory",
         "options",
@@ -45,6 +47,7 @@ PLUMBING = tuple(
 )
 """Modules that carry no arithmetic: how methods are found, options are read and files are written."""
 CHOSEN = {
+    "tokbench.building": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.construction_inputs": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.train_byte_lm": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.train"},
     "tokbench.commands.score_bytes": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.score"},
@@ -53,8 +56,6 @@ CHOSEN = {
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
 """Data of which recipes hold in full whatever is taken from them."""
-GATHERING = "tables_in"
-"""The function by which all modules of some packages are imported, see :mod:`tokbench.tidy.collection`."""
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
 """How our Cython sources import modules of ours."""
 
@@ -108,10 +109,18 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
         code += header.read_bytes() if path.suffix == ".pyx" and header.exists() else b""
         imports = set(_kernel_imports(code.decode("utf-8")))
     elif path.suffix == ".py":
-        tree = _without_docstrings(ast.parse(code))
-        imports = {*_imports(tree, module, is_package=path.name == "__init__.py"), *_gathered(tree)}
-        code = ast.dump(tree).encode() + _data(tree, path.parent)
+        syntax = _kept().syntax(code)
+        imports = {*_imports(syntax, module, is_package=path.name == "__init__.py"), *_gathered(syntax)}
+        code = syntax.code.encode() + _data(syntax, path.parent)
     return hashlib.sha256(code).hexdigest(), tuple(sorted(imports - CHOSEN.get(module, set()) - {module}))
+
+
+@cache
+def _kept() -> Kept:
+    """What was found in sources before, and what is found in this run once it ends."""
+    kept = Kept(KEPT.absolute())
+    atexit.register(kept.write)
+    return kept
 
 
 @cache
@@ -138,16 +147,17 @@ def _packages(module: str) -> list[str]:
     return [".".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
-def _data(tree: ast.AST, folder: Path) -> bytes:
+def _data(syntax: Syntax, folder: Path) -> bytes:
     """Hash of the data and templates that lie beside a module and that it names, with their ending or without."""
-    named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    files = sorted(
-        file
-        for pattern in ("*", "templates/*")
-        for file in folder.glob(pattern)
-        if file.suffix in DATA and file.name not in SPELLED_OUT and named & {file.name, file.stem}
-    )
+    files = [file for file in _beside(folder) if not {file.name, file.stem}.isdisjoint(syntax.texts)]
     return b"".join(hashlib.sha256(file.name.encode() + b"\0" + file.read_bytes()).digest() for file in files)
+
+
+@cache
+def _beside(folder: Path) -> list[Path]:
+    """Data and templates of a folder."""
+    found = (file for pattern in ("*", "templates/*") for file in folder.glob(pattern))
+    return sorted(file for file in found if file.suffix in DATA and file.name not in SPELLED_OUT)
 
 
 def _kernel_imports(text: str) -> Iterator[str]:
@@ -157,28 +167,22 @@ def _kernel_imports(text: str) -> Iterator[str]:
                 yield _module(parent, name.split()[0])
 
 
-def _imports(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[str]:
+def _imports(syntax: Syntax, module: str, *, is_package: bool) -> Iterator[str]:
     own = {PACKAGE, module.split(".")[0]}
     here = module if is_package else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] in own)
-        elif isinstance(node, ast.ImportFrom):
-            parent = resolve_name("." * node.level + (node.module or ""), here or None) if node.level else node.module
-            if parent and parent.split(".")[0] in own:
-                yield from (_module(parent, alias.name) for alias in node.names)
+    for source, level, names in syntax.imports:
+        parent = resolve_name("." * level + (source or ""), here or None) if level else source
+        if parent is None:
+            yield from (name for name in names if name.split(".")[0] in own)
+        elif parent.split(".")[0] in own:
+            yield from (_module(parent, name) for name in names)
 
 
-def _gathered(tree: ast.AST) -> Iterator[str]:
+def _gathered(syntax: Syntax) -> Iterator[str]:
     """The modules in the packages whose tables are gathered, those of other distributions included."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
-            places = [str(place.value) for place in node.args[1:] if isinstance(place, ast.Constant)]
-            if len(places) < len(node.args) - 1:
-                raise ValueError(f"{ast.unparse(node)}: name packages as they are, so that they can be found")
-            for place in places:
-                yield place
-                yield from modules_in(place, _folder(place))
+    for place in syntax.gathered:
+        yield place
+        yield from modules_in(place, _folder(place))
 
 
 def _folder(place: str) -> list[str] | None:
@@ -191,13 +195,3 @@ def _module(parent: str, name: str) -> str:
     """The module that ``from parent import name`` reads: the name itself where it is a module."""
     inner = f"{parent}.{name}"
     return inner if _locate(inner) else parent
-
-
-def _without_docstrings(tree: ast.AST) -> ast.AST:
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body:
-            node.body = [  # type: ignore[attr-defined]
-                child for child in body if not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant))
-            ]
-    return tree

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from typing import Any
 
 
 def shell_prefix(*, conda: bool) -> str:
@@ -19,3 +20,12 @@ def shell_prefix(*, conda: bool) -> str:
     called = "command tokbench" if conda else f"{shlex.quote(sys.executable)} -P -m tokbench"
     function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
     return f"set -euo pipefail; {function} ".replace("{", "{{").replace("}", "}}")
+
+
+def flags(wildcards: Any, input: Any) -> list[str]:
+    """Every named input of a rule as a flag of the command line, ``--name path``, once a path.
+
+    A corpus is left out: a rule names the shards of the split that it reads.
+    """
+    named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
+    return [word for name, paths in named for path in paths for word in (f"--{name.replace('_', '-')}", path)]

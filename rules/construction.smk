@@ -1,3 +1,8 @@
+from tokbench.workflow.construction import Variants, initial_source
+
+variants = Variants(experiment)
+
+
 rule build_initial:
     input:
         counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
@@ -10,7 +15,7 @@ rule build_initial:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=targets.initial_source,
+        source=initial_source,
     threads: 1
     resources:
         mem_mb=8000,
@@ -24,11 +29,24 @@ rule build_initial:
 
 rule build:
     input:
-        targets.option_files_of,
-        counts=targets.counts_of,
-        scores=targets.scores_of,
-        documents=targets.documents_of,
-        initial=targets.initial_of,
+        variants.files,
+        counts=collect(
+            "<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet", corpus=variants.corpus, scheme=variants.scheme
+        ),
+        scores=collect(
+            "<results>/byte_lm/{corpus}/{byte_lm}/scores/{shard}.parquet",
+            corpus=variants.corpus,
+            byte_lm=variants.byte_lm,
+            shard=variants.shards,
+        ),
+        documents=collect("<results>/corpus/{corpus}", corpus=variants.documents),
+        initial=collect(
+            "<results>/initial/{corpus}/{scheme}/{initial}/{size}",
+            corpus=variants.corpus,
+            scheme=variants.scheme,
+            initial=variants.initial,
+            size=variants.initial_size,
+        ),
     output:
         directory("<results>/tokenizers/{variant}/{size}"),
     log:
@@ -38,13 +56,13 @@ rule build:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        construction=targets.construction_of,
-        recipe=targets.recipe_of,
-        segmentation=targets.segmentation_of,
-        scheme=targets.scheme_of,
+        construction=variants.method,
+        recipe=variants.recipe,
+        segmentation=variants.segmentation,
+        scheme=variants.scheme,
         inputs=flags,
         seed=experiment.seed,
-        source=targets.source_of,
+        source=variants.source,
     threads: 1
     resources:
         mem_mb=8000,

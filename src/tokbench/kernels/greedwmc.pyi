@@ -1,0 +1,12 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def choose(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    suffixes: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    limit: int,
+) -> NDArray[np.int64]:
+    """What GreedWMC chooses; see :func:`tokbench.kernels.partition.chosen`."""

@@ -1,0 +1,276 @@
+"""``python -m tokbench.reference NAME [TEXT] [SIZE]``: what a reference does with a small text, shown step by step.
+
+Words are cut at spaces, which stay with the word after them. Segmentations cut the text with a vocabulary of BPE.
+"""
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.kernels.skipgram import alias_table
+from tokbench.reference import (
+    bpe,
+    bpe_dropout,
+    bytespan,
+    count,
+    cover,
+    covered,
+    encode,
+    events,
+    greedtok,
+    greedy,
+    likelihood,
+    longest_suffix,
+    matches,
+    merge,
+    morphology,
+    ngram,
+    ngram_lm,
+    pathpiece,
+    picky_bpe,
+    sage,
+    scaffold_bpe,
+    scan,
+    shortest_path,
+    skipgram,
+    splitmix,
+    trie,
+    unigram,
+    wordpiece,
+)
+
+EXAMPLE = "she sells sea shells by the sea shore; the shells she sells are sea shells"
+MORE = 12
+"""Tokens made beyond the bytes, where no size is given."""
+PATTERN = r" ?[^ ]+| "
+WHOLE = 1 << 30
+
+
+class Text:
+    """A text with what demonstrations start from.
+
+    Attributes:
+        words: the pre-tokens with their counts, in order of first appearance.
+        merges: (left, right, result) of BPE, in ids of ``tokens``.
+        tokens: the vocabulary of BPE, the 256 bytes first.
+        scores: of each token, the natural logarithm of its share of all matches.
+    """
+
+    def __init__(self, text: str, size: int) -> None:
+        self.text, self.size = text.encode(), size
+        ends = scan.boundaries(PATTERN, self.text)
+        self.pretokens = [self.text[start:end] for start, end in pairwise(ends)]
+        self.words = list(Counter(self.pretokens).items())
+        made, self.tokens = bpe.train(self.words, list(range(256)), 256 + size, 1, WHOLE)
+        self.merges = [(left, right, 256 + number) for number, (left, right) in enumerate(made)]
+        self.ids = {token: number for number, token in enumerate(self.tokens)}
+        found = matches.matches(self.words, self.tokens)
+        self.scores = {
+            token: math.log(times / sum(found)) for token, times in zip(self.tokens, found, strict=True) if times
+        }
+
+    def cut(self, segment: Callable[[bytes], list[int]]) -> Iterator[str]:
+        """Each word as a segmentation cuts it."""
+        for word, _ in self.words:
+            yield f"{shown(word)}: {spelt([self.tokens[index] for index in segment(word)])}"
+
+
+def shown(token: bytes | str) -> str:
+    return (token.decode("utf-8", "backslashreplace") if isinstance(token, bytes) else token).replace(" ", "_")
+
+
+def spelt(tokens: list[bytes]) -> str:
+    return " | ".join(map(shown, tokens))
+
+
+def numbered(rows: list[tuple[bytes, object]]) -> Iterator[str]:
+    """Tokens in order of choice, each with what it was chosen for."""
+    for number, (token, value) in enumerate(rows, 1):
+        yield f"{number:3} {shown(token)}: {value}"
+
+
+def of_bpe(text: Text) -> Iterator[str]:
+    for left, right, made in text.merges:
+        yield f"{shown(text.tokens[left])} + {shown(text.tokens[right])} -> {shown(text.tokens[made])}"
+    yield from text.cut(lambda word: merge.merge(word, text.merges))
+
+
+def of_bpe_dropout(text: Text) -> Iterator[str]:
+    word = max(text.pretokens, key=len)[:8]
+    for ids, probability in sorted(bpe_dropout.outcomes(word, text.merges, 0.5).items(), key=lambda way: -way[1]):
+        yield f"{probability:.4f} {spelt([text.tokens[index] for index in ids])}"
+
+
+def of_bytespan(text: Text) -> Iterator[str]:
+    surprisals, _ = ngram_lm.score([text.text], 3, text.text)
+    bounds = scan.boundaries(PATTERN, text.text)
+    for start, end, inside in bytespan.find_spans(text.text, surprisals, bounds):
+        yield f"{'inside' if inside else 'first ':6} {shown(text.text[start:end])}"
+
+
+def of_greedtok(text: Text) -> Iterator[str]:
+    candidates = greedtok.substrings(text.words, 16)
+    for constrained, name in ((True, "GreedTok"), (False, "GreedWMC")):
+        yield f"{name}: tokens and the cuts that they clear"
+        yield from numbered(list(greedtok.choose(text.words, candidates, text.size, constrained)))
+
+
+def of_likelihood(text: Text) -> Iterator[str]:
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(likelihood.likelihood(word, text.scores))}"
+
+
+def of_cover(text: Text) -> Iterator[str]:
+    ranked = sorted(text.tokens[256:], key=len, reverse=True)
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(cover.cover(word, ranked))}"
+
+
+def of_events(text: Text) -> Iterator[str]:
+    history = [(False, (text.tokens[left], text.tokens[right])) for left, right, _ in text.merges]
+    last = history[-1][1] if history else ()
+    history += [(True, last)] if last else []
+    left = [token for token in text.tokens if token != b"".join(last)]
+    yield f"after the last merge, of {' + '.join(map(shown, last))}, its token is removed"
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(events.by_events(word, left, text.tokens[:256], history))}"
+
+
+def of_pathpiece(text: Text) -> Iterator[str]:
+    increases, occurrences, total = pathpiece.costs(text.words, set(text.tokens))
+    yield f"{total} tokens; what each costs to leave out, and how often it occurs"
+    for token in sorted(occurrences, key=lambda token: (increases[token], token)):
+        yield f"{increases[token]:3} {occurrences[token]:3} {shown(token)}"
+
+
+def of_picky_bpe(text: Text) -> Iterator[str]:
+    words = [(list(word.decode("latin-1")), times) for word, times in text.words]
+    alphabet = sorted({letter for word, _ in words for letter in word})
+    tokens, history, _ = picky_bpe.train(words, alphabet, len(alphabet) + text.size, 0.6)
+    yield from map(repr, history)
+    yield " | ".join(map(shown, tokens[len(alphabet) :]))
+
+
+def of_scaffold_bpe(text: Text) -> Iterator[str]:
+    words = [(list(word.decode("latin-1")), times) for word, times in text.words]
+    alphabet = sorted({letter for word, _ in words for letter in word})
+    tokens, scaffolds = scaffold_bpe.train(words, alphabet, len(alphabet) + text.size)
+    yield "tokens: " + " | ".join(map(shown, tokens))
+    yield "scaffolds: " + " | ".join(map(shown, scaffolds))
+
+
+def of_sage(text: Text) -> Iterator[str]:
+    known = set(text.tokens)
+    yield spelt(sage.segment(text.text, known))
+    yield "token, target, context: how often more without the token"
+    for (token, target, context), times in sage.triples(text.text, known).most_common(text.size):
+        yield f"{shown(token)}, {shown(target)}, {shown(context)}: {times:+}"
+
+
+def aliases(weights: NDArray[np.float64]) -> tuple[list[int], list[int]]:
+    thresholds, others = alias_table(weights)
+    return thresholds.tolist(), others.tolist()
+
+
+def of_skipgram(text: Text) -> Iterator[str]:
+    sentences = [merge.merge(word, text.merges) for word in text.pretokens]
+    joined = [index for sentence in sentences for index in sentence]
+    found = skipgram.train(
+        [joined],
+        len(text.tokens),
+        aliases,
+        dimensions=8,
+        negatives=5,
+        window=2,
+        epochs=20,
+        sample=0.1,
+        rate=0.05,
+        seed=0,
+    )
+    unit = found / np.linalg.norm(found, axis=1, keepdims=True)
+    seen = np.array(sorted(set(joined)))
+    for index in seen:
+        near = sorted(seen, key=lambda other: -unit[index] @ unit[other])[1:4]
+        yield f"{shown(text.tokens[index])}: {spelt([text.tokens[other] for other in near])}"
+
+
+def of_unigram(text: Text) -> Iterator[str]:
+    probabilities = {token: math.exp(score) for token, score in text.scores.items()}
+    expected, likely = unigram.expect(text.words, probabilities)
+    yield f"log-likelihood {likely:.3f}; expected occurrences"
+    for token, times in sorted(expected.items(), key=lambda row: (-row[1], row[0])):
+        if len(token) > 1:
+            yield f"{times:8.3f} {shown(token)}"
+
+
+def of_wordpiece(text: Text) -> Iterator[str]:
+    made = wordpiece.train(text.words, list(range(256)), 512 + text.size, 1, WHOLE, "likelihood")
+    yield from ("##" * inside + shown(token) for token, inside in made[512:])
+
+
+def of_morphology(text: Text) -> Iterator[str]:
+    gold = [[b"s", b"h", b"ells"], [b"sea"]]
+    tokens = [[b" sh", b"ells"], [b" sea"]]
+    known = {b" s", b"h", b"ells", b" sea"}
+    f1, scored, spelt_out = morphology.alignment(zip(gold, tokens, strict=True), known, b" ")
+    yield "s-h-ells and sea, cut into _sh|ells and _sea"
+    yield f"F1 {f1} over {scored} words; the vocabulary has the segments of {spelt_out}"
+
+
+DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
+    "bpe": of_bpe,
+    "bpe_dropout": of_bpe_dropout,
+    "bytespan": of_bytespan,
+    "count": lambda text: numbered(list(count.count([text.text], PATTERN))),
+    "cover": of_cover,
+    "covered": lambda text: iter([f"{covered.covered_pairs(text.tokens[256:], text.words)} pairs of bytes in a token"]),
+    "encode": lambda text: iter([str(encode.encode(PATTERN, text.text, lambda word: merge.merge(word, text.merges)))]),
+    "events": of_events,
+    "greedtok": of_greedtok,
+    "greedy": lambda text: text.cut(lambda word: greedy.greedy(word, text.ids, text.ids)),
+    "likelihood": of_likelihood,
+    "longest_suffix": lambda text: text.cut(lambda word: longest_suffix.longest_suffix(word, text.ids)),
+    "matches": lambda text: numbered(
+        list(zip(text.tokens[256:], matches.matches(text.words, text.tokens)[256:], strict=True))
+    ),
+    "merge": lambda text: text.cut(lambda word: merge.merge(word, text.merges)),
+    "morphology": of_morphology,
+    "ngram": lambda text: numbered(list(ngram.top_ngrams(text.words, text.size, 8))),
+    "ngram_lm": lambda text: (
+        f"{shown(bytes([byte]))}: {surprisal:.3f} nats, entropy {entropy:.3f}"
+        for byte, surprisal, entropy in zip(text.text, *ngram_lm.score([text.text], 3, text.text), strict=True)
+    ),
+    "pathpiece": of_pathpiece,
+    "picky_bpe": of_picky_bpe,
+    "sage": of_sage,
+    "scaffold_bpe": of_scaffold_bpe,
+    "scan": lambda text: iter([spelt(text.pretokens)]),
+    "shortest_path": lambda text: text.cut(lambda word: shortest_path.longest(word, text.ids)),
+    "skipgram": of_skipgram,
+    "splitmix": lambda text: (f"{number:016x}" for number in islice(splitmix.draws(text.text, 0), text.size)),
+    "trie": lambda text: (
+        f"{shown(word)}: {spelt([word[:length] for length, _ in trie.prefixes(trie.held(text.tokens), word)])}"
+        for word, _ in text.words
+    ),
+    "unigram": of_unigram,
+    "wordpiece": of_wordpiece,
+}
+
+
+def main(arguments: list[str]) -> int:
+    name, text, size = (*arguments, *("", EXAMPLE, str(MORE))[len(arguments) :])[:3]
+    if name not in DEMONSTRATIONS or not size.isdecimal() or not text:
+        print(f"python -m tokbench.reference NAME [TEXT] [SIZE]; NAME is one of {', '.join(DEMONSTRATIONS)}")
+        return 2
+    for line in DEMONSTRATIONS[name](Text(text, int(size))):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

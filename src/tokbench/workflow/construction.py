@@ -1,0 +1,90 @@
+"""What the rules ask of an experiment's variants: the three phases of each, and what its construction reads."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Variant, files_among
+from tokbench.construction import Construction, constructions
+from tokbench.pretokenization import schemes
+from tokbench.segmentation import segmentations
+from tokbench.workflow.canonical import canonical
+from tokbench.workflow.corpus import shard_names
+from tokbench.workflow.fingerprint import fingerprint
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The variants of one experiment; wildcards name one.
+
+    What not every construction reads is a list, empty for a variant that does without.
+    """
+
+    experiment: Experiment
+
+    def corpus(self, wildcards: Any) -> str:
+        """Corpus whose tokenizer split builds the variant."""
+        return self.experiment.corpus_of(wildcards.variant)
+
+    def scheme(self, wildcards: Any) -> str:
+        """Pre-tokenization."""
+        return self._variant(wildcards).pretokenization
+
+    def method(self, wildcards: Any) -> str:
+        """Name of the construction."""
+        method: str = self._variant(wildcards).construction.method
+        return method
+
+    def recipe(self, wildcards: Any) -> str:
+        """The construction's own options, nothing else."""
+        return canonical(self._variant(wildcards).construction)
+
+    def segmentation(self, wildcards: Any) -> list[str]:
+        """The variant's own segmentation as a flag of the command line; empty for the construction's default."""
+        chosen = self._variant(wildcards).segmentation
+        return ["--segmentation", canonical(chosen)] if chosen is not None else []
+
+    def byte_lm(self, wildcards: Any) -> list[str]:
+        """Byte language model whose scores the construction reads."""
+        chosen = self._variant(wildcards).byte_lm
+        return [] if chosen is None else [chosen]
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """Names of the shards of the corpus."""
+        return shard_names(self.experiment, self.corpus(wildcards))
+
+    def documents(self, wildcards: Any) -> list[str]:
+        """Corpus whose running text the construction reads."""
+        return [self.corpus(wildcards)] if self._construction(wildcards).source == "documents" else []
+
+    def initial(self, wildcards: Any) -> list[str]:
+        """Initial vocabulary that the construction starts from."""
+        options = self._variant(wildcards).construction
+        return [options.initial] if self._construction(wildcards).initial else []
+
+    def initial_size(self, wildcards: Any) -> list[int]:
+        """Size of that vocabulary."""
+        options = self._variant(wildcards).construction
+        return [options.initial_size] if self._construction(wildcards).initial else []
+
+    def files(self, wildcards: Any) -> list[str]:
+        """The user's files that the construction's options name."""
+        return [str(path) for path in files_among(self._variant(wildcards).construction).values()]
+
+    def source(self, wildcards: Any) -> str:
+        """Fingerprint of the modules and kernels of the three phases."""
+        variant, construction = self._variant(wildcards), self._construction(wildcards)
+        cut = variant.segmentation.method if variant.segmentation else construction.segmentation
+        phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
+        return fingerprint("tokbench.commands.build", *phases)
+
+    def _variant(self, wildcards: Any) -> Variant:
+        return self.experiment.variants[wildcards.variant]
+
+    def _construction(self, wildcards: Any) -> Construction:
+        return constructions[self.method(wildcards)]
+
+
+def initial_source(wildcards: Any) -> str:
+    """Fingerprint of an initial vocabulary's construction."""
+    return fingerprint("tokbench.commands.build", constructions[wildcards.initial].module)

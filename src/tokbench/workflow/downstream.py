@@ -1,0 +1,58 @@
+"""What the rules ask of an experiment's suites: where their tasks come from and what settles them."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from tokbench.config.experiment import Experiment
+from tokbench.downstream.local import task_files
+from tokbench.downstream.suites import SuiteOptions
+from tokbench.workflow.canonical import canonical
+
+
+@dataclass(frozen=True)
+class Suites:
+    """The suites of one experiment; wildcards name one, or the digest of a fetched one."""
+
+    experiment: Experiment
+
+    def source(self, wildcards: Any) -> str:
+        """Where the tasks come from: ``offline``, ``local`` or ``hub``."""
+        return self._suite(wildcards).source
+
+    def recipe(self, wildcards: Any) -> str:
+        """Options; the files of a local suite are inputs, and their folder is not named here."""
+        recipe = self._suite(wildcards).model_dump(mode="json")
+        recipe.pop("path")
+        return canonical(recipe)
+
+    def digest(self, wildcards: Any) -> str:
+        """Names the data of a hub suite by what is fetched, so that experiments share them."""
+        return _digest(self._suite(wildcards))
+
+    def fetch_recipe(self, wildcards: Any) -> str:
+        """The hub suite that has this digest."""
+        hub = (suite for suite in self.experiment.suites.values() if suite.source == "hub")
+        return canonical(next(suite for suite in hub if _digest(suite) == wildcards.digest))
+
+    def local_files(self, wildcards: Any) -> list[str]:
+        """The files of a local suite."""
+        return [str(path) for path in task_files(self._suite(wildcards))]
+
+    def local_folder(self, wildcards: Any) -> str:
+        """Folder of those files."""
+        return str(self._suite(wildcards).path)
+
+    def import_recipe(self, wildcards: Any) -> str:
+        """What of a local suite settles its tasks: their files, neither the settings of tests nor the folder."""
+        suite = self._suite(wildcards)
+        files = {name: suite.local_task(name).model_dump(mode="json") for name in suite.tasks}
+        return canonical({"source": "local", "tasks": suite.tasks, "files": files})
+
+    def _suite(self, wildcards: Any) -> SuiteOptions:
+        return self.experiment.suites[wildcards.suite]
+
+
+def _digest(suite: SuiteOptions) -> str:
+    named = [sorted((*suite.tasks, *suite.texts)), suite.revisions]
+    return hashlib.sha256(canonical(named).encode()).hexdigest()[:16]

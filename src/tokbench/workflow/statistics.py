@@ -1,0 +1,87 @@
+"""What the rules ask of a whole experiment: every tokenizer, every model, every test, and what tells them apart."""
+
+from typing import NamedTuple
+
+from tokbench.config.experiment import Experiment
+from tokbench.construction import constructions
+from tokbench.segmentation import segmentations
+from tokbench.workflow.canonical import canonical
+
+
+class Built(NamedTuple):
+    """A variant at a vocabulary size."""
+
+    variant: str
+    size: int
+
+
+class Trained(NamedTuple):
+    """A model with a tokenizer."""
+
+    model: str
+    variant: str
+    size: int
+
+
+class Tested(NamedTuple):
+    """A model with a tokenizer on a suite."""
+
+    model: str
+    variant: str
+    size: int
+    suite: str
+
+
+def all_tokenizers(experiment: Experiment) -> list[Built]:
+    """Every tokenizer."""
+    return [Built(variant, size) for variant in experiment.variants for size in experiment.sizes_of(variant)]
+
+
+def all_tested(experiment: Experiment) -> list[Tested]:
+    """Every model on every suite of its runs, each once."""
+    found = (
+        Tested(model, variant, size, suite)
+        for run in experiment.runs
+        for model in run.models
+        for variant in run.variants
+        for size in run.sizes or experiment.sizes_of(variant)
+        for suite in run.suites
+    )
+    return list(dict.fromkeys(found))
+
+
+def all_trained(experiment: Experiment) -> list[Trained]:
+    """Every language model that is tested, each once."""
+    return list(dict.fromkeys(Trained(test.model, test.variant, test.size) for test in all_tested(experiment)))
+
+
+def baseline_flags(experiment: Experiment) -> list[str]:
+    """The variant to which the others are relative, by corpus."""
+    chosen = experiment.baselines().items()
+    return [word for corpus, variant in chosen for word in ("--baseline", f"{corpus}={variant}")]
+
+
+def venn_flags(experiment: Experiment) -> list[str]:
+    """The variants of the Venn diagram: the report's, or the first three."""
+    chosen = experiment.report.venn or list(experiment.variants)[:3]
+    return [word for variant in chosen for word in ("--venn", variant)]
+
+
+def recipes(experiment: Experiment) -> str:
+    """Variants and models in full, each variant with the segmentation that it has."""
+    variants = {}
+    for name, variant in experiment.variants.items():
+        cut = variant.segmentation
+        if cut is None:
+            method = constructions[variant.construction.method].segmentation
+            segmentation = {"method": method, **segmentations[method].options().model_dump(mode="json")}
+        else:
+            segmentation = cut.model_dump(mode="json")
+        variants[name] = {
+            "corpus": experiment.corpus_of(name),
+            "pretokenization": variant.pretokenization,
+            "construction": variant.construction.model_dump(mode="json"),
+            "segmentation": segmentation,
+        }
+    models = {name: model.model_dump(mode="json") for name, model in experiment.models.items()}
+    return canonical({"variants": variants, "models": models})
