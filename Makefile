@@ -11,12 +11,14 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 
 STRINGS ?= 1000000
 FILES ?= 5000
+MUTANTS ?= 100
+SEED ?= 0
 
 # Not those that limit the addresses of a process: the sanitizers take them all.
 OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
 
-.PHONY: help demo test published-results nightly sanitize benchmarks install wheel lint format lock clean
+.PHONY: help demo test published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +28,7 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@echo "The report: results/demo/report.html"
 
 test: install  ## run the tests, as many files at a time as CORES says
-	@python -m pytest -n $(CORES) --dist loadgroup --no-loadscope-reorder
+	@python -m pytest -n $(CORES) --no-loadscope-reorder
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py
@@ -34,6 +36,9 @@ published-results: install  ## make every table and figure of results/published 
 
 nightly: install  ## send a million adversarial strings through every tokenizer, thousands of damaged files through readers
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py
+
+mutants: install  ## change one operator or constant at a time where results are computed, list what no test notices
+	@python tools/mutants.py --number $(MUTANTS) --seed $(SEED) --cores $(CORES)
 
 sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
 	@TOKBENCH_SANITIZE=1 python setup.py --quiet build --build-lib build/sanitize/lib --build-temp build/sanitize/temp

@@ -45,15 +45,23 @@ LANGUAGE_MODELS = [
 to come, claims the name of MPT for a class of its own."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of language models come first; where several processes share the work, each file is the work of one."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of language models come first."""
     places = {name: place for place, name in enumerate(LANGUAGE_MODELS)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            group = "language models" if item.path.stem in places else item.path.stem
-            item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of processes that share the work one takes all tests of language models, and each other file is one's work."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "language models" if Path(file).stem in LANGUAGE_MODELS else file
+
+    return ByFile(config, log)
 
 
 @dataclass(frozen=True)

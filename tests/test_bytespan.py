@@ -267,6 +267,8 @@ def test_bad_scores_are_named(tmp_path: Path) -> None:
         read_all(write(tmp_path / "nan.parquet", [(b"a", [float("nan")])]))
     with pytest.raises(TokbenchError, match="document 0 is out of order"):
         read_all(write(tmp_path / "order.parquet", [(b"a", [1]), (b"b", [1])], first=1, step=-1))
+    with pytest.raises(TokbenchError, match=r"twice\.parquet: document 3 is out of order"):
+        read_all(write(tmp_path / "twice.parquet", [(b"a", [1]), (b"b", [1])], first=3, step=0))
     (tmp_path / "junk.parquet").write_bytes(b"junk")
     with pytest.raises(TokbenchError, match=r"junk\.parquet: not a readable file"):
         read_all(tmp_path / "junk.parquet")

@@ -18,7 +18,6 @@ from tokbench.byte_lm.options import PRESETS as BYTE_LMS
 from tokbench.pretraining.options import PRESETS as MODELS
 
 CORPUS = {
-    "source": {"type": "embedded", "max_documents": 60},
     "splits": {"byte_lm": 0.1, "tokenizer": 0.4, "evaluation": 0.2, "pretraining": 0.3},
     "seed": 0,
 }
@@ -39,11 +38,12 @@ def call_apart(folder: Path, *arguments: Any) -> None:
     told.unlink()
 
 
-def run(folder: Path, shards: int, threads: int) -> None:
+def run(text: Path, folder: Path, shards: int, threads: int) -> None:
     """Every stage from the corpus to the tables."""
     chain = Chain(folder, shards, threads)
     path, split = chain.path, chain.split
-    flags = chain.measured(CORPUS, BYTE_LM, SIZE, {})
+    source = {"type": "text", "path": str(text), "documents": "paragraph"}
+    flags = chain.measured({"source": source} | CORPUS, BYTE_LM, SIZE, {})
     tokenizer = path("tokenizers", "bpe")
     call("pack", tokenizer, "--sequence-length", "64", "-o", path("packed"), *split("pretraining"))
     call_apart(
@@ -55,14 +55,16 @@ def run(folder: Path, shards: int, threads: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+def runs(text: bytes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
     """The results of both runs."""
     one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "CUDA_VISIBLE_DEVICES"):
             patch.setenv(name, os.environ.get(name, ""))
-        run(one, shards=1, threads=1)
-        run(other, shards=7, threads=2)
+        manual = tmp_path_factory.mktemp("text") / "manual.txt"
+        manual.write_bytes(text)
+        run(manual, one, shards=1, threads=1)
+        run(manual, other, shards=7, threads=2)
         yield one, other
 
 

@@ -104,5 +104,10 @@ def test_contexts_of_models_with_learned_positions_are_shortened_alike(torch: Mo
     with torch.inference_mode():
         logits = model(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
     assert scored[0][0] == pytest.approx(sum(float(logits[i - 1, ids[i]]) for i in range(7, 11)), abs=1e-4)
-    with pytest.raises(TokbenchError, match="exceeds the model's window of 12"):
-        lm.loglikelihood(requests_of([("a", [" choice far too long"])]))
+    longest = " twelve byte"
+    [(kept, _)] = lm.loglikelihood(requests_of([("a", [longest])]))
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([list(b"a" + longest[:-1].encode())])).logits[0].log_softmax(-1)
+    assert kept == pytest.approx(sum(float(logits[at, byte]) for at, byte in enumerate(longest.encode())), abs=1e-4)
+    with pytest.raises(TokbenchError, match="a choice of 13 tokens exceeds the model's window of 12"):
+        lm.loglikelihood(requests_of([("a", [f"{longest}s"])]))

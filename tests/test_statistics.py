@@ -14,7 +14,7 @@ from scipy.stats import rankdata, wilcoxon
 from tests.outside import PUBLISHED, needs
 from tokbench.errors import TokbenchError
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
-from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy, pearson
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.wilcoxon import signed_rank
@@ -131,6 +131,14 @@ def test_correlations_say_why_there_is_none() -> None:
     flat = [(str(v), 1, "c", "all", "m", "d", 1.0, 1, None) for v in range(4)]
     rising = [(str(v), 1, "c", "all", "m", "e", float(v), 1, None) for v in range(4)]
     assert between_metrics(frame(flat + rising, INTRINSIC))["reason"].to_list() == ["one of the two does not vary"]
+
+
+def test_three_in_common_are_enough_for_a_correlation() -> None:
+    values = {"a": 1.0, "b": 2.0, "c": 4.0}
+    assert pearson(values, {"a": 1.0, "b": 2.0}).reason == "2 in common; three are needed"
+    three = pearson(values, {"a": 2.0, "b": 1.0, "c": 5.0, "d": 9.0})
+    assert (three.n, three.missing, three.reason) == (3, 1, None)
+    assert three.r == pytest.approx(16 / 364**0.5)
 
 
 def test_tables_reject_bad_input() -> None:
