@@ -67,6 +67,7 @@ $(VENV)/.linked: $(VENV)/.installed pyproject.toml
 
 $(VENV)/.built: $(VENV)/.linked setup.py $(KERNELS)
 	@$(BIN)/python setup.py --quiet build_ext --inplace
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 wheel: install  ## write dist/tokbench-*.whl, kernels included
