@@ -49,10 +49,10 @@ def test_no_model_no_cell() -> None:
 
 
 def test_a_panel_for_each_tokenizer_at_any_width() -> None:
-    tokenizers = {(f"variant_{n:02}", 512): frame([(n, 0.5), (40, 1.5), (0, 0.1)]) for n in range(1, 18)}
-    table = embedding_norms({"tiny": tokenizers})
-    cells = {str(variant): part for (variant,), part in table.group_by("variant", maintain_order=True)}
-    for width in (3.3, 6.8):
+    for width, many in ((3.3, 17), (6.8, 5)):
+        tokenizers = {(f"variant_{n:02}", 512): frame([(n, 0.5), (40, 1.5), (0, 0.1)]) for n in range(1, many + 1)}
+        table = embedding_norms({"tiny": tokenizers})
+        cells = {str(variant): part for (variant,), part in table.group_by("variant", maintain_order=True)}
         figure = norms.draw(cells, list(cells), width=width)
         assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")] == list(cells)
         assert abs(figure.get_figwidth() - width) < 1e-9

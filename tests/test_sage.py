@@ -61,6 +61,7 @@ def kernel_losses(
     return named, {vocabulary.tokens[index]: int(occurrences[index]) for index in seen}
 
 
+@settings(max_examples=50)
 @given(st.one_of(LINES, LONG_LINES), TOKENS, st.integers(0, 99))
 def test_losses_equal_twin(lines: list[bytes], extra: list[bytes], seed: int) -> None:
     vocabulary = Vocabulary(BYTES + tuple(extra))
