@@ -2,14 +2,13 @@
 
 import ast
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.small_report import PARTS, whole
+from tests.small_report import PARTS, altered, whole
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.report.html import render
@@ -97,7 +96,7 @@ def test_yaml_makes_no_objects(tag: str, tmp_path: Path) -> None:
 def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     absent = dict.fromkeys(set(PARTS) - {"intrinsic", "overlaps"})
-    content = replace(whole(), **absent, title=hostile, configuration=f"name: {hostile}\n</script><script>alert(1)")
+    content = altered(whole(), **absent, title=hostile, configuration=f"name: {hostile}\n</script><script>alert(1)")
     render(content, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<img src=x" not in page
