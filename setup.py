@@ -9,11 +9,13 @@ leaves undefined are checked, and the first mistake ends the process.
 """
 
 import os
+import shutil
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 CORES = os.cpu_count() or 1
 KERNELS = Path("src/tokbench/kernels")
@@ -49,6 +51,15 @@ class BuildInPlace(build_ext):
             self.copy_file(str(kept), str(Path(self.build_lib) / built))
 
 
+class BuildAnew(build_py):
+    """Begins with nothing, where an older build may hold files that are no more."""
+
+    def run(self) -> None:
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
 def extensions() -> list[Extension]:
     """The kernels in C, those first that take the compiler longest."""
     sanitize = bool(os.environ.get("TOKBENCH_SANITIZE"))
@@ -79,6 +90,6 @@ def extensions() -> list[Extension]:
 if __name__ == "__main__":
     setup(
         ext_modules=extensions(),
-        cmdclass={"build_ext": BuildInPlace},
+        cmdclass={"build_ext": BuildInPlace, "build_py": BuildAnew},
         options={"build_ext": {"parallel": CORES}},
     )
