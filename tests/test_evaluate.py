@@ -148,3 +148,12 @@ def test_evaluate_writes_the_same_file_twice(
     assert written[0]["tasks"]["last_word"]["straddling_documents"] > 0
     with pytest.raises(TokbenchError, match=r"no config\.json"):
         evaluate(tmp_path, tmp_path, offline_tasks, suite, tmp_path / "three.json")
+
+
+def test_a_device_that_is_not_there(torch: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokbench.downstream.evaluate import evaluate
+
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(TokbenchError, match="device 'cuda:1': torch finds no CUDA device; choose 'cpu'"):
+        evaluate(tmp_path, tmp_path, None, SuiteOptions(tasks=("a",)), tmp_path / "out.json", device="cuda:1")

@@ -19,7 +19,7 @@ from tokbench.intrinsic.measure import ByLanguage, measure_words
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.intrinsic.words import Words, words_of
-from tokbench.metric.cognition import chunkability
+from tokbench.metric.cognition import _correlation, chunkability
 from tokbench.reference import morphology as twin
 from tokbench.resource import resource_types
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -244,3 +244,11 @@ def test_sage_is_better_aligned_than_bpe() -> None:
         coverage = value(bpe, "morphological_coverage", "words whose")
         assert coverage is not None
         assert 0.3 < coverage < 0.6
+
+
+@pytest.mark.parametrize("items", [2, 3])
+def test_a_correlation_is_of_three_items_or_more(items: int) -> None:
+    x, y = np.array([1.0, 2.0, 4.0])[:items], np.array([2.0, 1.0, 5.0])[:items]
+    found = _correlation("name", "definition", x, y)
+    assert found.n == items
+    assert (found.value is None) == (items == 2) == (found.reason is not None)

@@ -102,6 +102,7 @@ def test_measurements_agree_with_the_text_spelled_out(tokens: list[bytes], preto
     assert value(rows, "word_initial_share", "space", "of the text") == initial / len(stream)
     assert value(rows, "word_initial_share", "marked", "of the text") is None
     assert value(rows, "unused_tokens") == size - len(used)
+    assert value(rows, "unused_token_share") == (size - len(used)) / size
     assert value(rows, "single_byte_tokens_used") == sum(len(token) == 1 for token in used)
     shares = [count / len(stream) for count in used.values()]
     observed = log(len(used)) if len(used) > 1 else None

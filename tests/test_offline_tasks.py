@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, rows, spaced
 from tokbench.downstream.passages import Paragraph, read_paragraphs, sentences
+from tokbench.downstream.question_makers import continuation, last_word
 from tokbench.downstream.tasks import TaskOptions, make_tasks
 from tokbench.errors import TokbenchError
 
@@ -103,3 +105,23 @@ def test_any_text_gives_questions_or_a_rejection(tmp_path_factory: pytest.TempPa
     except TokbenchError:
         return
     assert all(rows(path / f"{task}.test.jsonl") for task in OFFLINE)
+
+
+def test_passages_stand_side_by_side_to_the_end() -> None:
+    """Two in every paragraph of twice their words, the first at its beginning."""
+    lengths = SMALL.model_copy(update={"context_words": 6, "continuation_words": 2})
+    paragraphs = [Paragraph(n, tuple(f"{n}{place:02}" for place in range(16))) for n in range(5)]
+    asked = list(continuation(paragraphs, lengths, Random(0)))
+    opening = [question.context.split()[0] for question in asked]
+    assert opening == [f"{n}{start:02}" for n in range(5) for start in (0, 8)]
+    assert [question.truth.split() for question in asked[:2]] == [["006", "007"], ["014", "015"]]
+
+
+def test_the_last_word_follows_as_many_words_as_asked_for() -> None:
+    lengths = SMALL.model_copy(update={"context_words": 6})
+    ends = ("stone", "river", "night", "table", "house")
+    paragraphs = [
+        Paragraph(0, (*["Nine", "words", "stand", "here", "before", "the", "last", "one"], f"{end}.")) for end in ends
+    ]
+    asked = list(last_word(paragraphs, lengths, Random(0)))
+    assert [question.context for question in asked] == ["stand here before the last one"] * len(ends)

@@ -111,3 +111,11 @@ def test_contexts_of_models_with_learned_positions_are_shortened_alike(torch: Mo
     assert kept == pytest.approx(sum(float(logits[at, byte]) for at, byte in enumerate(longest.encode())), abs=1e-4)
     with pytest.raises(TokbenchError, match="a choice of 13 tokens exceeds the model's window of 12"):
         lm.loglikelihood(requests_of([("a", [f"{longest}s"])]))
+
+
+def test_long_sequences_are_read_fewer_at_a_time(torch: ModuleType) -> None:
+    """Attention over twice the window takes four times the memory."""
+    adapter = toy_adapter()
+    lm = scoring(tiny_mpt(torch), adapter, lambda text: list(text.encode()), 10)
+    lm.most = 12, 10
+    assert [lm._rows(length) for length in (1, 10, 20, 30, 40)] == [12, 12, 3, 1, 1]

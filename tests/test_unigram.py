@@ -24,7 +24,7 @@ from benchmarks.agreement_unigram import (
     with_ours,
 )
 from tokbench.candidates import limits
-from tokbench.candidates.barriers import barriers
+from tokbench.candidates.barriers import ANY, barriers, script_class
 from tokbench.construction.unigram import UNSEEN_PENALTY, UnigramOptions, build
 from tokbench.errors import TokbenchError
 from tokbench.kernels import unigram as kernel
@@ -332,3 +332,17 @@ def test_too_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_BYTES", 3)
     with pytest.raises(TokbenchError, match="unique pre-tokens come to 4 bytes"):
         build(PretokenCounts.from_pairs([(b"abcd", 1)]), 300, UnigramOptions())
+
+
+def test_only_the_space_belongs_to_every_script() -> None:
+    assert script_class(" ", True) == ANY
+    assert script_class("\n", True) == script_class("\t", True) == script_class("!", True) != ANY
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("alphabet", ["byte", "character"])
+def test_no_text_gives_the_bytes_alone(alphabet: str) -> None:
+    """And divides nothing by nothing."""
+    vocabulary = build(PretokenCounts.from_pairs([]), 300, UnigramOptions(alphabet=alphabet))
+    assert vocabulary.tokens == BYTES
+    assert len(set(vocabulary.scores.tolist())) == 1

@@ -15,9 +15,10 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from queue import Queue
 
@@ -87,11 +88,13 @@ def wanted(name: str) -> bool:
 
 
 def idle(code: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where annotations and decorators lie: they compute nothing."""
+    """Where annotations, decorators and what only guards against mistakes of ours lie: they compute nothing."""
     found = []
     for node in ast.walk(ast.parse(code)):
-        decorators = getattr(node, "decorator_list", [])
-        for inner in (getattr(node, "annotation", None), getattr(node, "returns", None), *decorators):
+        others = getattr(node, "decorator_list", [])
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            others = [node.value]
+        for inner in (getattr(node, "annotation", None), getattr(node, "returns", None), *others):
             if isinstance(inner, ast.expr):
                 end = inner.end_lineno or inner.lineno, inner.end_col_offset or 0
                 found.append(((inner.lineno, inner.col_offset), end))
@@ -121,8 +124,23 @@ def drawn(number: int, seed: int) -> list[Mutant]:
             for place, name, occurrence in changes(path):
                 every.setdefault((path.relative_to(ROOT / "src").as_posix(), place), []).append((name, occurrence))
     draw = random.Random(seed)
-    chosen = draw.sample(sorted(every), min(number, len(every)))
-    return [made(file, place[0], *draw.choice(every[file, place])) for file, place in chosen]
+    found: list[Mutant] = []
+    for file, place in draw.sample(sorted(every), len(every)):
+        name, occurrence = draw.choice(every[file, place])
+        if len(found) == number:
+            break
+        if is_code(mutated(file, name, occurrence)):
+            found.append(made(file, place[0], name, occurrence))
+    return found
+
+
+def is_code(text: str) -> bool:
+    """Whether Python can read it: the star before arguments that have names is no operator."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def mutated(file: str, operator: str, occurrence: int) -> str:
@@ -142,16 +160,23 @@ def made(file: str, line: int, operator: str, occurrence: int) -> Mutant:
 def measure(cores: int) -> None:
     """Run all tests and keep which of them reaches which line."""
     WORK.mkdir(parents=True, exist_ok=True)
-    command = ["-n", str(cores), "--dist", "loadgroup", "--no-loadscope-reorder", "--cov", "src/tokbench"]
+    command = ["-n", str(cores), "--no-loadscope-reorder", "--cov", "src/tokbench"]
     environment = os.environ | {"COVERAGE_FILE": str(REACHED)}
     pytest = [sys.executable, "-m", "pytest", *command, "--cov-context", "test", "--cov-report="]
     subprocess.run(pytest, cwd=ROOT, env=environment, check=False)
 
 
 def reaching(data: CoverageData, mutant: Mutant) -> list[str]:
-    """The tests that reach a changed line, their parameters left out."""
-    contexts = data.contexts_by_lineno(str(ROOT / "src" / mutant.file)).get(mutant.line, [])
-    return sorted({context.split("|")[0].split("@")[0].split("[")[0] for context in contexts if "::" in context})
+    """The tests that reach a changed line, their parameters left out; of a line that runs when its module is imported,
+    all that reach some other line there."""
+    by_line = data.contexts_by_lineno(str(ROOT / "src" / mutant.file))
+    own = named(by_line.get(mutant.line, []))
+    return own or (named(chain.from_iterable(by_line.values())) if mutant.line in by_line else [])
+
+
+def named(contexts: Iterable[str]) -> list[str]:
+    """Tests of what coverage calls contexts."""
+    return sorted({context.split("|")[0].split("[")[0] for context in contexts if "::" in context})
 
 
 def copied(number: int) -> Path:
