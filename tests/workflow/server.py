@@ -5,9 +5,11 @@ at which the process for it listens, which it says with a line once it does. Tha
 file to print to, and answers with the exit status; fingerprints are taken of the files as they stand when it is asked.
 """
 
+import gc
 import json
 import os
 import sys
+import traceback
 from contextlib import suppress
 from multiprocessing.connection import Listener
 from pathlib import Path
@@ -25,10 +27,31 @@ def prepare(folder: str, environment: dict[str, str]) -> None:
     sys.path.insert(0, sources)
     snakemake.cli.get_argument_parser()  # It goes through all plug-ins.
 
+    import tokbench.workflow.targets  # noqa: F401
     from tokbench.workflow import fingerprint
 
     for path in Path(sources).rglob("*.py"):
         fingerprint._kept().syntax(path.read_bytes())
+    gc.collect()
+    gc.freeze()
+
+
+def run(arguments: list[str], printed: str) -> int:
+    """Snakemake's exit status; what an interpreter does at its end is left undone, which takes as long as a plan."""
+    for descriptor in (1, 2):
+        os.dup2(os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
+    sys.argv = ["snakemake", *arguments]
+    status = 0
+    try:
+        snakemake.cli.main(arguments)
+    except SystemExit as end:
+        status = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
 
 
 def serve(address: str) -> None:
@@ -41,10 +64,7 @@ def serve(address: str) -> None:
             arguments, printed = asked.recv()
             child = os.fork()
             if not child:
-                for descriptor in (1, 2):
-                    os.dup2(os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
-                sys.argv = ["snakemake", *arguments]
-                sys.exit(snakemake.cli.main(arguments))
+                os._exit(run(arguments, printed))
             asked.send(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
