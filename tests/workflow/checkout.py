@@ -59,7 +59,8 @@ class Prepared:
         address = f"{self.place.name}/asked"
         told = {"folder": str(folder), "environment": environment, "address": address}
         print(json.dumps(told), file=server.stdin, flush=True)
-        assert server.stdout.readline() == "listening\n"
+        answer = server.stdout.readline()
+        assert answer == "listening\n", answer
         self._asking = Client(address)
         atexit.register(self.close)
 

@@ -11,8 +11,10 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from multiprocessing.connection import Listener
 from pathlib import Path
+from pkgutil import iter_modules
 
 import smart_open  # noqa: F401  Snakemake imports it late, and it is slow
 import snakemake.cli
@@ -27,9 +29,11 @@ def prepare(folder: str, environment: dict[str, str]) -> None:
     sys.path.insert(0, sources)
     snakemake.cli.get_argument_parser()  # It goes through all plug-ins.
 
-    import tokbench.workflow.targets  # noqa: F401
+    from tokbench import workflow
     from tokbench.workflow import fingerprint
 
+    for stage in iter_modules(workflow.__path__, "tokbench.workflow."):
+        import_module(stage.name)
     for path in Path(sources).rglob("*.py"):
         fingerprint._kept().syntax(path.read_bytes())
     gc.collect()
@@ -45,7 +49,9 @@ def run(arguments: list[str], printed: str) -> int:
     try:
         snakemake.cli.main(arguments)
     except SystemExit as end:
-        status = int(end.code or 0)
+        status = end.code if isinstance(end.code, int) else 1 if end.code else 0
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
     except BaseException:
         traceback.print_exc()
         status = 1
@@ -75,8 +81,12 @@ if __name__ == "__main__":
         started.append(os.fork())
         if not started[-1]:
             sys.stdin.close()
-            prepare(told["folder"], told["environment"])
-            serve(told["address"])
-            os._exit(0)
+            try:
+                prepare(told["folder"], told["environment"])
+                serve(told["address"])
+            except BaseException:
+                print(json.dumps(traceback.format_exc()), flush=True)
+            finally:
+                os._exit(0)
     for child in started:
         os.waitpid(child, 0)
