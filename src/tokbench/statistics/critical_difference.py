@@ -6,7 +6,6 @@ from math import fsum, sqrt
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata, studentized_range
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.power import ALPHA
@@ -50,6 +49,8 @@ def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.Dat
 
 def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
     """Critical difference of average ranks: q sqrt(k (k + 1) / (6 N)), q the studentized range over the root of two."""
+    from scipy.stats import studentized_range
+
     quantile = float(studentized_range.isf(alpha, variants, np.inf)) / sqrt(2)
     return quantile * sqrt(variants * (variants + 1) / (6 * blocks))
 
@@ -60,6 +61,8 @@ def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], fl
         return {}, None, None
     cells = [(size, task) for size in grid.sizes for task in grid.tasks]
     values = np.array([[grid.accuracies[variant][cell] for variant in variants] for cell in cells])
+    from scipy.stats import rankdata
+
     ranked = rankdata(-np.round(values, DECIMALS), axis=1)
     ranks = ranked.mean(axis=0)
     count, width = ranked.shape

@@ -5,7 +5,6 @@ from math import fsum, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tokbench.statistics.wilcoxon import DECIMALS
 
@@ -22,6 +21,8 @@ def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float |
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return None
+    from scipy.stats import rankdata
+
     ranks = rankdata(np.abs(kept))
     return float(2 * ranks[kept > 0].sum() / ranks.sum() - 1)
 

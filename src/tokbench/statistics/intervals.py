@@ -3,7 +3,6 @@
 from math import fsum, sqrt
 
 import polars as pl
-from scipy.stats import norm
 
 from tokbench.errors import TokbenchError
 from tokbench.statistics.bootstrap import CONFIDENCE
@@ -31,6 +30,8 @@ def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float,
         n: questions, at least one.
         confidence: of the interval.
     """
+    from scipy.stats import norm
+
     z = float(norm.isf((1 - confidence) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
@@ -55,6 +56,8 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
         TokbenchError: a column is missing, or an accuracy is no share between 0 and 1.
     """
     require(accuracy, ACCURACY, "accuracy table")
+    from scipy.stats import norm
+
     z = float(norm.isf((1 - confidence) / 2))
     rows: list[tuple[str | float | int | None, ...]] = []
     keys = ["model", "suite", "variant"]

@@ -2,8 +2,6 @@
 
 from math import pi, sqrt
 
-from scipy.stats import norm
-
 ALPHA = 0.05
 POWER = 0.8
 EFFICIENCY = 3 / pi
@@ -30,5 +28,7 @@ def detectable_difference(
     """
     if not deviation or 0.5**pairs > alpha:
         return None
+    from scipy.stats import norm
+
     quantiles = float(norm.isf(alpha) + norm.isf(1 - power))
     return quantiles * deviation / sqrt(pairs * EFFICIENCY)

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 DECIMALS = 9
 """Differences are rounded to so many decimals, so that floating-point noise neither makes nor breaks a tie."""
@@ -52,6 +51,8 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null =
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return SignedRank(0.0, 0, len(rounded), 1.0)
+    from scipy.stats import rankdata
+
     doubled = np.rint(2 * rankdata(np.abs(kept))).astype(np.int64)  # averages of ties are halves
     statistic = int(doubled[kept > 0].sum())
     if null == "tied":

@@ -159,8 +159,10 @@ def fix_layout(figure: TooltipFigure) -> TooltipFigure:
 
     The layout is found twice: axes of a fixed aspect move after the first.
     """
+    engine = figure.get_layout_engine()
+    assert engine is not None
     for _ in range(2):
-        figure.draw_without_rendering()
+        engine.execute(figure)
     figure.set_layout_engine("none")
     return figure
 

@@ -127,7 +127,9 @@ def _metrics(frame: pl.DataFrame) -> Table:
     for row in every:
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
-    ours = {corpus: {a for other, a, _ in pairs if other == corpus} for corpus, _, _ in pairs}
+    ours: dict[str, set[Measure]] = {}
+    for corpus, measure, _ in pairs:
+        ours.setdefault(corpus, set()).add(measure)
     shown: list[tuple[object, ...]] = []
     reasons: dict[tuple[int, str], str] = {}
     for corpus, measures in ours.items():
