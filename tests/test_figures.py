@@ -60,6 +60,7 @@ def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
         (a, b): None if i == j + 1 else 10.0 ** -(i % 7) for i, a in enumerate(names) for j, b in enumerate(names)
     }
     figure = p_values.draw(values, names, width=COLUMN)
+    figure.draw_without_rendering()
     labels = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
     assert len(labels) == count
     assert all(label.x0 >= 0 for label in labels)

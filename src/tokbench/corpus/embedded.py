@@ -6,6 +6,7 @@ depends on nothing but the version of CPython.
 """
 
 import ast
+import os
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +16,9 @@ LEFT_OUT = frozenset({"site-packages", "test", "tests", "idle_test", "idlelib", 
 """Folders of the standard library whose docstrings are not documentation, or not CPython's."""
 SHORTEST = 200
 """Bytes; a module with less documentation than that makes no document."""
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Fields that hold statements or what they are in, in the order in which they stand in a source."""
 
 
 @cache
@@ -29,23 +33,33 @@ def _texts() -> Iterator[bytes]:
     for name in sorted(topics):
         yield topics[name].encode()
     library = Path(sysconfig.get_paths()["stdlib"])
-    modules = (path.relative_to(library) for path in library.rglob("*.py"))
-    for module in sorted(modules, key=lambda path: path.as_posix()):
-        if not LEFT_OUT.isdisjoint(module.parts):
-            continue
-        text = "\n\n".join(_docstrings((library / module).read_bytes())).encode()
+    for module in sorted(_modules(library), key=lambda path: path.as_posix()):
+        text = "\n\n".join(_docstrings(module.read_bytes())).encode()
         if len(text) >= SHORTEST:
             yield text
 
 
+def _modules(library: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(library):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        yield from (Path(folder, name) for name in files if name.endswith(".py"))
+
+
 def _docstrings(source: bytes) -> Iterator[str]:
+    """Those of outer definitions before those of inner ones."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
         return
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, documented):
-            docstring = ast.get_docstring(node)
-            if docstring:
+    level: list[ast.AST] = [tree]
+    while level:
+        for node in level:
+            if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
                 yield docstring
+        level = [inner for node in level for inner in _statements(node)]
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Those directly within another: no expression holds a definition."""
+    for block in _BLOCKS:
+        yield from getattr(node, block, ())
