@@ -161,8 +161,8 @@ def tidy(tmp_path: Path) -> Path:
     return folder
 
 
-def run(verb: str, *arguments: object) -> None:
-    command: Callable[..., None] = import_module(f"tokbench.commands.{verb}").command.main  # type: ignore[attr-defined]
+def run(name: str, *arguments: object) -> None:
+    command: Callable[..., None] = import_module(f"tokbench.commands.{name}").command.main  # type: ignore[attr-defined]
     command([str(argument) for argument in arguments], standalone_mode=False)
 
 
@@ -209,8 +209,8 @@ def test_two_tables_never_share_a_name(new: Path) -> None:
         analysed()
 
 
-def test_a_table_is_made_by_the_verb_of_its_package(new: Path) -> None:
-    new.write_text(new.read_text().replace("takes=", 'verb="tabulate", takes='))
+def test_a_table_is_made_by_the_command_of_its_package(new: Path) -> None:
+    new.write_text(new.read_text().replace("takes=", 'command="tabulate", takes='))
     with pytest.raises(TokbenchError, match="table gaps is one of 'tabulate'; those here are of 'analyse'"):
         analysed()
 
@@ -220,11 +220,12 @@ def test_a_table_is_made_by_the_verb_of_its_package(new: Path) -> None:
 
 def test_gathered_modules_are_behind_the_fingerprint() -> None:
     makers = {
-        verb: {table.maker.__module__ for table in tables}
-        for verb, tables in (("tabulate", tabulated()), ("analyse", analysed()))
+        command: {table.maker.__module__ for table in tables}
+        for command, tables in (("tabulate", tabulated()), ("analyse", analysed()))
     }
     behind = {
-        verb: fingerprints.code_behind(f"tokbench.commands.{verb}").keys() for verb in (*makers, "report", "draw")
+        command: fingerprints.code_behind(f"tokbench.commands.{command}").keys()
+        for command in (*makers, "report", "draw")
     }
     assert makers["tabulate"] <= behind["tabulate"]
     assert makers["analyse"] <= behind["analyse"]
@@ -234,11 +235,11 @@ def test_gathered_modules_are_behind_the_fingerprint() -> None:
     assert not any(name.startswith("tokbench.statistics") for name in behind["tabulate"])
 
 
-@pytest.mark.parametrize(("verb", "package"), [("tabulate", "tabulation"), ("analyse", "statistics")])
-def test_what_gathering_loads_is_behind_the_fingerprint(verb: str, package: str) -> None:
+@pytest.mark.parametrize(("command", "package"), [("tabulate", "tabulation"), ("analyse", "statistics")])
+def test_what_gathering_loads_is_behind_the_fingerprint(command: str, package: str) -> None:
     """What the interpreter imports once a command is there, whatever the source seems to say."""
     code = (
-        f"import sys, tokbench.commands.{verb}\n"
+        f"import sys, tokbench.commands.{command}\n"
         "before = set(sys.modules)\n"
         f"from tokbench.{package}.declared import declared\n"
         "assert declared()\n"
@@ -247,4 +248,4 @@ def test_what_gathering_loads_is_behind_the_fingerprint(verb: str, package: str)
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     gathered = {name for name in printed.split() if not fingerprints.is_plumbing(name)}
     assert len(gathered) > 4
-    assert gathered <= fingerprints.code_behind(f"tokbench.commands.{verb}").keys()
+    assert gathered <= fingerprints.code_behind(f"tokbench.commands.{command}").keys()

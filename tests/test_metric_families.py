@@ -56,11 +56,11 @@ def test_pairs_and_bytes_agree_with_the_text_spelled_out(tokens: list[bytes], pr
     assert value(rows, "covered_pairs") == covered
     assert value(rows, "joined_share_of_covered_pairs") == (joined / covered if covered else None)
     lost = sum(len(token) == 1 for token in stream)
-    assert value(rows, "tokens_lost_to_bytes", "byte$") == lost
-    assert value(rows, "tokens_lost_to_bytes", "one byte / tokens of the text") == lost / len(stream)
-    assert value(rows, "tokens_lost_to_bytes", "bytes of the text") == lost / len(text)
+    assert value(rows, "byte_fallback", "byte$") == lost
+    assert value(rows, "byte_fallback", "one byte / tokens of the text") == lost / len(stream)
+    assert value(rows, "byte_fallback", "bytes of the text") == lost / len(text)
     part = sum(len(token) == 1 and token[0] > 127 for token in stream)
-    assert value(rows, "tokens_lost_to_bytes", "longer character") == part / len(stream)
+    assert value(rows, "byte_fallback", "longer character") == part / len(stream)
     cutting = sum("\ufffd" in token.decode("utf-8", "replace") for token in stream)
     assert value(rows, "tokens_cutting_characters", "tokens of the text") == cutting / len(stream)
 

@@ -72,9 +72,9 @@ FORMS = {"table": "table", "figure": "figure", "sentence": "sentences", "signs":
 def page(tables: Sequence[TidyTable]) -> str:
     """The text of docs/tables.md."""
     lines = [INTRODUCTION]
-    for verb, title in TITLES.items():
+    for command, title in TITLES.items():
         lines += [title, ""]
-        for table in sorted((one for one in tables if one.verb == verb), key=lambda one: one.name):
+        for table in sorted((one for one in tables if one.command == command), key=lambda one: one.name):
             lines += described(table)
     return "\n".join([*lines, NEW])
 

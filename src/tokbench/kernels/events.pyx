@@ -178,7 +178,7 @@ cdef int check_parts(
     const int32_t[::1] byte_ids, const int32_t[::1] tokens, const uint8_t[::1] removes, const int64_t[::1] bounds,
     const int32_t[::1] parts, const int32_t[::1] lengths,
 ) except -1:
-    """Refuse events that would write past a piece or never come to an end."""
+    """Reject events that would write past a piece or never come to an end."""
     cdef int64_t event, k, length, end = 0
     check_ids(byte_ids, lengths.shape[0])
     check_ids(tokens, lengths.shape[0])

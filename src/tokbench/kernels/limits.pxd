@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef inline int within(int64_t number, const char* what) except -1 nogil:
-    """Refuse more than MOST."""
+    """Reject more than MOST."""
     if number > MOST:
         raise OverflowError(f"{number} {what.decode()}, more than the {MOST} that int32 can number")
     return 0

@@ -13,7 +13,7 @@ _ENDS: dict[str, End] = {
     "relative_corpus_token_count": "lowest",
     "bytes_per_token": "highest",
     "fertility": "lowest",
-    "tokens_lost_to_bytes": "lowest",
+    "byte_fallback": "lowest",
     "unused_tokens": "lowest",
     "unused_token_share": "lowest",
     "tokens_cutting_characters": "lowest",

@@ -50,7 +50,7 @@ ACCURACY = TidyTable(
     ),
     maker=accuracy_table,
     takes=("downstream",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "downstream",

@@ -157,7 +157,7 @@ BOUNDARIES = TidyTable(
     (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
     maker=boundary_table,
     takes=("results",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "downstream",
@@ -199,7 +199,7 @@ OUTCOMES = TidyTable(
     ),
     maker=outcome_table,
     takes=("results",),
-    verb="tabulate",
+    command="tabulate",
     of_models=True,
 )
 TEXTS = TidyTable(
@@ -215,7 +215,7 @@ TEXTS = TidyTable(
     ),
     maker=text_table,
     takes=("results",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "downstream",

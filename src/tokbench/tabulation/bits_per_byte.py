@@ -44,7 +44,7 @@ BITS_PER_BYTE = TidyTable(
     ),
     maker=bits_per_byte_table,
     takes=("downstream",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "models",

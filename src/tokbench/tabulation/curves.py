@@ -49,7 +49,7 @@ CURVES = TidyTable(
     ),
     maker=curve_table,
     takes=("models",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "models",

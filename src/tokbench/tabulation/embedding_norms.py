@@ -71,7 +71,7 @@ EMBEDDING_NORMS = TidyTable(
     ),
     maker=embedding_norms,
     takes=("tokens",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "models",

@@ -114,7 +114,7 @@ INTRINSIC = TidyTable(
     COLUMNS,
     maker=intrinsic_and_compared,
     takes=("measurements", "tokenizers", "baselines", "venn_variants", "tokens"),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "intrinsic",

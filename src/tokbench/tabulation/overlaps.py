@@ -72,7 +72,7 @@ OVERLAPS = TidyTable(
     (*COLUMNS, SIZE),
     maker=overlaps_by_size,
     takes=("vocabularies",),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "vocabularies",

@@ -84,7 +84,7 @@ VENN = TidyTable(
     ),
     maker=venn_by_size,
     takes=("vocabularies", "venn_variants"),
-    verb="tabulate",
+    command="tabulate",
     prints=(
         Print(
             "vocabularies",

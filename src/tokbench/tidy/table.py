@@ -15,11 +15,11 @@ from tokbench.errors import TokbenchError, unknown
 Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
 """How a column prints: words, whole numbers, shares as percentages, real numbers, real numbers of several measures,
 each with digits of its own, or p-values."""
-Verb = Literal["tabulate", "analyse"]
+TableCommand = Literal["tabulate", "analyse"]
 Form = Literal["table", "figure", "sentence", "signs"]
 Section = Literal["intrinsic", "models", "downstream", "statistics", "vocabularies", "published"]
-FOLDERS: dict[Verb, str] = {"tabulate": "tables", "analyse": "statistics"}
-"""Where each verb writes its tables, within the experiment's folder."""
+FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics"}
+"""Where each command writes its tables, within the experiment's folder."""
 
 SHARE, DIFFERENCE, PROBABILITY, MEASURE = "share", "difference of shares", "probability", "that of the measure"
 """Units that settle how a real number prints. A share lies between 0 and 1; shares and their differences print in
@@ -98,8 +98,8 @@ class TidyTable:
         rows: what one row is, or whose, in a phrase.
         columns: in order.
         maker: gives the frame.
-        takes: what the maker is called with: names of what its verb reads, or of other tables of the verb.
-        verb: which command makes it.
+        takes: what the maker is called with: names of what its command reads, or of other tables of the command.
+        command: which command makes it.
         prints: where it stands in the report, and how; a table without any is in Parquet and CSV alone.
         of_models: whether it takes trained language models.
 
@@ -112,7 +112,7 @@ class TidyTable:
     columns: tuple[Column, ...]
     maker: Callable[..., pl.DataFrame]
     takes: tuple[str, ...]
-    verb: Verb = "analyse"
+    command: TableCommand = "analyse"
     prints: tuple[Print, ...] = ()
     of_models: bool = False
 
@@ -142,7 +142,7 @@ class TidyTable:
     @property
     def folder(self) -> str:
         """Where its files lie, within the experiment's folder."""
-        return FOLDERS[self.verb]
+        return FOLDERS[self.command]
 
     @property
     def made_by(self) -> str:

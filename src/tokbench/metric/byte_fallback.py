@@ -1,4 +1,4 @@
-"""Tokens lost to bytes: what a text spends on single bytes, and characters that are cut apart.
+"""Byte fallback: what a text spends on single bytes, and characters that are cut apart.
 
 A byte alphabet makes every tokenizer total, at a price: what the vocabulary does not hold comes out byte by byte. In
 scripts of several bytes a character this is most of the text where the vocabulary was built on other languages.
@@ -14,14 +14,14 @@ from tokbench.options import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("lost_to_bytes", per_language=True)
-def lost_to_bytes(usage: Usage, options: Options) -> list[Measurement]:
+@metric("byte_fallback", per_language=True)
+def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
     tokens, total = usage.vocabulary.tokens, usage.total
     single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
     part = np.fromiter((len(token) == 1 and token[0] >= 0x80 for token in tokens), np.bool_, len(tokens))
     broken = np.fromiter((not _is_text(token) for token in tokens), np.bool_, len(tokens))
-    name, used = "tokens_lost_to_bytes", usage.frequencies
+    name, used = "byte_fallback", usage.frequencies
     lost = int(used[single].sum())
     return [
         Measurement(name, "occurrences of tokens of one byte", float(lost), total),
