@@ -167,9 +167,9 @@ def test_full_form_is_a_configuration_too(tmp_path: Path, tokbench: Tokbench) ->
 
 
 def test_keys_set_from_the_command_line(tokbench: Tokbench) -> None:
-    full = tokbench("validate", "--full", "--set", "sizes=[4096]", "--set", "seed=3", ROOT / "config.yaml").stdout
+    full = tokbench("validate", "--full", "--set", "sizes=[2048, 4096]", "--set", "seed=3", ROOT / "config.yaml").stdout
     values = yaml.safe_load(full)
-    assert (values["sizes"], values["seed"]) == ([4096], 3)
+    assert (values["sizes"], values["seed"]) == ([2048, 4096], 3)
 
 
 # What the rules ask
