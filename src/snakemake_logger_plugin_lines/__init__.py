@@ -4,6 +4,7 @@ Errors, failed logs, warnings and dry runs keep Snakemake's own form; its talk o
 ``logger: lines`` in the workflow's profile.
 """
 
+import gc
 import sys
 import time
 from logging import WARNING, LogRecord
@@ -17,6 +18,7 @@ from tokbench.lean import lean_imports
 
 with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
     import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
+gc.freeze()  # What is imported stays; looking through it for garbage again and again is a sixth of a plan.
 
 SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because", "Congratulations", "Lints for")
 """Beginnings of the messages that a person waits for."""

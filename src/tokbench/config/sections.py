@@ -28,17 +28,12 @@ DEFAULT_FRACTIONS: dict[Split, float | Split] = {
 }
 
 
-DESCRIBED = {"use_attribute_docstrings": False}
-"""For classes made here: pydantic would look for their source in every module, a second each, and there is none."""
-
-
 def _choice(registry: Registry, key: str = "method") -> Any:
     """The options of every method of a kind, told apart by ``key``."""
     models = [
         create_model(
             f"{method.name}_{registry.kind.replace(' ', '_')}",
             __base__=method.options,
-            __cls_kwargs__=DESCRIBED,
             **{key: (Literal[method.name], ...)},  # type: ignore[call-overload]
         )
         for method in registry.methods()
@@ -54,7 +49,7 @@ def _every(registry: Registry, name: str, documentation: str) -> Any:
         for method in registry.methods()
         if method.options.model_fields
     }
-    return create_model(name, __base__=Options, __doc__=documentation, __cls_kwargs__=DESCRIBED, **fields)  # type: ignore[call-overload]
+    return create_model(name, __base__=Options, __doc__=documentation, **fields)  # type: ignore[call-overload]
 
 
 if TYPE_CHECKING:
