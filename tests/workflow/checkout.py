@@ -13,9 +13,12 @@ from multiprocessing.connection import Client
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tokbench.workflow.syntax import KEPT, Kept
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
-UNUSED = shutil.ignore_patterns("__pycache__", "*.c", "*.cpp", "*.egg-info")
+UNUSED = shutil.ignore_patterns("*.c", "*.cpp", "*.egg-info")
+"""What no copy needs; what Python has compiled comes along, with the times of change that it goes by."""
 STAND_IN = """# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
 import sys
 from pathlib import Path
@@ -43,6 +46,16 @@ def _server() -> subprocess.Popen[str]:
     return server
 
 
+@cache
+def _understood() -> Path:
+    """The file that keeps what was found in the sources, as a plan made where they lie leaves it there."""
+    kept = Kept(ROOT / KEPT)
+    for path in (ROOT / "src").rglob("*.py"):
+        kept.syntax(path.read_bytes())
+    kept.write()
+    return ROOT / KEPT
+
+
 class Prepared:
     """Snakemake in a process that has imported it and a folder's sources; every run is a process forked from there.
 
@@ -52,6 +65,7 @@ class Prepared:
     """
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        _understood()
         server = _server()
         assert server.stdin is not None
         assert server.stdout is not None
@@ -94,6 +108,9 @@ class Checkout:
                 shutil.copytree(ROOT / part, folder / part, ignore=UNUSED)
             else:
                 shutil.copy(ROOT / part, folder / part)
+        if _understood().is_file():
+            (folder / KEPT).parent.mkdir(parents=True)
+            shutil.copy(_understood(), folder / KEPT)
         if stand_in:
             (folder / "src" / "tokbench" / "__main__.py").write_text(STAND_IN)
 
