@@ -28,7 +28,7 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@echo "The report: results/demo/report.html"
 
 test: install  ## run the tests, as many files at a time as CORES says
-	@python -m pytest -n $(CORES) --no-loadscope-reorder
+	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $(CORES) --no-loadscope-reorder
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py

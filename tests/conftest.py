@@ -44,10 +44,18 @@ LANGUAGE_MODELS = [
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
+LONG = [
+    *("test_memory_ladder", "test_resumable", "test_same_everywhere", "test_incremental", "test_kept_results"),
+    *("test_report", "test_corpus", "test_imports", "test_init", "test_fingerprint", "test_lean", "test_published"),
+    *("test_failing_allocations", "test_kept", "test_sage", "test_unigram", "test_paths", "test_figures"),
+    *("test_growth", "test_picky_bpe", "test_agreement", "test_segmentation_hugging_face"),
+]
+"""Other files that take more than some seconds, the longest first."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of language models come first."""
-    places = {name: place for place, name in enumerate(LANGUAGE_MODELS)}
+    """What takes long comes first, so that processes that share the work end together."""
+    places = {name: place for place, name in enumerate(LANGUAGE_MODELS + LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 

@@ -160,7 +160,7 @@ def made(file: str, line: int, operator: str, occurrence: int) -> Mutant:
 def measure(cores: int) -> None:
     """Run all tests and keep which of them reaches which line."""
     WORK.mkdir(parents=True, exist_ok=True)
-    command = ["-n", str(cores), "--no-loadscope-reorder", "--cov", "src/tokbench"]
+    command = ["-n", str(cores), "--no-loadscope-reorder", "-p", "pytest_cov", "--cov", "src/tokbench"]
     environment = os.environ | {"COVERAGE_FILE": str(REACHED)}
     pytest = [sys.executable, "-m", "pytest", *command, "--cov-context", "test", "--cov-report="]
     subprocess.run(pytest, cwd=ROOT, env=environment, check=False)
