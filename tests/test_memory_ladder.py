@@ -32,7 +32,7 @@ QUICK = {
 }
 MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
-COUNT = [sys.executable, "-m", "tokbench.commands.main", "count", "--scheme=gpt2"]
+COMMANDS = ("build", "compare", "count", "decode", "encode", "measure", "merge_counts", "pack")
 UNTOLD = {"manifest.json"}
 FRUGAL = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -76,7 +76,7 @@ class Zygote:
             "ARROW_DEFAULT_MEMORY_POOL": "system",
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.zygote"],
+            [sys.executable, "-m", "tests.zygote", *COMMANDS],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,7 +1,8 @@
-"""A process that has imported everything, and gives birth to processes that run the command line in little memory.
+"""A process that has imported all that some commands need, and gives birth to processes that run them in little memory.
 
-Started as ``python -m tests.zygote``: each line of standard input is a request, each line of standard output says how
-it ended. A process of its own starts within milliseconds, and all its memory but what the command takes is there.
+Started as ``python -m tests.zygote COMMAND ...``: each line of standard input is a request, each line of standard
+output says how it ended. A process of its own starts within milliseconds, the sooner the less has been imported, and
+all its memory but what the command takes is there.
 """
 
 import ctypes
@@ -29,9 +30,8 @@ def pages(name: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def warm() -> None:
+def warm(commands: list[str]) -> None:
     """Import what the commands import, and let every array be a mapping of its own, so that limits bite at each."""
-    from tokbench.commands.main import COMMANDS
     from tokbench.construction import constructions
     from tokbench.metric import metrics
     from tokbench.pretokenization import schemes
@@ -39,14 +39,41 @@ def warm() -> None:
 
     for registry in (constructions, segmentations, schemes, metrics):
         registry.load()
-    for name in COMMANDS:
+    for name in commands:
         import_all(f"tokbench.commands.{name}")
-    for name in ("pyarrow.parquet", "scipy.special", "polars"):
+    for name in ("pyarrow.parquet", "tokenizers"):
         importlib.import_module(name)
     libc = ctypes.CDLL(None)
+    have_thread_local_data(libc)
     libc.mallopt(M_MMAP_THRESHOLD, 1 << 14)
     libc.mallopt(M_TOP_PAD, 0)
     gc.freeze()
+
+
+class Loaded(ctypes.Structure):
+    """``struct dl_phdr_info``: what the loader tells of a library."""
+
+    _fields_ = [
+        *(("address", ctypes.c_size_t), ("name", ctypes.c_char_p), ("headers", ctypes.c_void_p)),
+        *(("headers_count", ctypes.c_uint16), ("added", ctypes.c_ulonglong), ("removed", ctypes.c_ulonglong)),
+        *(("thread_local_module", ctypes.c_size_t), ("thread_local_data", ctypes.c_void_p)),
+    ]
+
+
+def have_thread_local_data(libc: ctypes.CDLL) -> None:
+    """Have this thread's data of every library: the loader ends a process in which they find no room at their first
+    use."""
+    modules: list[int] = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Loaded), ctypes.c_size_t, ctypes.c_void_p)
+    def found(loaded: Any, size: int, data: None) -> int:
+        modules.append(loaded.contents.thread_local_module)
+        return 0
+
+    libc.dl_iterate_phdr(found, None)
+    address = libc.__tls_get_addr
+    for module in filter(None, modules):
+        address(ctypes.byref((ctypes.c_size_t * 2)(module, 0)))
 
 
 def run(arguments: list[str], allowed: int | None, peak: int) -> None:
@@ -90,6 +117,6 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    warm()
+    warm(sys.argv[1:])
     for line in sys.stdin:
         print(json.dumps(serve(json.loads(line))), flush=True)
