@@ -10,6 +10,7 @@ from pydoc_data.topics import topics
 import pytest
 
 from tests.conftest import TOPICS
+from tests.imports import each_after_torch
 from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, export, to_hugging_face
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import bpe, bytespan, ngram, unigram
@@ -72,16 +73,6 @@ ORDERS = {
     "ours first": "import tokbench; from transformers import AutoTokenizer",
     "theirs first": "from transformers import AutoTokenizer; import tokbench",
 }
-EACH_APART = """
-import os, sys, torch
-for code in sys.argv[1:]:
-    if not os.fork():
-        exec(code)
-        sys.stdout.flush()
-        os._exit(0)
-    os.wait()
-"""
-"""Runs each argument in a process of its own; torch, which takes longest to import and no part in this, is there."""
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +82,7 @@ def printed(folders: dict[str, Path]) -> list[str]:
         f"adapter = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
         "print(type(adapter).__name__, adapter('don\\'t stop')['input_ids'])\n"
     )
-    command = [sys.executable, "-W", "ignore", "-c", EACH_APART, *(f"{imports}\n{use}" for imports in ORDERS.values())]
-    ended = subprocess.run(command, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.count("\n") == len(ORDERS), ended.stderr
-    return ended.stdout.splitlines()
+    return each_after_torch([f"{imports}\n{use}" for imports in ORDERS.values()])
 
 
 @pytest.mark.parametrize("order", ORDERS)
