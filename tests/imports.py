@@ -8,9 +8,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-AFTER_TORCH = """
-import os, sys, torch
-for code in sys.argv[1:]:
+AFTER = """
+import importlib, os, sys
+for library in sys.argv[1].split():
+    importlib.import_module(library)
+for code in sys.argv[2:]:
     child = os.fork()
     if not child:
         exec(code)
@@ -18,12 +20,13 @@ for code in sys.argv[1:]:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0, code
 """
-"""Runs each argument in a process of its own that has imported torch, which takes longest."""
+"""Imports libraries, and runs each argument after the first in a process of its own that has them."""
 
 
-def each_after_torch(codes: Sequence[str]) -> list[str]:
-    """The line that each piece of code prints where nothing but torch has been imported."""
-    command = [sys.executable, "-W", "ignore", "-c", AFTER_TORCH, *codes]
+def each_after(libraries: str, codes: Sequence[str]) -> list[str]:
+    """The line that each piece of code prints where nothing but some libraries, those that take longest, was
+    imported."""
+    command = [sys.executable, "-W", "ignore", "-c", AFTER, libraries, *codes]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     printed = ended.stdout.splitlines()

@@ -10,7 +10,7 @@ from pydoc_data.topics import topics
 import pytest
 
 from tests.conftest import TOPICS
-from tests.imports import each_after_torch
+from tests.imports import each_after
 from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, export, to_hugging_face
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import bpe, bytespan, ngram, unigram
@@ -82,7 +82,8 @@ def printed(folders: dict[str, Path]) -> list[str]:
         f"adapter = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
         "print(type(adapter).__name__, adapter('don\\'t stop')['input_ids'])\n"
     )
-    return each_after_torch([f"{imports}\n{use}" for imports in ORDERS.values()])
+    slow = [name for name in ("torch", "sklearn.metrics") if find_spec(name.partition(".")[0])]
+    return each_after(" ".join(slow), [f"{imports}\n{use}" for imports in ORDERS.values()])
 
 
 @pytest.mark.parametrize("order", ORDERS)

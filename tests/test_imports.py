@@ -1,19 +1,22 @@
 """What a command imports of other people's libraries: what it works with, and nothing that it only might need.
 
-Each command runs once, in a process of its own, on the files of one small chain.
+Each command runs once, in a process of its own, on the files of one small chain. Libraries that it may import are there
+before it: processes are forked from those that have imported them, so that each is imported once for many commands.
 """
 
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import TOPICS
-from tokbench.commands.main import COMMANDS
+from tokbench.commands.main import COMMANDS, main
+
+Lines = Sequence[Sequence[str]]
 
 LIBRARIES = frozenset(
     {
@@ -24,20 +27,52 @@ LIBRARIES = frozenset(
 )  # fmt: skip
 """The libraries that take a user's time when they are imported."""
 RUN = """
-import json, sys
-from tokbench.commands.main import main
+import json, os, sys
+from importlib import import_module
 
-ended = []
-for line in json.loads(sys.argv[1]):
-    try:
-        main(line)
-        ended.append(0)
-    except SystemExit as end:
-        ended.append(end.code)
-with open(sys.argv[2], "w") as file:
-    json.dump([ended, sorted({name.partition(".")[0] for name in sys.modules})], file)
+FIRST = ("pydantic", "numpy", "pyarrow.parquet", "yaml", "polars")
+
+def run(lines, told):
+    from tokbench.commands.main import main
+    ended = []
+    for line in lines:
+        try:
+            main(line)
+            ended.append(0)
+        except SystemExit as end:
+            ended.append(end.code)
+    with open(told, "w") as file:
+        json.dump([ended, sorted({name.partition(".")[0] for name in sys.modules})], file)
+
+def apart(work, *arguments):
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            work(*arguments)
+            status = 0
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0, arguments
+
+def share(asked, libraries):
+    for library in libraries:
+        theirs = [one for one in asked if library.partition(".")[0] in one[0]]
+        asked = [one for one in asked if one not in theirs]
+        if theirs:
+            apart(having, library, theirs, libraries[libraries.index(library) + 1 :])
+    for _, lines, told in asked:
+        apart(run, lines, told)
+
+def having(library, asked, libraries):
+    import_module(library)
+    share(asked, libraries)
+
+share(json.loads(sys.argv[1]), FIRST)
 """
-"""Runs command lines one after another, and writes how they ended and what was imported."""
+"""Runs command lines, each list of them in a process that has imported what it may, and writes how they ended and what
+was imported."""
 CORPUS = {
     "source": {"type": "text", "path": ["text.txt"], "documents": "paragraph"},
     "splits": {"tokenizer": 0.5, "evaluation": 0.5},
@@ -84,33 +119,42 @@ ELSEWHERE = ("draw", "evaluate", "init", "measure_embeddings", "pretrain", "publ
 """Commands that draw, train or ask models: they need the heaviest libraries for what they do."""
 
 
-def libraries(lines: Sequence[Sequence[str]], folder: Path, status: int = 0) -> set[str]:
-    """The libraries that a process has imported after some command lines, all of which end with one status."""
-    told = folder / "told.json"
+def libraries(asked: Mapping[str, tuple[str, Lines]], folder: Path, status: int = 0) -> dict[str, set[str]]:
+    """The libraries that processes have imported after some command lines, all of which end with one status; what they
+    may import, separated by blanks, can be there before."""
+    told = {name: folder / f"told {name}.json" for name in asked}
+    handed = [(allowed.split(), lines, str(told[name])) for name, (allowed, lines) in asked.items()]
     process = subprocess.run(
-        [sys.executable, "-c", RUN, json.dumps(lines), str(told)], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-c", RUN, json.dumps(handed)], cwd=folder, capture_output=True, text=True
     )
     assert process.returncode == 0, process.stderr
-    ended, modules = json.loads(told.read_text())
-    assert set(ended) == {status}, process.stderr
-    return LIBRARIES & set(modules)
+    found = {}
+    for name, path in told.items():
+        ended, modules = json.loads(path.read_text())
+        assert set(ended) == {status}, process.stderr
+        found[name] = LIBRARIES & set(modules)
+    return found
 
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What each command imported."""
+    """What each command imported, where all that the chain makes is there."""
     folder = tmp_path_factory.mktemp("imports")
     (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
     (folder / "small.yaml").write_text(EXPERIMENT)
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
     named = {"CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
-    found = {}
-    for commands, status in ((CHAIN, 0), (REJECTED, 2)):
-        for name, (line, _) in commands.items():
+    asked, rejected = (
+        {name: (allowed, [[named.get(word, word) for word in line.split()]]) for name, (line, allowed) in calls.items()}
+        for calls in (CHAIN, REJECTED)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, (_, [line]) in asked.items():
             if name == "compare":
-                shutil.copytree(folder / "bpe", folder / "copy")
-            found[name] = libraries([[named.get(word, word) for word in line.split()]], folder, status)
-    return found
+                shutil.copytree("bpe", "copy")
+            main(line)
+    return libraries(asked, folder) | libraries(rejected, folder, status=2)
 
 
 @pytest.mark.parametrize("name", [*CHAIN, *REJECTED])
@@ -124,9 +168,10 @@ def test_every_command_is_among_them() -> None:
 
 
 def test_help_imports_no_library(tmp_path: Path) -> None:
-    assert not libraries([["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], tmp_path)
+    lines = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)]
+    assert libraries({"help": ("", lines)}, tmp_path) == {"help": set()}
 
 
 def test_a_mistake_on_the_command_line_imports_no_library(tmp_path: Path) -> None:
     lines = [["biuld"], ["--no-such-option"], *([name, "--no-such-option"] for name in COMMANDS), ["build", "bpe"]]
-    assert not libraries(lines, tmp_path, status=2)
+    assert libraries({"mistakes": ("", lines)}, tmp_path, status=2) == {"mistakes": set()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.imports import each_after_torch
+from tests.imports import each_after
 from tokbench.lean import lean_imports
 
 
@@ -71,7 +71,7 @@ NOT_CALLED = {
 def imported() -> dict[str, set[str]]:
     """Every library that is there after the import of each stage."""
     told = "print(*{name.partition('.')[0] for name in sys.modules})"
-    lines = each_after_torch([f"import sys, {module}; {told}" for module in NOT_CALLED])
+    lines = each_after("torch", [f"import sys, {module}; {told}" for module in NOT_CALLED])
     return {module: set(line.split()) for module, line in zip(NOT_CALLED, lines, strict=True)}
 
 
