@@ -36,11 +36,12 @@ def test_what_is_written_is_an_experiment(tmp_path: Path, tokbench: Tokbench) ->
     assert tokbench("validate", tmp_path / "mine" / "config.yaml").status == 0
 
 
-def test_a_run_from_there(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_a_run_from_there(text: bytes, tmp_path: Path, tokbench: Tokbench) -> None:
     place = tmp_path / "my experiment"
     tokbench("init", place)
+    (place / "manual.txt").write_bytes(text)
     (place / "config.yaml").write_text(
-        "name: small\nsizes: [300]\ncorpora: {pydoc: {source: embedded}}\n"
+        "name: small\nsizes: [300]\ncorpora: {manual: {source: {type: text, path: manual.txt, documents: paragraph}}}\n"
         "variants: {bpe: {pretokenization: gpt2, construction: bpe}}\n"
     )
     made = "results/small/tokenizers/bpe/300"
