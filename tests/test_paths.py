@@ -66,6 +66,28 @@ def test_what_no_path_can_be_is_rejected(experiment: dict[str, Any], results: st
     line.encode()
 
 
+@pytest.mark.parametrize(
+    ("folder", "reason"),
+    [
+        ("taken", "taken is a file; name a folder"),
+        ("taken/deeper/still", "taken is a file; name a folder"),
+        ("link", "link/trial is a file; name a folder"),
+        ("loop/deeper", "loop/deeper/trial: Too many levels of symbolic links; name another folder"),
+        ("n" * 300, "n" * 300 + "/trial: File name too long; name another folder"),
+    ],
+)
+def test_where_no_results_can_stand(experiment: dict[str, Any], tmp_path: Path, folder: str, reason: str) -> None:
+    """The workflow engine would end in a traceback when it looks for outputs there."""
+    (tmp_path / "taken").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "trial").symlink_to(tmp_path / "taken")
+    (tmp_path / "link").symlink_to("there")
+    with pytest.raises(TokbenchError) as rejection:
+        validate({**experiment, "results": str(tmp_path / folder)}, "mine.yaml")
+    assert str(rejection.value) == f"mine.yaml: results: {tmp_path}/{reason}"
+
+
 @pytest.mark.parametrize("name", ["a{b}.txt", "a<b>.txt", "a\nb.txt", "\udcff.txt"])
 def test_files_that_cannot_be_carried_are_rejected(experiment: dict[str, Any], tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("text")

@@ -10,7 +10,7 @@ from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.sources import FileSource, files_of
 from tokbench.downstream.local import task_files
 from tokbench.errors import TokbenchError, unknown
-from tokbench.inputs.paths import path_mistakes
+from tokbench.inputs.paths import folder_mistakes, path_mistakes
 from tokbench.intrinsic.resource_files import resource_files
 from tokbench.segmentation import segmentations
 
@@ -18,7 +18,7 @@ from tokbench.segmentation import segmentations
 def check(experiment: Experiment) -> list[str]:
     """One line a mistake, ``key: what is wrong; the remedy``; empty when there is none."""
     return [
-        *path_mistakes("results", [experiment.results]),
+        *_results(experiment),
         *_name(experiment),
         *_corpora(experiment),
         *_splits(experiment),
@@ -31,6 +31,11 @@ def check(experiment: Experiment) -> list[str]:
         *_report(experiment),
         *_released(experiment),
     ]
+
+
+def _results(experiment: Experiment) -> Iterator[str]:
+    mistakes = list(path_mistakes("results", [experiment.results]))
+    yield from mistakes or folder_mistakes("results", experiment.folder)
 
 
 def _name(experiment: Experiment) -> Iterator[str]:

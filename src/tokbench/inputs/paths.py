@@ -3,10 +3,13 @@
 Blanks, quotes, ``$``, ``;``, ``~`` and letters of any script are names like others: every rule quotes its paths.
 """
 
+import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from os import PathLike
+from pathlib import Path
 
 RESERVED = re.compile("[{}<>*?\\[\\]]")
 """Wildcards and path variables of the workflow engine, and patterns."""
@@ -30,6 +33,23 @@ def path_mistakes(key: str, paths: Iterable[str | PathLike[str]], *, patterns: b
         if reason is not None:
             yield f"{key}: {path!r} {reason}"
             return
+
+
+def folder_mistakes(key: str, folder: str | PathLike[str]) -> Iterator[str]:
+    """One line where no folder can be made or read, told before the workflow engine looks for outputs there."""
+    for place in (Path(folder), *Path(folder).absolute().parents):
+        try:
+            mode = os.stat(place).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            yield f"{key}: {place}: {error.strerror}; name another folder"
+            return
+        if not stat.S_ISDIR(mode):
+            yield f"{key}: {place} is a file; name a folder"
+        elif not os.access(place, os.R_OK | os.X_OK):
+            yield f"{key}: {place} cannot be read; name another folder"
+        return
 
 
 def _reason(path: str, patterns: bool) -> str | None:
