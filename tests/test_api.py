@@ -5,7 +5,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -126,6 +128,36 @@ def test_compare(counts: PretokenCounts) -> None:
 def test_mistakes(call: object, said: str, counts: PretokenCounts) -> None:
     with pytest.raises(TokbenchError, match=re.escape(said)):
         call(counts)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("argument", "wrong"),
+    [
+        ("size", [True, 300.0, 300.7, "300", None, float("nan"), 2**24 + 1, 2**31, 2**63, 2**64, 0, -1]),
+        ("seed", [True, 1.5, "1", -1, 2**64]),
+        ("threads", [True, 1.0, "2", 0, -1, 1025, 2**40]),
+    ],
+)
+def test_numbers_that_are_none(argument: str, wrong: list[Any], counts: PretokenCounts) -> None:
+    """Neither taken for others nor left to fail somewhere within."""
+    for value in wrong:
+        with pytest.raises(tokbench.TokbenchError, match=rf"^{argument} \S+: must be a whole number from \d+ to \d+$"):
+            tokbench.build("bpe", counts, **{"size": 300, argument: value})
+
+
+@pytest.mark.parametrize("threads", [True, 1.0, "2", 0, -1, 1025, 2**40])
+def test_threads_that_are_none(threads: Any, counts: PretokenCounts) -> None:
+    tokenizer = tokbench.build("bpe", counts, np.int64(300), seed=2**64 - 1)
+    calls = {
+        "encode": lambda: tokenizer.encode(b"the cat", threads),
+        "count": lambda: tokenizer.count(b"the cat", threads),
+        "encode_batch": lambda: tokenizer.encode_batch([b"the cat"], threads),
+        "segment": lambda: tokenizer.segment(counts, threads),
+        "compare": lambda: tokbench.compare([tokenizer, tokenizer], "the cat", threads=threads),
+    }
+    for call in calls.values():
+        with pytest.raises(tokbench.TokbenchError, match=r"^threads \S+: must be a whole number from 1 to 1024$"):
+            call()
 
 
 def test_example_of_the_readme_as_it_stands(tmp_path: Path) -> None:

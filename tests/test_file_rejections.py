@@ -166,16 +166,29 @@ def test_columns_that_are_no_counts(tmp_path: Path) -> None:
         with pytest.raises(TokbenchError, match=rf"^{path}: not a readable file of pre-token counts \(.*{told}.*\)"):
             PretokenCounts.read(path)
     lines = tmp_path / "counts.tsv"
-    for wrong in (str(2**63), "9" * 5000, "1e3"):
+    for wrong in (str(2**63), "9" * 5000, "1e3", "1_000", "+5", " 5", "05", "٥"):
         lines.write_text(f"6161\t{wrong}\n")
         with pytest.raises(TokbenchError, match=rf"^{lines}:1: expected 'hex<TAB>count', found"):
             PretokenCounts.read(lines)
     words, numbers = tmp_path / "words", tmp_path / "numbers"
     words.write_text("a")
-    for wrong in (str(2**63), "9" * 5000, "1e3"):
+    for wrong in (str(2**63), "9" * 5000, "1e3", "1_000", "+5", "05", "٥"):
         numbers.write_text(wrong)
         with pytest.raises(TokbenchError, match=rf"^{numbers}:1: .* is not a count"):
             read_word_list(words, numbers)
+
+
+@pytest.mark.parametrize("wrong", ["1_0.5", "+5", " 5", "nan", "inf", "Infinity", "1e999", "٥", ""])
+def test_scores_are_plain_numbers(wrong: str, tmp_path: Path) -> None:
+    """Minus infinity is the one that is not finite: it bars a token."""
+    Vocabulary(BYTES, scores=np.array([-np.inf, -0.0, -1e-300, *range(253)])).write(tmp_path)
+    scores = Vocabulary.read(tmp_path).scores
+    assert scores is not None
+    assert scores[:3].tolist() == [-np.inf, -0.0, -1e-300]
+    lines = (tmp_path / "scores.txt").read_text().splitlines()
+    (tmp_path / "scores.txt").write_text("\n".join([*lines[:4], wrong, *lines[5:]]))
+    with pytest.raises(TokbenchError, match=r"scores.txt: not a readable|scores.txt:5: .* does not belong here"):
+        Vocabulary.read(tmp_path)
 
 
 def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: Path, tokbench: Tokbench) -> None:

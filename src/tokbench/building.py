@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.construction import Construction, constructions
 from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, whole_argument
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
@@ -46,8 +47,12 @@ def build_tokenizer(
         name: what tables call the tokenizer.
 
     Raises:
-        TokbenchError: the size is smaller than the method's alphabet, or what the method says of its source.
+        TokbenchError: the size is smaller than the method's alphabet, a number is none or beyond its bounds, or what
+            the method says of its source.
     """
+    size = whole_argument("size", size, 1, LARGEST_VOCABULARY)
+    seed = whole_argument("seed", seed, 0, LARGEST_SEED)
+    threads = whole_argument("threads", threads, 1, MOST_THREADS)
     check_alphabet(construction, size)
     more: dict[str, Any] = {"initial": initial} if construction.initial else {}
     vocabulary = construction.function(source, size, options, seed=seed, threads=threads, **more)

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
+from tokbench.inputs.numbers import MOST_THREADS, whole_argument
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -20,8 +22,10 @@ def mapped(work: Callable[[Item], Result], items: Iterable[Item], threads: int) 
     Results do not depend on the number of threads. With one, nothing is done before it is asked for.
 
     Raises:
+        TokbenchError: the threads are none, or too many.
         BaseException: what ``work`` raised on the first item on which it did; items not begun by then are left out.
     """
+    threads = whole_argument("threads", threads, 1, MOST_THREADS)
     waiting = list(items)
     if threads <= 1 or len(waiting) <= 1:
         return map(work, waiting)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import LARGEST_BYTES, whole_number
 from tokbench.kernels.count import Counter
 
 if TYPE_CHECKING:
@@ -181,9 +182,7 @@ def _read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
                 continue
             try:
                 token, count = line.rstrip("\r\n").split("\t")
-                pair = bytes.fromhex(token), int(count)
-                if not 0 <= pair[1] < 1 << 63:
-                    raise ValueError
+                pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
             except ValueError:
                 raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
             yield pair

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
 from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import settled_after, settled_before
@@ -100,7 +101,7 @@ class Tokenizer:
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order; threads share the texts out in groups."""
-        if threads == 1:
+        if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
             return [self.encode(text) for text in texts]
         groups = mapped(lambda group: [self.encode(text) for text in group], _groups(texts), threads)
         return [ids for group in groups for ids in group]
@@ -117,6 +118,7 @@ class Tokenizer:
 
     def _by_parts(self, action: Callable[..., Any], text: bytes, threads: int) -> list[Any]:
         """Results of a method of :class:`Encoder`, or of what stands in for it, over the parts of a text."""
+        threads = whole_argument("threads", threads, 1, MOST_THREADS)
         if self._scheme is None or not isinstance(self._segmenter, PretokenSegmenter):
             ids = self._cut_and_segment(text)
             return [ids if action is Encoder.encode else len(ids)]

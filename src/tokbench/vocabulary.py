@@ -1,5 +1,6 @@
 """A vocabulary: the tokens in id order, with what a segmentation may need beside them."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import real_number
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
@@ -165,10 +167,7 @@ class Vocabulary:
 
 def _read_score(line: str) -> float:
     """A logarithm of a probability; minus infinity bars a token."""
-    score = float(line)
-    if not score < float("inf"):
-        raise ValueError(line)
-    return score
+    return -math.inf if line == "-inf" else real_number(line)
 
 
 def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import opened, read_whole
+from tokbench.inputs.numbers import LARGEST_BYTES, whole_number
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
 GZIP_MAGIC = b"\x1f\x8b"
-DIGITS = 19
-"""Of the largest count, 2^63 - 1."""
 
 
 def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
@@ -37,9 +36,11 @@ def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
         if not word or word in pairs:
             fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} stands there before"
             raise TokbenchError(f"{words}: word {record} {fault}; give each word once, with one space between words")
-        if not line.strip().isdigit() or len(line.strip()) > DIGITS or int(line) >= 1 << 63:
-            raise TokbenchError(f"{counts}:{record}: {line[:60].decode(errors='replace')!r} is not a count; correct it")
-        pairs[word] = int(line)
+        try:
+            pairs[word] = whole_number(line.strip().decode(), 0, LARGEST_BYTES)
+        except ValueError:
+            shown = line[:60].decode(errors="replace")
+            raise TokbenchError(f"{counts}:{record}: {shown!r} is not a count; correct it") from None
     try:
         return PretokenCounts.from_pairs(pairs.items())
     except OverflowError as error:

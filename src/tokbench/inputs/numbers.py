@@ -6,9 +6,11 @@ scripts, blanks around them, ``nan`` and ``infinity``. Here a whole number is ``
 """
 
 import math
+import operator
 import re
+from typing import Any
 
-from tokbench.errors import shortened
+from tokbench.errors import TokbenchError, shortened
 
 LARGEST_VOCABULARY = 1 << 24
 """Tokens of the largest vocabulary that can be asked for: ids are int32, and tables of this length fit into memory."""
@@ -45,6 +47,21 @@ def whole_number(text: str, least: int | None = None, most: int = LARGEST_COUNT)
     if value > most or (least is not None and value < least):
         raise ValueError(f"'{text}' is not {_between(least, most)}")
     return value
+
+
+def whole_argument(name: str, value: Any, least: int, most: int) -> int:
+    """The whole number that a caller in Python gave; neither ``True`` nor ``3.0`` nor ``"3"`` is one.
+
+    Raises:
+        TokbenchError: it is none, or beyond the bounds; the message names the argument.
+    """
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = least - 1
+    if isinstance(value, bool) or not least <= whole <= most:
+        raise TokbenchError(f"{name} {value!r:.60}: must be a whole number {_between(least, most)}")
+    return whole
 
 
 def real_number(text: str, least: float | None = None, most: float | None = None) -> float:

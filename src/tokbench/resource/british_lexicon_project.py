@@ -4,11 +4,11 @@
 right answers, milliseconds) and ``accuracy``; ``NA`` or nothing where there is no value.
 """
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import real_number
 from tokbench.intrinsic.gold import Decision
 from tokbench.intrinsic.rows import records
 from tokbench.resource import ResourceOptions, resource
@@ -24,15 +24,7 @@ def british_lexicon_project(path: Path, language: str, options: ResourceOptions)
         if not spelling or lexicality not in ("W", "N"):
             raise TokbenchError(f"{path}:{number}: lexicality {lexicality!r} is neither W nor N; mend the line")
         try:
-            reaction_time, accuracy = (None if value in ABSENT else finite(value) for value in values)
+            reaction_time, accuracy = (None if value in ABSENT else real_number(value.strip()) for value in values)
         except ValueError:
             raise TokbenchError(f"{path}:{number}: rt and accuracy must be numbers, found {values}; mend it") from None
         yield Decision(language or "en", spelling, lexicality, reaction_time, accuracy)
-
-
-def finite(text: str) -> float:
-    """A number that is neither infinite nor none at all."""
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
