@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from pydoc_data.topics import topics
 
+import numpy as np
 import pytest
 
 from tests.conftest import TOPICS
@@ -131,6 +132,10 @@ def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
         for call in (adapter.decode, adapter.convert_ids_to_tokens, lambda ids: adapter.batch_decode([[3], ids])):
             with pytest.raises(TokbenchError, match=rf"^id {wrong} is not in the vocabulary \(0 to {SIZE + 1}\)$"):
                 call([5, wrong])
+    for none in (1.5, [1.5], ["a"], None):
+        with pytest.raises(TokbenchError, match=r"^\S+ is no id; give whole numbers$"):
+            adapter.decode(none)
+    assert adapter.decode((97, 98)) == adapter.decode([np.int64(97), 98]) == "ab"
     assert adapter.convert_tokens_to_ids(["a", "no token"]) == [97, None]
     with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
         adapter.convert_tokens_to_string(["a", "東"])

@@ -44,6 +44,14 @@ def test_a_second_tokenizer_takes_the_place_of_the_first(merging: Tokenizer, lik
     assert Tokenizer.load(folder).encode("some text").tolist() == merging.encode("some text").tolist()
 
 
+def test_no_folder_can_be_where_a_file_is(merging: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "within"):
+        with pytest.raises(TokbenchError, match=rf"^{folder}: .* file"):
+            merging.save(folder)
+    assert names(tmp_path) == ["file"]
+
+
 def test_what_was_saved_stays_where_the_next_cannot_be(
     merging: Tokenizer, likely: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

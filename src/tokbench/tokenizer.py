@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
+from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.encode import Encoder, document_number
@@ -213,6 +214,7 @@ class Tokenizer:
             TokbenchError: files of something else stand in the way, or there is no space left.
         """
         folder = Path(folder)
+        place_of_folder(folder)
         stale = files_to_remove(folder / SETTINGS, configuration)
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
             self.vocabulary.write(partial)

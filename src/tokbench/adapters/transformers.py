@@ -93,7 +93,9 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     def _decode(  # type: ignore[override]
         self, token_ids: int | list[int], skip_special_tokens: bool = False, **_: Any
     ) -> str:
-        ids = [token_ids] if isinstance(token_ids, int) else token_ids
+        ids = list(token_ids) if isinstance(token_ids, list | tuple) else [token_ids]
+        if wrong := [one for one in ids if not isinstance(one, int)]:
+            raise TokbenchError(f"{wrong[0]!r:.60} is no id; give whole numbers")
         return self.convert_tokens_to_string(self.convert_ids_to_tokens(ids, skip_special_tokens))
 
     def save_vocabulary(  # type: ignore[override]
