@@ -1,5 +1,6 @@
 """Running out of memory is told in one line, however it comes about."""
 
+import os
 import resource
 import signal
 import subprocess
@@ -134,3 +135,29 @@ def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         raise TokbenchError("damaged")
     with pytest.raises(ZeroDivisionError), memory.reported(TokbenchError):
         print(1 / 0)
+
+
+LOADED = """
+import importlib, os, re, resource, signal, sys
+import numpy
+from tokbench import errors, memory
+for room in range(20, 181, 8):
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        size = int(re.findall(r"VmSize:\\s+(\\d+) kB", open("/proc/self/status").read())[0]) << 10
+        resource.setrlimit(resource.RLIMIT_AS, (size + (room << 20), resource.RLIM_INFINITY))
+        try:
+            importlib.import_module("tokbench.statistics.distributions")
+        except BaseException as error:
+            os._exit(1 if memory.shortage_in(error) else 2)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_statistics_are_loaded_or_not_whatever_the_room() -> None:
+    """SciPy's own loading hangs where there is room for its libraries and none for their buffer."""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", LOADED], env=environment, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"0", "1"}

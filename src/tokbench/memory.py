@@ -122,6 +122,15 @@ def removed_at_end(path: "Path") -> Iterator[None]:
         keep(os.fsencode(path.absolute()))
 
 
+def require_room(size: int) -> None:
+    """See that so many addresses can be had, before a library is loaded that hangs where they cannot.
+
+    Raises:
+        OSError: they cannot.
+    """
+    mmap.mmap(-1, size).close()
+
+
 def shortage_in(error: BaseException) -> BaseException | None:
     """The failed allocation that an error is, or comes from; None where it has another cause."""
     found, seen, waiting = None, set(), [error]

@@ -26,6 +26,6 @@ def benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
     Returns:
         float64 [n], in the order given: the smallest false discovery rate at which the step-up procedure rejects each.
     """
-    from scipy.stats import false_discovery_control
+    from tokbench.statistics.distributions import false_discovery_control
 
     return np.asarray(false_discovery_control(p_values), np.float64) if len(p_values) else np.empty(0)

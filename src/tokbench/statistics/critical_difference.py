@@ -49,7 +49,7 @@ def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.Dat
 
 def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
     """Critical difference of average ranks: q sqrt(k (k + 1) / (6 N)), q the studentized range over the root of two."""
-    from scipy.stats import studentized_range
+    from tokbench.statistics.distributions import studentized_range
 
     quantile = float(studentized_range.isf(alpha, variants, np.inf)) / sqrt(2)
     return quantile * sqrt(variants * (variants + 1) / (6 * blocks))
@@ -61,7 +61,7 @@ def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], fl
         return {}, None, None
     cells = [(size, task) for size in grid.sizes for task in grid.tasks]
     values = np.array([[grid.accuracies[variant][cell] for variant in variants] for cell in cells])
-    from scipy.stats import rankdata
+    from tokbench.statistics.distributions import rankdata
 
     ranked = rankdata(-np.round(values, DECIMALS), axis=1)
     ranks = ranked.mean(axis=0)

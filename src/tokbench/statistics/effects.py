@@ -21,7 +21,7 @@ def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float |
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return None
-    from scipy.stats import rankdata
+    from tokbench.statistics.distributions import rankdata
 
     ranks = rankdata(np.abs(kept))
     return float(2 * ranks[kept > 0].sum() / ranks.sum() - 1)

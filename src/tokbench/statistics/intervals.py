@@ -30,7 +30,7 @@ def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float,
         n: questions, at least one.
         confidence: of the interval.
     """
-    from scipy.stats import norm
+    from tokbench.statistics.distributions import norm
 
     z = float(norm.isf((1 - confidence) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
@@ -56,7 +56,7 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
         TokbenchError: a column is missing, or an accuracy is no share between 0 and 1.
     """
     require(accuracy, ACCURACY, "accuracy table")
-    from scipy.stats import norm
+    from tokbench.statistics.distributions import norm
 
     z = float(norm.isf((1 - confidence) / 2))
     rows: list[tuple[str | float | int | None, ...]] = []

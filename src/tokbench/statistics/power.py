@@ -28,7 +28,7 @@ def detectable_difference(
     """
     if not deviation or 0.5**pairs > alpha:
         return None
-    from scipy.stats import norm
+    from tokbench.statistics.distributions import norm
 
     quantiles = float(norm.isf(alpha) + norm.isf(1 - power))
     return quantiles * deviation / sqrt(pairs * EFFICIENCY)

@@ -51,7 +51,7 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null =
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return SignedRank(0.0, 0, len(rounded), 1.0)
-    from scipy.stats import rankdata
+    from tokbench.statistics.distributions import rankdata
 
     doubled = np.rint(2 * rankdata(np.abs(kept))).astype(np.int64)  # averages of ties are halves
     statistic = int(doubled[kept > 0].sum())
