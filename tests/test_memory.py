@@ -161,3 +161,13 @@ def test_statistics_are_loaded_or_not_whatever_the_room() -> None:
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", LOADED], env=environment, capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {"0", "1"}
+
+
+def test_scipy_is_loaded_in_one_place() -> None:
+    sources = Path(memory.__file__).parent
+    found = [
+        str(path.relative_to(sources))
+        for path in sources.rglob("*.py")
+        if "import scipy" in (text := path.read_text()) or "from scipy" in text
+    ]
+    assert found == ["statistics/distributions.py"]
