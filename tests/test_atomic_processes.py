@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,15 @@ def test_leftovers_of_the_dead_go(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*foreign, "file", "out"])
 
 
-def test_sigterm_leaves_nothing(tmp_path: Path) -> None:
+@pytest.fixture
+def default_sigterm() -> Iterator[None]:
+    """As a process begins; libraries that other tests import may have put a handler of theirs there."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_sigterm_leaves_nothing(tmp_path: Path, default_sigterm: None) -> None:
     def ended() -> None:
         with atomic_folder(tmp_path / "out", "tables"), atomic_file(tmp_path / "file"):
             os.kill(os.getpid(), signal.SIGTERM)
