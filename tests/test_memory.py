@@ -1,5 +1,6 @@
 """Running out of memory is told in one line, however it comes about."""
 
+import json
 import os
 import resource
 import signal
@@ -10,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import Tokbench
 from tests.zygote import PATIENCE
 from tokbench import memory
 from tokbench.errors import TokbenchError
 from tokbench.memory import STATUS, shortage_in
+from tokbench.pretokens import PretokenCounts
 
 # What libraries do that are not Python
 
@@ -171,3 +174,35 @@ def test_scipy_is_loaded_in_one_place() -> None:
         if "import scipy" in (text := path.read_text()) or "from scipy" in text
     ]
     assert found == ["statistics/distributions.py"]
+
+
+READ = """
+import sys
+import pyarrow.parquet
+from pathlib import Path
+from tokbench.candidates import running_text, scored_text
+from tokbench.corpus.documents import read_shard
+from tokbench.pretokens import PretokenCounts
+def threads():
+    return len(list(Path("/proc/self/task").iterdir()))
+before = threads()
+PretokenCounts.read(sys.argv[1])
+made = scored_text.read_scores([sys.argv[2]], "gpt2")
+read = [*made.documents("entropy"), *made.signals("entropy"), *read_shard(sys.argv[3])]
+read += running_text.read_documents([sys.argv[3]], "gpt2").texts()
+assert len(read) > 500
+print(threads() - before)
+"""
+
+
+def test_tables_are_read_without_threads_of_the_library(
+    tmp_path: Path, counts: PretokenCounts, scores: Path, tokbench: Tokbench
+) -> None:
+    counts.write(tmp_path / "counts.parquet")
+    (tmp_path / "text.txt").write_text("a line\n" * 1000)
+    recipe = {"source": {"type": "text", "path": str(tmp_path / "text.txt"), "documents": "line"}}
+    tokbench("prepare", "--recipe", json.dumps(recipe), "-o", tmp_path / "corpus")
+    files = [tmp_path / "counts.parquet", scores, tmp_path / "corpus" / "tokenizer" / "0000.parquet"]
+    command = [sys.executable, "-c", READ, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "0\n", done.stderr

@@ -168,7 +168,7 @@ def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
     from tokbench.inputs.parquet import parquet
 
     with parquet(path, "a readable file of pre-token counts", "make it again") as file:
-        return convert(file.read())
+        return convert(file.read(use_threads=False))
 
 
 def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:

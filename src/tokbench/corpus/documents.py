@@ -70,7 +70,7 @@ def read_shard(path: Path | str) -> Iterator[Document]:
     """
     with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again") as file:
         require(file.schema_arrow, document="whole numbers", language="text", text="text")
-        for batch in file.iter_batches(batch_size=256, columns=SCHEMA.names):
+        for batch in file.iter_batches(batch_size=256, columns=SCHEMA.names, use_threads=False):
             numbers, tags, texts = (batch.column(name) for name in SCHEMA.names)
             if numbers.null_count or texts.null_count:
                 raise ValueError("a document has no number or no text")

@@ -149,7 +149,7 @@ def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterato
             if not is_text(kind):
                 raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
         number = 0
-        for batch in file.iter_batches(batch_size=256, columns=columns):
+        for batch in file.iter_batches(batch_size=256, columns=columns, use_threads=False):
             texts = raw(batch.column(text_field))
             languages = strings(batch.column(language_field)) if language_field else [""] * len(texts)
             for text, language in zip(texts, languages, strict=True):

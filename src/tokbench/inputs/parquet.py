@@ -19,6 +19,8 @@ TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 def parquet(path: Path | str, what: str, remedy: str) -> Iterator[pq.ParquetFile]:
     """An open Parquet file, read within the block; pages that have a checksum are held against it.
 
+    Read it with ``use_threads=False``: a thread of Arrow's that finds no memory for itself ends the process.
+
     Args:
         path: the file.
         what: what it should be, for messages: ``readable as Parquet``.
