@@ -1,3 +1,4 @@
+# What waits for byte scores has the longest way to the tables before it, so that they come first.
 from tokbench.workflow.byte_lm import ByteLms
 
 byte_lms = ByteLms(experiment)
@@ -18,6 +19,7 @@ rule train_byte_lm:
         recipe=byte_lms.training_recipe,
         source=byte_lms.training_source,
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
+    priority: 2
     threads: 1
     resources:
         mem_mb=4000,
@@ -44,6 +46,7 @@ rule score_bytes:
     params:
         recipe=byte_lms.recipe,
         source=byte_lms.source,
+    priority: 2
     threads: 1
     resources:
         mem_mb=4000,

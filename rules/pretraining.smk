@@ -46,6 +46,7 @@ rule pretrain:
         recipe=models.recipe,
         source=fingerprint("tokbench.commands.pretrain"),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
+    priority: 1
     threads: 1
     resources:
         mem_mb=4000,

@@ -12,9 +12,9 @@ import pytest
 from tests.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import COMMANDS
 
-ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params", "threads", "resources"]
-ORDER += ["message", "shell"]
-REQUIRED = set(ORDER) - {"input", "params", "wildcard_constraints"}
+ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
+ORDER += ["priority", "threads", "resources", "message", "shell"]
+REQUIRED = set(ORDER) - {"input", "params", "priority", "wildcard_constraints"}
 COMMAND_OF = {"build_initial": "build"}
 """Rules whose command bears another name: an initial vocabulary is built as any other, under a place of its own."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
