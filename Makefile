@@ -18,7 +18,7 @@ SEED ?= 0
 OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
 
-.PHONY: help demo test published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
+.PHONY: help demo test test-slurm published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 
 test: install  ## run the tests, as many files at a time as CORES says
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $(CORES) --no-loadscope-reorder
+
+test-slurm: install  ## run the profile on a real SLURM, installed and started here; as root, on Debian
+	@tests/slurm/install
+	@TOKBENCH_SLURM=1 python -m pytest tests/slurm
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py

@@ -22,6 +22,7 @@ gc.freeze()  # What is imported stays; looking through it for garbage again and 
 
 SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because", "Congratulations", "Lints for")
 """Beginnings of the messages that a person waits for."""
+SLURM = "snakemake_executor_plugin_slurm"
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
 
 
@@ -38,6 +39,8 @@ class LogHandler(LogHandlerBase):
         self.running: dict[int, tuple[str, float]] = {}
         self.finished: list[tuple[str, float]] = []
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
+        if SLURM in sys.modules:
+            _announce(sys.modules[SLURM].Executor)
 
     def emit(self, record: LogRecord) -> None:
         stream = sys.stdout if self.common_settings.dryrun or self.common_settings.stdout else sys.stderr
@@ -63,3 +66,17 @@ class LogHandler(LogHandlerBase):
             count = f"{record.done} of {record.total}"
             return [f"{clock}  done   {message} ({now - start:.0f} s; {count})" for message, start in ended]
         return []
+
+
+def _announce(executor: Any) -> None:
+    """Have an executor tell of each job that it submits: SLURM's hands them to threads of its own and leaves out what
+    every executor does before it runs one."""
+    submit = executor.run_job
+    if not hasattr(submit, "announced"):
+
+        def run_job(self: Any, job: Any) -> None:
+            self.run_job_pre(job)
+            submit(self, job)
+
+        run_job.announced = True  # type: ignore[attr-defined]
+        executor.run_job = run_job
