@@ -1,4 +1,4 @@
-# What waits for byte scores has the longest way to the tables before it, so that they come first.
+# First by their priority, models next: what waits for byte scores has the longest way to the tables before it.
 from tokbench.workflow.byte_lm import ByteLms
 
 byte_lms = ByteLms(experiment)

@@ -44,36 +44,9 @@ def warm(commands: list[str]) -> None:
     for name in ("pyarrow.parquet", "tokenizers"):
         importlib.import_module(name)
     libc = ctypes.CDLL(None)
-    have_thread_local_data(libc)
     libc.mallopt(M_MMAP_THRESHOLD, 1 << 14)
     libc.mallopt(M_TOP_PAD, 0)
     gc.freeze()
-
-
-class Loaded(ctypes.Structure):
-    """``struct dl_phdr_info``: what the loader tells of a library."""
-
-    _fields_ = [
-        *(("address", ctypes.c_size_t), ("name", ctypes.c_char_p), ("headers", ctypes.c_void_p)),
-        *(("headers_count", ctypes.c_uint16), ("added", ctypes.c_ulonglong), ("removed", ctypes.c_ulonglong)),
-        *(("thread_local_module", ctypes.c_size_t), ("thread_local_data", ctypes.c_void_p)),
-    ]
-
-
-def have_thread_local_data(libc: ctypes.CDLL) -> None:
-    """Have this thread's data of every library: the loader ends a process in which they find no room at their first
-    use."""
-    modules: list[int] = []
-
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Loaded), ctypes.c_size_t, ctypes.c_void_p)
-    def found(loaded: Any, size: int, data: None) -> int:
-        modules.append(loaded.contents.thread_local_module)
-        return 0
-
-    libc.dl_iterate_phdr(found, None)
-    address = libc.__tls_get_addr
-    for module in filter(None, modules):
-        address(ctypes.byref((ctypes.c_size_t * 2)(module, 0)))
 
 
 def run(arguments: list[str], allowed: int | None, peak: int) -> None:

@@ -8,6 +8,7 @@ from pydantic_core import CoreSchema
 
 from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.inputs.strict import exact
+from tokbench.meanings import meanings
 
 VocabularySize = Annotated[int, Field(le=LARGEST_VOCABULARY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
@@ -30,8 +31,6 @@ class Options(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        from tokbench.meanings import meanings
-
         schema = handler(core_schema)
         options = handler.resolve_ref_schema(schema).get("properties", {})
         for name, meaning in meanings(cls).items():

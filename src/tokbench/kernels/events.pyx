@@ -59,7 +59,7 @@ cdef void renew(Piece* piece) noexcept nogil:
 
 
 cdef inline void push(Piece* piece, int32_t at) noexcept nogil:
-    """Queue what is due at a position."""
+    """Queue what is due at a position, in the ROOM entries a byte that there are; a full heap is made anew first."""
     cdef uint64_t entry = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
     if piece.entries == ROOM * <int64_t>piece.size:
         renew(piece)

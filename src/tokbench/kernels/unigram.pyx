@@ -45,6 +45,7 @@ cdef struct Arrival:
 
 
 cdef inline void add(Scaled *total, double value, int64_t power) noexcept nogil:
+    """Add ``value * 2**(SHIFT * power)`` to a sum: arithmetic in place."""
     if total.value == 0 or power > total.power + 1:
         total.value, total.power = value, power
     elif power == total.power:
