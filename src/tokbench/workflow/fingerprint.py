@@ -38,6 +38,7 @@ PLUMBING = tuple(
         "inputs",
         "lean",
         "manifest",
+        "meanings",
         "memory",
         "options",
         "registry",
