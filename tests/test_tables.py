@@ -118,19 +118,22 @@ HOSTILE = [
     "\u2028# heading",
     "\\input{secret}",
     "$\\write18{x}$ %",
+    "$`x`$ ~~y~~ ~z~",
+    "https://example.org/?x=1",
+    "ftp://example.org, HTTP://example.org and Www.example.org",
 ]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_data_stays_text(text: str) -> None:
-    """In Markdown, LaTeX and a page: no tag, link, entity, command or further line."""
+    """In Markdown, LaTeX and a page: no tag, link, entity, formula, command or further line."""
     table = Table("t", "c", pl.DataFrame({"token": [text], "n": [1]}), reasons={}, notes=[text])
     lines = re.split(r"[\n\r\u2028]", to_markdown(table))
     assert len(lines) == 8
     row = re.split(r"(?<!\\)\|", lines[4])
     assert len(row) == 4
-    assert not re.search(r"<[A-Za-z/!?]|(?<!\\)\][(\[:]", row[1])
-    assert html.unescape(re.sub(r"\\([\\`*_|<\]])", r"\1", row[1].strip())) == re.sub(r"[\r\u2028]", " ", text).strip()
+    assert not re.search(r"<[A-Za-z/!?]|(?<!\\)\][(\[:]|(?<!\\)(?:[$~]|://)|(?i:www)\.", row[1])
+    assert html.unescape(re.sub(r"\\([\\`*_|<\]~$:.])", r"\1", row[1].strip())) == re.sub(r"[\r\u2028]", " ", text).strip()
     assert not re.search(r"\\(input|write)", to_latex(table))
 
 

@@ -72,12 +72,13 @@ def to_markdown(table: Table) -> str:
 def markdown(text: str) -> str:
     """Plain text in one line with the signs escaped that Markdown, and reStructuredText as well, would read.
 
-    No text makes a tag, a link, an image, an entity or a further line of it.
+    No text makes a tag, a link, an image, an entity, a formula or a further line of it. That covers the addresses that
+    GitHub links by themselves (its specification, section 6.9); of those of mail no escape keeps it.
     """
     text = re.sub(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
-    return re.sub(r"([\\`*_|<]|\](?=[(\[:]))", r"\\\1", text)
+    return re.sub(r"([\\`*_|<~$]|\](?=[(\[:])|:(?=//)|(?i:(?<=www))\.)", r"\\\1", text)
 
 
 def to_latex(table: Table) -> str:
