@@ -62,8 +62,8 @@ ACCURACY = TidyTable(
         ),
         Print(
             "downstream",
-            "Every score: accuracy and its standard error in percent, n questions, and straddling: choices of which "
-            "the context's own tokens do not open the tokens of the whole.",
+            "Every score: accuracy and its standard error in percent, n questions, and straddling: choices that "
+            "change how the end of their context is tokenized.",
             ("variant", "model", "suite", "size", "task", "accuracy", "stderr", "random_baseline", "n", "straddling"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

@@ -161,9 +161,9 @@ BOUNDARIES = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Choices of which the context's own tokens do not open the tokens of the whole, and questions with such "
-            "choices. These questions are scored given the context's text, in whatever tokens; a harness that counts "
-            "off as many tokens as the context has would score the wrong ones.",
+            "Choices that change how the end of their context is tokenized (straddling), and questions with such "
+            "choices. Their scores are given the context's text, however it is tokenized; to drop as many tokens as "
+            "the context alone has would score the wrong ones.",
             ("variant", "size", "suite", *_COUNTS),
             files=(ANSWERS,),
             folds_above=0,
