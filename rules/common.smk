@@ -4,6 +4,7 @@ import sys
 from snakemake.settings.types import DeploymentMethod
 
 from tokbench.workflow.shell import flags, shell_prefix
+from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.workflow.lock import hold
@@ -17,7 +18,10 @@ except Exception as error:
 # A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
 sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4
 
-shell.prefix(shell_prefix(conda=DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method))
+with_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+shell.prefix(shell_prefix(conda=with_conda))
+if not with_conda:
+    fork_jobs(sys.modules["snakemake.shell"])
 
 
 # Only the process that hands out the jobs comes here, and no dry run does.

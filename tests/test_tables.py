@@ -133,7 +133,9 @@ def test_text_of_data_stays_text(text: str) -> None:
     row = re.split(r"(?<!\\)\|", lines[4])
     assert len(row) == 4
     assert not re.search(r"<[A-Za-z/!?]|(?<!\\)\][(\[:]|(?<!\\)(?:[$~]|://)|(?i:www)\.", row[1])
-    assert html.unescape(re.sub(r"\\([\\`*_|<\]~$:.])", r"\1", row[1].strip())) == re.sub(r"[\r\u2028]", " ", text).strip()
+    assert (
+        html.unescape(re.sub(r"\\([\\`*_|<\]~$:.])", r"\1", row[1].strip())) == re.sub(r"[\r\u2028]", " ", text).strip()
+    )
     assert not re.search(r"\\(input|write)", to_latex(table))
 
 

@@ -16,6 +16,10 @@ OPTIONAL = ("boto3", "peft", "sklearn")
 """Packages that transformers, accelerate and Composer do without where they are not installed."""
 VISION = ("PIL", "torchvision")
 """Packages of models that see; transformers does without them, Composer does not."""
+ABSENT: dict[str, None] = {}
+"""Packages that some import of this process took to be absent."""
+HOLLOW: dict[str, None] = {}
+"""Those in whose place some import found an empty one."""
 
 
 @contextmanager
@@ -31,6 +35,8 @@ def lean_imports(absent: tuple[str, ...] = OPTIONAL, hollow: tuple[str, ...] = (
     """
     missing = [name for name in absent if name not in sys.modules]
     finder = _Hollow(tuple(name for name in hollow if name not in sys.modules))
+    ABSENT.update(dict.fromkeys(absent))
+    HOLLOW.update(dict.fromkeys(hollow))
     sys.modules.update(dict.fromkeys(missing))  # type: ignore[arg-type]  # None: the import system's "not there".
     sys.meta_path.insert(0, finder)
     try:

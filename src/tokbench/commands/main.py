@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tokbench import memory
+from tokbench import imported, memory
 from tokbench.errors import TokbenchError, nearest
 from tokbench.faults import line_and_status
 
@@ -146,6 +146,8 @@ def main(arguments: list[str] | None = None) -> Any:
         with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
             sys.stdout.flush()
+            if own_process:
+                imported.note()
             return result
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)

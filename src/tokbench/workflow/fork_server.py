@@ -1,0 +1,86 @@
+"""One command's interpreter, its modules imported, forked for every job: ``python -m tokbench.workflow.fork_server``.
+
+Most of a small job is the start of Python and of libraries. This process imports them once; each job is a fork of it,
+and ends as any interpreter does. It is the child of the process that hands out jobs, listens on the connection whose
+descriptor is its argument, and ends with it.
+"""
+
+import gc
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+
+from tokbench.imported import import_noted
+
+THREADS = Path("/proc/self/task")
+"""Where Linux lists the threads of a process. A fork takes only one along, whatever locks the others hold."""
+HARMLESS = "jemalloc_bg_thd\n"
+"""The name of the thread of Arrow's allocator, which sees to forks itself."""
+
+
+def may_be_forked() -> bool:
+    """Whether no thread but this one could hold a lock."""
+    others = [thread for thread in THREADS.iterdir() if int(thread.name) != os.getpid()]
+    return all((thread / "comm").read_text() == HARMLESS for thread in others)
+
+
+def serve(connection: Connection) -> list[str]:
+    """Fork for every job that is asked for; return in the fork, with the job's arguments.
+
+    A job is its arguments, environment and log, and a pipe, which is told the number of its process and at the end its
+    status.
+
+    Raises:
+        SystemExit: nobody asks any more, or the process may not be forked.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    import_noted(**connection.recv())
+    gc.collect()
+    gc.freeze()
+    if not may_be_forked():
+        sys.exit()
+    while True:
+        try:
+            arguments, environment, log = connection.recv()
+            pipe = recv_handle(connection)
+        except (EOFError, ConnectionError):
+            sys.exit()
+        if not os.fork():
+            connection.close()
+            if not _kept(pipe):
+                return _become(arguments, environment, log)
+        os.close(pipe)
+
+
+def _kept(pipe: int) -> bool:
+    """Fork once more. The parent, whose child's status nobody else can ask for, tells it and ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    job = os.fork()
+    if job:
+        os.write(pipe, b"%d\n" % job)
+        os.write(pipe, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+        os._exit(0)
+    os.close(pipe)
+    return False
+
+
+def _become(arguments: list[str], environment: dict[str, str], log: str) -> list[str]:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(environment)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    for descriptor in (1, 2):
+        os.dup2(file, descriptor)
+    os.close(file)
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.argv = ["tokbench", *serve(Connection(int(sys.argv[1])))]
+    from tokbench.commands.main import main
+
+    main()

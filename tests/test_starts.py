@@ -1,0 +1,158 @@
+"""Jobs that are forked end as those that a shell starts: the same files, logs and statuses."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.workflow.shell import shell_prefix
+from tokbench.workflow.starts import Fork, Starts, understood
+
+PREFIX = shell_prefix(conda=False).replace("{{", "{").replace("}}", "}")
+TEXTS = ["one text", "another one", "the third\n"]
+
+Start = Callable[[str], Any]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1), st.text(min_size=1))
+def test_quoted_words_are_taken_as_a_shell_takes_them(words: list[str], log: str) -> None:
+    call = f"tokbench {shlex.join(words)} &> {shlex.quote(log)}"
+    found = understood(call)
+    assert found in (None, (words, log))
+    if call.isascii():
+        assert found == (words, log)
+
+
+def test_stars_are_files_in_order_where_they_stand_outside_quotes(tmp_path: Path) -> None:
+    for name in ("b.x", "a.x", ".c.x", "[d].y"):
+        (tmp_path / name).touch()
+    inside = shlex.quote(str(tmp_path))
+    assert understood(f"tokbench f {inside}/*.x '{tmp_path}/*.x' {inside}/*.z &> log") == (
+        ["f", f"{tmp_path}/a.x", f"{tmp_path}/b.x", f"{tmp_path}/*.x", f"{tmp_path}/*.z"],
+        "log",
+    )
+    assert understood(f"tokbench f {inside}/'[d]'.* &> log") == (["f", f"{tmp_path}/[d].y"], "log")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "tokbench f $HOME &> log",
+        "tokbench f `id` &> log",
+        'tokbench f "$(id)" &> log',
+        "tokbench f; tokbench g &> log",
+        "tokbench f | g &> log",
+        "tokbench f ~ &> log",
+        "tokbench f a?b &> log",
+        "tokbench f > out 2> log",
+        "A=1 tokbench f &> log",
+        "tokbench f",
+        "tokbench f\\ g &> log",
+        "tokbench f {a,b} &> log",
+        "python f &> log",
+    ],
+)
+def test_all_else_is_the_shells(call: str) -> None:
+    assert understood(call) is None
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Starts a call of ``tokbench`` in a folder with some texts."""
+    monkeypatch.chdir(tmp_path)
+    for number, text in enumerate(TEXTS):
+        Path(f"{number} 0.txt").write_text(text)
+    starts = Starts(PREFIX)
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    bash = {"shell": True, "executable": "/bin/bash"}
+    return lambda call: starts.popen(f"{PREFIX} {call}", env=environment, **bash)
+
+
+def counting(text: int, output: str) -> str:
+    return f"tokbench count --scheme gpt2 -o '{output}' -- '{text} 0.txt' &> '{output}.log'"
+
+
+def test_forks_write_what_processes_write(start: Start) -> None:
+    first = start(counting(0, "0 a"))
+    assert isinstance(first, subprocess.Popen)
+    assert first.wait() == 0
+    started = {text: start(counting(text, f"{text} b")) for text in range(len(TEXTS))}
+    assert all(isinstance(fork, Fork) and fork.pid != os.getpid() for fork in started.values())
+    assert [fork.wait() for fork in started.values()] == [0] * len(TEXTS)
+    for text in range(len(TEXTS)):
+        command = ["count", "--scheme", "gpt2", "-o", f"{text} c", "--", f"{text} 0.txt"]
+        plain = subprocess.run([sys.executable, "-P", "-m", "tokbench", *command], capture_output=True, check=True)
+        assert Path(f"{text} b").read_bytes() == Path(f"{text} c").read_bytes()
+        assert Path(f"{text} b.log").read_bytes() == plain.stderr
+    assert Path("0 a").read_bytes() == Path("0 b").read_bytes()
+
+
+def test_a_fork_that_fails_tells_its_status_and_line(start: Start) -> None:
+    assert start(counting(0, "0")).wait() == 0
+    failing = start("tokbench count --scheme gpt3 -o x -- '0 0.txt' &> log")
+    assert isinstance(failing, Fork)
+    assert failing.wait() == 2
+    [line] = Path("log").read_text().splitlines()
+    assert "gpt3" in line
+    assert start(counting(1, "1")).wait() == 0
+
+
+@pytest.mark.parametrize("end", ["kill", "terminate"])
+def test_a_fork_can_be_ended_and_others_go_on(start: Start, end: str) -> None:
+    assert start(counting(0, "0")).wait() == 0
+    os.mkfifo("for ever 0.txt")
+    waiting = start("tokbench count --scheme gpt2 -o x -- 'for ever 0.txt' &> log")
+    assert isinstance(waiting, Fork)
+    getattr(waiting, end)()
+    assert waiting.wait() == {"kill": -signal.SIGKILL, "terminate": -signal.SIGTERM}[end]
+    assert not Path("x").exists()
+    assert start(counting(1, "1")).wait() == 0
+
+
+def test_a_server_that_is_gone_leaves_the_job_to_the_shell(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert start(counting(0, "0")).wait() == 0
+    monkeypatch.setattr("tokbench.workflow.starts.SERVER", "no_such_module")
+    later = start(counting(1, "1"))
+    assert isinstance(later, subprocess.Popen)
+    assert later.wait() == 0
+    assert Path("1").exists()
+
+
+def test_what_reads_the_environment_while_it_is_imported_is_not_forked(start: Start) -> None:
+    for _ in range(2):
+        assert isinstance(failing := start("tokbench fetch --recipe x -o y &> log"), subprocess.Popen)
+        assert failing.wait() == 2
+
+
+def test_servers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    code = f"""
+import os
+from tokbench.workflow.starts import Fork, Starts
+starts = Starts({PREFIX!r})
+for output in "ab":
+    call = {PREFIX!r} + f" tokbench count --scheme gpt2 -o {{output}} -- a.txt &> log"
+    job = starts.popen(call, env=os.environ | {{"OMP_NUM_THREADS": "1"}}, shell=True, executable="/bin/bash")
+    assert job.wait() == 0
+assert isinstance(job, Fork)
+[server] = [server for server in starts._servers.values()]
+print(server._process.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    status = Path("/proc", ended.stdout.strip(), "status")
+    for _ in range(100):
+        if not status.exists() or "State:\tZ" in status.read_text():
+            return
+        time.sleep(0.1)
+    pytest.fail("the server is still there")
