@@ -7,7 +7,7 @@ from tokbench.workflow.shell import flags, shell_prefix
 from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
-from tokbench.workflow.lock import hold
+from tokbench.workflow.run import begin, end
 from tokbench.faults import line_and_status
 
 try:
@@ -24,12 +24,17 @@ if not with_conda:
     fork_jobs(sys.modules["snakemake.shell"])
 
 
-# Only the process that hands out the jobs comes here, and no dry run does.
+# Only the process that hands out the jobs comes to these, and no dry run does.
 onstart:
-    try:
-        hold(experiment.folder)
-    except Exception as error:
-        sys.exit(line_and_status(error)[0])
+    begin(workflow, log)
+
+
+onsuccess:
+    end(workflow)
+
+
+onerror:
+    end(workflow)
 
 
 wildcard_constraints:

@@ -13,8 +13,8 @@ from tokbench.workflow.packaged import FILES
 SNAKEFILE = """\
 # Tokbench's workflow as it is installed, for the experiments of this folder. Say `snakemake --cores 2`, or add
 # `--configfile mine.yaml`. Rules of your own may follow below.
-from tokbench.workflow.lock import hold_results
 from tokbench.workflow.packaged import SNAKEFILE
+from tokbench.workflow.run import begin, end
 
 if not workflow.configfiles:
 
@@ -31,9 +31,17 @@ module tokbench:
 use rule * from tokbench
 
 
-# One run at a time in a folder of results.
+# One run at a time in a folder of results, whose plan `tokbench status` reads.
 onstart:
-    hold_results(workflow.configfiles, workflow.config_settings.config)
+    begin(workflow, log)
+
+
+onsuccess:
+    end(workflow)
+
+
+onerror:
+    end(workflow)
 """
 
 

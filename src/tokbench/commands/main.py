@@ -21,6 +21,10 @@ GROUPS = {
         "methods": "list constructions, segmentations and schemes with their options",
         "schema": "print the JSON schema of the configuration",
     },
+    "Runs": {
+        "status": "tell how far an experiment is",
+        "cancel": "end what a dead run left behind",
+    },
     "Tokenizers": {
         "count": "count the pre-tokens of texts",
         "build": "build a vocabulary and its tokenizer",

@@ -8,15 +8,16 @@ import fcntl
 import os
 import socket
 import sys
-from collections.abc import Sequence
+import time
 from pathlib import Path
-from typing import Any
 
-from tokbench.config.load import read_all
 from tokbench.errors import TokbenchError
-from tokbench.faults import line_and_status
 
 NAME = ".lock"
+TRIES = 10
+"""Times that the lock is asked for, a moment apart: who looks whether a run is at work has it for an instant."""
+MOMENT = 0.05
+"""Seconds."""
 held: list[int] = []
 """Descriptors of the locks that this process holds; processes that it starts do not inherit them."""
 
@@ -34,7 +35,7 @@ def hold(folder: Path | str) -> None:
     except OSError as error:
         raise TokbenchError(f"results: {folder}: {error.strerror}; name a folder that can be written to") from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(descriptor)
     except BlockingIOError:
         holder = os.pread(descriptor, 1000, 0).decode("utf-8", "replace") or "another process"
         os.close(descriptor)
@@ -51,16 +52,32 @@ def hold(folder: Path | str) -> None:
     os.pwrite(descriptor, os.fsencode(holder), 0)
 
 
-def hold_results(configfiles: Sequence[str | Path], overrides: dict[str, Any]) -> None:
-    """Hold the lock of an experiment's folder of results, for a workflow that takes these rules as a module.
+def is_held(folder: Path | str) -> bool | None:
+    """Whether a process holds the lock of a folder of results; None where there are no locks.
 
-    A module's own ``onstart`` is not run by the workflow engine. What goes wrong ends the process in one line.
-
-    Args:
-        configfiles: files of the configuration.
-        overrides: what the command line says beside them.
+    It is asked for beside other readers, and given back at once.
     """
     try:
-        hold(read_all(list(configfiles), overrides).folder)
-    except Exception as error:
-        sys.exit(line_and_status(error)[0])
+        descriptor = os.open(Path(folder) / NAME, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _lock(descriptor: int) -> None:
+    for _ in range(TRIES - 1):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(MOMENT)
+    return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,137 @@
+"""The plan that a run leaves in its experiment's folder: every job with its files, and the run itself."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokbench.atomic import atomic_file
+from tokbench.errors import TokbenchError
+from tokbench.inputs.json import read_json
+
+NAME = "jobs.json"
+FORMAT = 1
+REMEDY = "a run of snakemake leaves one, 'snakemake -n' shows what it would do"
+
+
+class Job(NamedTuple):
+    """A job of the plan; paths are as the workflow engine names them.
+
+    Attributes:
+        stage: its rule.
+        wildcards: what tells it from the stage's other jobs.
+        outputs: what it makes.
+        log: its log, None where the rule has none.
+        benchmark: where its times are, None where the rule keeps none.
+        planned: whether the run meant to do it, rather than found it done.
+        stood: times of change, in nanoseconds, of its first output, its log and its mark where they stood when the run
+            began, by ``output``, ``log`` and ``mark``: what still has that time is not of this run.
+        into: the first outputs of the jobs that take its temporary outputs; None where its outputs stay.
+    """
+
+    stage: str
+    wildcards: Mapping[str, str]
+    outputs: tuple[str, ...]
+    log: str | None
+    benchmark: str | None
+    planned: bool
+    stood: Mapping[str, int]
+    into: tuple[str, ...] | None
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return " ".join((self.stage, *self.wildcards.values()))
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run that left a plan.
+
+    Attributes:
+        started: when, in UTC, as in ISO 8601.
+        pid: the process that hands out the jobs.
+        host: its machine.
+        directory: where it was started.
+        folder: the experiment's folder, as the workflow's paths begin with it.
+        command: the command line that started it.
+        log: the workflow engine's own log.
+        marks: folder of the marks that the engine sets while a job is under way; None where it keeps them otherwise.
+        slurm: ids of the runs here that went through SLURM, the latest last; its jobs bear them as their name.
+    """
+
+    started: str
+    pid: int
+    host: str
+    directory: str
+    folder: str
+    command: str
+    log: str | None
+    marks: str | None
+    slurm: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every job of a run, and the run.
+
+    Attributes:
+        folder: the experiment's folder, as it is seen from here.
+        stages: the rules that have jobs, in the order of the workflow.
+    """
+
+    folder: Path
+    run: Run
+    stages: tuple[str, ...]
+    jobs: tuple[Job, ...]
+
+    def path(self, name: str) -> str:
+        """Where a file of the plan lies: below the experiment's folder wherever that is, or where the run began."""
+        inside = f"{self.run.folder}/"
+        if name.startswith(inside):
+            return f"{self.folder}/{name[len(inside) :]}"
+        return name if name.startswith("/") else f"{self.run.directory}/{name}"
+
+
+def write_plan(plan: Plan) -> None:
+    """Write the plan into its folder, whole or not at all."""
+    jobs: dict[str, list[list[Any]]] = {stage: [] for stage in plan.stages}
+    for stage, *rest in plan.jobs:
+        jobs[stage].append(rest)
+    content = json.dumps({"format": FORMAT, "run": asdict(plan.run), "jobs": jobs}, separators=(",", ":"))
+    with atomic_file(plan.folder / NAME) as partial:
+        partial.write_text(content, encoding="ascii")
+
+
+def read_plan(folder: Path | str) -> Plan:
+    """The plan of the last run in an experiment's folder.
+
+    Raises:
+        TokbenchError: there is none, or it is damaged.
+    """
+    path = Path(folder, NAME)
+    if not path.exists():
+        raise TokbenchError(f"{folder}: no plan of a run here ({NAME}); {REMEDY}")
+    told = read_json(path, REMEDY, lenient=True)
+    if told.get("format") != FORMAT:
+        raise TokbenchError(f"{path}: another version of Tokbench wrote it; {REMEDY}")
+    try:
+        run = Run(**{**told["run"], "slurm": tuple(told["run"]["slurm"])})
+        jobs = tuple(_job(stage, *job) for stage, jobs in told["jobs"].items() for job in jobs)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise TokbenchError(f"{path}: damaged, or not written by a run; {REMEDY}") from None
+    return Plan(Path(folder), run, tuple(told["jobs"]), jobs)
+
+
+def _job(
+    stage: str,
+    wildcards: dict[str, str],
+    outputs: list[str],
+    log: str | None,
+    benchmark: str | None,
+    planned: bool,
+    stood: dict[str, int],
+    into: list[str] | None,
+) -> Job:
+    return Job(stage, wildcards, tuple(outputs), log, benchmark, planned, stood, None if into is None else tuple(into))

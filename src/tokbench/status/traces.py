@@ -1,0 +1,131 @@
+"""What the files say of each job: done, running, queued, failed, interrupted or missing."""
+
+import os
+import socket
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal, get_args
+
+from tokbench.status.plan import Job, Plan
+from tokbench.workflow.lock import is_held
+
+State = Literal["done", "running", "queued", "failed", "interrupted", "missing"]
+STATES: tuple[State, ...] = get_args(State)
+Life = Literal["running", "ended", "unknown"]
+LONGEST_NAME = 255
+"""Bytes of a file's name; the workflow engine spreads the name of a longer mark over folders."""
+
+
+def life_of(plan: Plan) -> Life:
+    """Whether the run that left the plan is still at work.
+
+    The kernel's lock says so. Where it is free and the run was another machine's, the file system may not carry locks
+    from there.
+    """
+    held = is_held(plan.folder)
+    if held:
+        return "running"
+    if plan.run.host != socket.gethostname():
+        return "unknown"
+    if held is None:  # No locks on this file system.
+        return "running" if _is_process(plan.run.pid) else "ended"
+    return "ended"
+
+
+def states(plan: Plan, life: Life) -> list[State]:
+    """The state of each job of the plan."""
+    traces = Traces(plan, at_work=life == "running")
+    told = [traces.state(job) for job in plan.jobs]
+    made = {job.outputs[0]: place for place, job in enumerate(plan.jobs)}
+    gone = [place for place, job in enumerate(plan.jobs) if job.into and told[place] in ("missing", "failed")]
+    for _ in gone:  # What was taken from a temporary output may be temporary itself.
+        settled = [place for place in gone if _taken(plan.jobs[place], made, told)]
+        if not settled:
+            break
+        for place in settled:
+            told[place] = "done"
+        gone = [place for place in gone if told[place] != "done"]
+    return told
+
+
+def _taken(job: Job, made: dict[str, int], told: Sequence[State]) -> bool:
+    """Whether all that is made from a job's temporary outputs is done."""
+    return all(name in made and told[made[name]] == "done" for name in job.into or ())
+
+
+class Traces:
+    """The files of a plan's jobs; each folder is listed once, which a network file system answers faster.
+
+    Args:
+        plan: the plan.
+        at_work: whether its run is.
+    """
+
+    def __init__(self, plan: Plan, at_work: bool) -> None:
+        self._plan = plan
+        self._at_work = at_work
+        self._marks = plan.run.marks if plan.run.marks and os.path.isdir(plan.run.marks) else None
+        self._names = cache(_names)
+
+    def state(self, job: Job) -> State:
+        """A job's state by its own files."""
+        present = all(self._exists(self._plan.path(output)) for output in job.outputs)
+        made = present and not (job.planned and self._stood(job, "output", self._plan.path(job.outputs[0])))
+        mark = self._mark(job)
+        marked = mark is not None and not (self._at_work and self._stood(job, "mark", mark))
+        if made and not marked:
+            return "done"
+        logged = job.log is not None and self._exists(self._plan.path(job.log))
+        if not self._at_work:
+            return "interrupted" if marked else "failed" if logged and not present else "missing"
+        begun = logged and not self._stood(job, "log", self._plan.path(str(job.log)))
+        if marked:
+            return "running" if begun or job.log is None else "queued"
+        if begun and not present:
+            return "running" if self._marks is None else "failed"
+        return "missing"
+
+    def _exists(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self._names(folder)
+
+    def _stood(self, job: Job, kind: str, path: str) -> bool:
+        return kind in job.stood and job.stood[kind] == changed(path)
+
+    def _mark(self, job: Job) -> str | None:
+        if self._marks is None:
+            return None
+        path = mark(self._marks, job.outputs[0])
+        return path if self._exists(path) else None
+
+
+def mark(marks: str, output: str) -> str:
+    """The file by which the workflow engine marks that an output is being made."""
+    name = urlsafe_b64encode(os.fsencode(output)).decode()
+    parts = [name[start : start + LONGEST_NAME - 1] for start in range(0, len(name), LONGEST_NAME - 1)]
+    return "/".join((marks, *(f"@{part}" for part in parts[:-1]), parts[-1]))
+
+
+def changed(path: str) -> int | None:
+    """When a file or a folder last changed, in nanoseconds; None where there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _names(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder or "/"))
+    except OSError:
+        return frozenset()
+
+
+def _is_process(pid: int) -> bool:
+    """Whether a process of this machine has this id and runs the workflow engine."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as line:
+            return b"snakemake" in line.read()
+    except OSError:
+        return False

@@ -1,0 +1,91 @@
+"""The end of what a dead run left behind: its jobs on a cluster, and the locks on its files."""
+
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokbench.errors import TokbenchError
+from tokbench.status.overview import overview
+from tokbench.status.plan import Plan
+from tokbench.status.terminal import summary
+from tokbench.status.traces import life_of
+from tokbench.workflow.lock import hold
+from tokbench.workflow.slurm import cancel_jobs, told_runs
+
+
+def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
+    """Cancel a dead run's jobs, unlock its files, and say so line by line, with what is left and how to go on.
+
+    The experiment's lock is held meanwhile, so that no run begins in between.
+
+    Args:
+        plan: what the run left.
+        force: that the run is dead is known, although it cannot be told from here.
+
+    Raises:
+        TokbenchError: the run is at work, or may be; its jobs cannot be cancelled, or do not go.
+    """
+    check_dead(plan, force)
+    runs = list(dict.fromkeys((*plan.run.slurm, *told_runs(plan.run.log))))
+    yield from _cancelled(runs, force)
+    yield from _unlocked(plan)
+    seen = overview(plan, life="ended")
+    yield f"{plan.folder}: {summary(seen)}"
+    if seen.total.counts["done"] < seen.total.jobs:
+        yield f"Go on with: cd {plan.run.directory} && {plan.run.command}"
+
+
+def check_dead(plan: Plan, force: bool) -> None:
+    """Take the lock of a run that is dead.
+
+    Raises:
+        TokbenchError: the run is at work, or may be.
+    """
+    run, life = plan.run, life_of(plan)
+    here = run.host == socket.gethostname()
+    who = f"{plan.folder}: process {run.pid} on {run.host}"
+    if life == "running" and (here or not force):
+        raise TokbenchError(f"{who} is at work; end it there first, with Ctrl-C or 'kill {run.pid}'")
+    if life == "unknown" and not force:
+        raise TokbenchError(
+            f"{who} holds no lock that is seen from here, but may be at work; say this on {run.host}, or add --force "
+            "once it has ended"
+        )
+    if life != "running":
+        hold(plan.folder)
+
+
+def _cancelled(runs: list[str], force: bool) -> Iterator[str]:
+    if not runs:
+        yield "No job of a cluster: the run did not go through SLURM."
+    elif force and not shutil.which("squeue"):
+        yield "No job of SLURM was cancelled: squeue is not found here."
+    else:
+        count = cancel_jobs(runs)
+        yield f"Cancelled {count:,} {'job' if count == 1 else 'jobs'} of SLURM, run {', '.join(runs)}."
+
+
+def _unlocked(plan: Plan) -> Iterator[str]:
+    directory = Path(plan.run.directory, ".snakemake")
+    if not directory.is_dir():
+        yield f"{directory}: not seen from here; where it is, say 'snakemake --unlock'."
+        return
+    locks = engine_locks(plan.run.directory, plan.run.folder)
+    for lock in locks:
+        lock.unlink(missing_ok=True)
+    yield f"Unlocked {plan.run.directory}." if locks else f"{plan.run.directory} was not locked."
+
+
+def engine_locks(directory: str, folder: str) -> list[Path]:
+    """The workflow engine's locks on an experiment's files, in the directory in which its run was started.
+
+    Each names the files that a run reads or writes; those of other experiments stay.
+    """
+    inside = f"{folder}/".encode(errors="surrogateescape")
+    found = []
+    for lock in sorted(Path(directory, ".snakemake", "locks").glob("*.lock")):
+        with lock.open("rb") as names:
+            if any(name.startswith(inside) for name in names):
+                found.append(lock)
+    return found

@@ -1,0 +1,53 @@
+"""What a run does for its experiment's folder when it begins and when it ends."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokbench.config.load import read_all
+from tokbench.faults import line_and_status
+from tokbench.workflow.lock import hold
+
+
+def begin(workflow: Any, log: Sequence[str]) -> None:
+    """Hold the folder's lock and leave the run's plan there; a mistake ends the process in one line.
+
+    Only the process that hands out the jobs comes here, and no dry run does. A workflow that takes these rules as a
+    module calls it in its own ``onstart``, because the engine does not run a module's.
+
+    Args:
+        workflow: the workflow engine's, planned.
+        log: the engine's logs.
+    """
+    try:
+        folder = _folder(workflow)
+        hold(folder)
+    except Exception as error:
+        sys.exit(line_and_status(error)[0])
+
+    from tokbench.workflow.plan import leave_plan
+
+    _beside(lambda: leave_plan(workflow, folder, log))
+
+
+def end(workflow: Any) -> None:
+    """Write the page that tells how long the run's stages took."""
+    from tokbench.status.overview import overview
+    from tokbench.status.page import write_page
+    from tokbench.status.plan import read_plan
+
+    _beside(lambda: write_page(overview(read_plan(_folder(workflow)), life="ended")))
+
+
+def _folder(workflow: Any) -> str:
+    folder: Path | str = read_all(workflow.configfiles, workflow.config_settings.config).folder
+    return str(folder)
+
+
+def _beside(work: Callable[[], None]) -> None:
+    """Do what no result depends on: where it fails, a line says so and the run goes on."""
+    try:
+        work()
+    except Exception as error:
+        print(line_and_status(error)[0], file=sys.stderr)
