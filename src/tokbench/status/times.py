@@ -1,6 +1,7 @@
 """How long jobs took, from the benchmarks that the workflow engine writes."""
 
 import os
+from functools import cache
 from typing import NamedTuple
 
 LOG_END = 4096
@@ -22,13 +23,21 @@ def times(path: str) -> Times | None:
     except OSError:
         return None
     try:
-        head, row = os.read(descriptor, 4096).decode("utf-8", "replace").splitlines()[:2]
-        values = dict(zip(head.split("\t"), row.split("\t"), strict=False))
-        return Times(float(values["s"]), _number(values.get("cpu_time", "")))
-    except (OSError, ValueError, KeyError):
+        head, row = os.read(descriptor, 4096).split(b"\n")[:2]
+        wall, cpu = _columns(head)
+        values = row.split(b"\t")
+        return Times(float(values[wall]), _number(values[cpu]))
+    except (OSError, ValueError, IndexError):
         return None
     finally:
         os.close(descriptor)
+
+
+@cache
+def _columns(head: bytes) -> tuple[int, int]:
+    """Where the two times stand in a benchmark's rows."""
+    names = head.rstrip().split(b"\t")
+    return names.index(b"s"), names.index(b"cpu_time")
 
 
 def last_message(path: str) -> str | None:
@@ -44,7 +53,7 @@ def last_message(path: str) -> str | None:
     return plain if plain is None or len(plain) <= SHOWN else f"{plain[:SHOWN]}..."
 
 
-def _number(text: str) -> float | None:
+def _number(text: bytes) -> float | None:
     try:
         return float(text)
     except ValueError:

@@ -2,9 +2,9 @@
 
 import os
 import socket
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from functools import cache
+from contextlib import suppress
 from typing import Literal, get_args
 
 from tokbench.status.plan import Job, Plan
@@ -65,39 +65,38 @@ class Traces:
     def __init__(self, plan: Plan, at_work: bool) -> None:
         self._plan = plan
         self._at_work = at_work
-        self._marks = plan.run.marks if plan.run.marks and os.path.isdir(plan.run.marks) else None
-        self._names = cache(_names)
+        marks = plan.run.marks
+        self._marked = marked_outputs(marks) if marks and os.path.isdir(marks) else None
+        self._names: dict[str, frozenset[str]] = {}
 
     def state(self, job: Job) -> State:
         """A job's state by its own files."""
-        present = all(self._exists(self._plan.path(output)) for output in job.outputs)
-        made = present and not (job.planned and self._stood(job, "output", self._plan.path(job.outputs[0])))
-        mark = self._mark(job)
-        marked = mark is not None and not (self._at_work and self._stood(job, "mark", mark))
+        first = job.outputs[0]
+        present = all(map(self._exists, job.outputs))
+        made = present and not (job.stood and self._stood(job, "output", self._plan.path(first)))
+        marked = self._marked is not None and first in self._marked
+        if marked and self._at_work:
+            marked = not self._stood(job, "mark", mark(str(self._plan.run.marks), first))
         if made and not marked:
             return "done"
-        logged = job.log is not None and self._exists(self._plan.path(job.log))
+        logged = job.log is not None and self._exists(job.log)
         if not self._at_work:
             return "interrupted" if marked else "failed" if logged and not present else "missing"
         begun = logged and not self._stood(job, "log", self._plan.path(str(job.log)))
         if marked:
             return "running" if begun or job.log is None else "queued"
         if begun and not present:
-            return "running" if self._marks is None else "failed"
+            return "running" if self._marked is None else "failed"
         return "missing"
 
-    def _exists(self, path: str) -> bool:
-        folder, _, name = path.rpartition("/")
-        return name in self._names(folder)
+    def _exists(self, name: str) -> bool:
+        folder, _, file = name.rpartition("/")
+        if folder not in self._names:
+            self._names[folder] = _names(self._plan.path(folder))
+        return file in self._names[folder]
 
     def _stood(self, job: Job, kind: str, path: str) -> bool:
-        return kind in job.stood and job.stood[kind] == changed(path)
-
-    def _mark(self, job: Job) -> str | None:
-        if self._marks is None:
-            return None
-        path = mark(self._marks, job.outputs[0])
-        return path if self._exists(path) else None
+        return job.stood is not None and kind in job.stood and job.stood[kind] == changed(path)
 
 
 def mark(marks: str, output: str) -> str:
@@ -105,6 +104,17 @@ def mark(marks: str, output: str) -> str:
     name = urlsafe_b64encode(os.fsencode(output)).decode()
     parts = [name[start : start + LONGEST_NAME - 1] for start in range(0, len(name), LONGEST_NAME - 1)]
     return "/".join((marks, *(f"@{part}" for part in parts[:-1]), parts[-1]))
+
+
+def marked_outputs(marks: str) -> frozenset[str]:
+    """The outputs that are marked, see :func:`mark`."""
+    found = set()
+    for folder, _, names in os.walk(marks):
+        above = "".join(part.removeprefix("@") for part in folder[len(marks) :].split("/"))
+        for name in names:
+            with suppress(ValueError):
+                found.add(os.fsdecode(urlsafe_b64decode(above + name)))
+    return frozenset(found)
 
 
 def changed(path: str) -> int | None:

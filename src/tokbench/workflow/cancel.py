@@ -1,8 +1,10 @@
 """The end of what a dead run left behind: its jobs on a cluster, and the locks on its files."""
 
+import shlex
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
@@ -10,7 +12,7 @@ from tokbench.status.overview import overview
 from tokbench.status.plan import Plan
 from tokbench.status.terminal import summary
 from tokbench.status.traces import life_of
-from tokbench.workflow.lock import hold
+from tokbench.workflow.lock import held_meanwhile, is_held
 from tokbench.workflow.slurm import cancel_jobs, told_runs
 
 
@@ -28,19 +30,20 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
     """
     check_dead(plan, force)
     runs = list(dict.fromkeys((*plan.run.slurm, *told_runs(plan.run.log))))
-    yield from _cancelled(runs, force)
-    yield from _unlocked(plan)
+    with nullcontext() if is_held(plan.folder) else held_meanwhile(plan.folder):
+        yield from _cancelled(runs, force)
+        yield from _unlocked(plan)
     seen = overview(plan, life="ended")
     yield f"{plan.folder}: {summary(seen)}"
     if seen.total.counts["done"] < seen.total.jobs:
-        yield f"Go on with: cd {plan.run.directory} && {plan.run.command}"
+        yield f"Go on with: cd {shlex.quote(plan.run.directory)} && {plan.run.command}"
 
 
 def check_dead(plan: Plan, force: bool) -> None:
-    """Take the lock of a run that is dead.
+    """Reject a run that is at work, or may be.
 
     Raises:
-        TokbenchError: the run is at work, or may be.
+        TokbenchError: it is, or nothing here tells that it is not and ``force`` is not given.
     """
     run, life = plan.run, life_of(plan)
     here = run.host == socket.gethostname()
@@ -52,8 +55,6 @@ def check_dead(plan: Plan, force: bool) -> None:
             f"{who} holds no lock that is seen from here, but may be at work; say this on {run.host}, or add --force "
             "once it has ended"
         )
-    if life != "running":
-        hold(plan.folder)
 
 
 def _cancelled(runs: list[str], force: bool) -> Iterator[str]:

@@ -9,6 +9,8 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
@@ -50,6 +52,17 @@ def hold(folder: Path | str) -> None:
     os.ftruncate(descriptor, 0)
     holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
     os.pwrite(descriptor, os.fsencode(holder), 0)
+
+
+@contextmanager
+def held_meanwhile(folder: Path | str) -> Iterator[None]:
+    """Hold the lock of a folder of results until the block ends, see :func:`hold`."""
+    hold(folder)
+    descriptor = held.pop()
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_held(folder: Path | str) -> bool | None:

@@ -56,7 +56,7 @@ def _job(dag: Any, job: Any, marks: str | None) -> Job:
     temporary = any("temp" in output.flags for output in job.output)
     into = tuple(str(other.output[0]) for other in dag.depending[job] if other.output) if temporary else None
     benchmark = str(job.benchmark) if job.benchmark else None
-    return Job(job.rule.name, dict(job.wildcards_dict), outputs, log, benchmark, planned, stood, into)
+    return Job(job.rule.name, dict(job.wildcards_dict), outputs, log, benchmark, planned, stood or None, into or None)
 
 
 def _marks(workflow: Any) -> str | None:
