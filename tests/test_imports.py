@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
 from tests.conftest import TOPICS
 from tokbench.commands.main import COMMANDS, main
+from tokbench.status.plan import Plan, Run, write_plan
 
 Lines = Sequence[Sequence[str]]
 
@@ -89,6 +91,8 @@ TABLES = "numpy polars pydantic"
 """Of commands that work on tables."""
 CHAIN = {
     "methods": ("methods bpe", "numpy pydantic"),
+    "status": ("status done", ""),
+    "cancel": ("cancel done", ""),
     "schema": ("schema", "numpy pydantic yaml"),
     "validate": ("validate small.yaml", f"{ROWS} yaml"),
     "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
@@ -142,6 +146,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp("imports")
     (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
     (folder / "small.yaml").write_text(EXPERIMENT)
+    (folder / "done").mkdir()
+    write_plan(Plan(folder / "done", Run("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
     named = {"CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
     asked, rejected = (

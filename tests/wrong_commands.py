@@ -184,6 +184,14 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("compare @tokenizer @other --text-field body", ("--text-field, --language-field",)),
     ("compare @tokenizer @other @rows.jsonl --text-field body", ("rows.jsonl:1", "'body'")),
     ("compare a b --results @folder", ("a: no tokenizer in",)),
+    # Runs
+    ("status @folder", ("folder: no plan of a run here (jobs.json)",)),
+    ("status @nowhere", ("Directory", "nowhere' does not exist")),
+    ("status @folder --configfile @plain.txt", ("RESULTS, --configfile: both name the experiment's folder",)),
+    ("status --configfile @nowhere", ("nowhere",)),
+    ("status --configfile @plain.txt", ("plain.txt",)),
+    ("cancel @folder", ("folder: no plan of a run here (jobs.json)",)),
+    ("cancel @nowhere", ("Directory", "nowhere' does not exist")),
     # Methods
     ("methods longword", ("'longword' is not a method of any kind",)),
     ("methods bpe unigramm", ("'unigramm' is not a method of any kind. Did you mean 'unigram'?",)),

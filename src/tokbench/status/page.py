@@ -38,8 +38,7 @@ def page(seen: Overview) -> str:
     ]
     parts = [
         f"<h1>The run of {name}</h1>",
-        f"<p>{escape(summary(seen))}. Begun {escape(run.started)} on {escape(run.host)} by "
-        f"<code>{escape(run.command)}</code>.</p>",
+        f"<p>{escape(summary(seen))}. Begun {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
         "<p>Times are those of each job's last success, from the run that made it: wall is on the clock, CPU of "
         "processors, both added up over jobs. They differ from run to run, results do not; the report "
         "therefore holds none of them.</p>",

@@ -81,9 +81,10 @@ def provenance(content: ReportContent) -> Section:
     if not rows:
         return Section("provenance", "Provenance", missing=[f"Provenance: {content.why_missing('provenance')}"])
     frame = pl.DataFrame(rows, schema={"what": pl.String, "value": pl.String}, orient="row")
+    times = "How long each stage of a run took stands beside this page, in run.html: times differ from run to run."
     return Section(
-        "provenance", "Provenance", exhibits=[Table("provenance", "What made these results.", frame)]
-    )  # fmt: skip
+        "provenance", "Provenance", [times], exhibits=[Table("provenance", "What made these results.", frame)]
+    )
 
 
 def _leaves(tree: Mapping[str, object], above: str = "") -> list[tuple[str, str]]:
