@@ -1,15 +1,22 @@
 """The end of what a dead run left behind, on a pretended SLURM."""
 
 import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.test_status import job, plan_of, put
+from tests.test_status import EXPERIMENT, PATIENCE, job, plan_of, put
+from tests.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
+from tokbench.status.overview import overview
+from tokbench.status.plan import read_plan, write_plan
 from tokbench.workflow import slurm
 from tokbench.workflow.cancel import cancel
 from tokbench.workflow.lock import held_meanwhile
@@ -23,6 +30,11 @@ cat {folder}/queue
 SCANCEL = """#!/bin/sh
 echo "scancel $*" >> {folder}/called
 {works}
+"""
+SBATCH = """#!/bin/sh
+while [ "$1" != --job-name ]; do shift; done
+echo 77 "$2" > {folder}/queue
+echo 77
 """
 
 
@@ -124,8 +136,6 @@ def test_the_engines_folder_is_not_seen(tmp_path: Path) -> None:
 
 def test_a_run_through_slurm_keeps_its_id(tmp_path: Path) -> None:
     """And those of the runs before it, whose jobs may be at work if they were killed."""
-    from tokbench.status.plan import write_plan
-
     module = ModuleType("snakemake_executor_plugin_slurm")
     executor: Any = type("Executor", (), {"__module__": module.__name__, "run_uuid": RUN})()
     workflow = SimpleNamespace(scheduler=SimpleNamespace(_executor=executor))
@@ -136,9 +146,40 @@ def test_a_run_through_slurm_keeps_its_id(tmp_path: Path) -> None:
     assert list(_slurm_runs(local, os.fspath(tmp_path / "results" / "x"))) == ["older"]
 
 
-def test_the_executor_has_the_id_where_it_is_looked_for() -> None:
-    """Read in its source: an executor needs a workflow and a SLURM."""
-    plugin = pytest.importorskip("snakemake_executor_plugin_slurm")
-    source = Path(plugin.__file__).read_text()
-    assert "self.run_uuid = str(uuid.uuid4())" in source
-    assert 'f"SLURM run ID: {self.run_uuid}"' in source
+def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
+    """The executor itself submits to a pretended SLURM, which starts nothing; a job is in the queue when it is killed."""
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    (tmp_path / "checkout").mkdir()
+    checkout = Checkout(tmp_path / "checkout", stand_in=True)
+    (checkout.folder / "config.yaml").write_text(EXPERIMENT)
+    put(checkout.folder / "text.txt", "some text\n")
+    folder = tmp_path / "slurm"
+    pretend(folder, works=f": > {folder}/queue")
+    for name in ("sacct", "sacctmgr", "scontrol", "sinfo"):
+        put(folder / name, "#!/bin/sh\n").chmod(0o755)
+    put(folder / "sbatch", SBATCH.format(folder=folder)).chmod(0o755)
+    environment = checkout.environment | {"PATH": f"{folder}:{os.defpath}"}
+    command = [sys.executable, "-m", "snakemake", "--profile", "profiles/slurm"]
+    with open(tmp_path / "said", "w") as said:
+        process = subprocess.Popen(
+            command, cwd=checkout.folder, env=environment, start_new_session=True, stdout=said, stderr=said
+        )
+    results = checkout.folder / "results" / "small"
+    until = time.monotonic() + PATIENCE
+    while not (results / "jobs.json").exists() or not overview(read_plan(results)).those("queued"):
+        assert process.poll() is None, (tmp_path / "said").read_text()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    [run] = read_plan(results).run.slurm
+    assert (folder / "queue").read_text() == f"77 {run}\n"
+    cancelling = [sys.executable, "-m", "tokbench", "cancel", str(results)]
+    sources = {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(cancelling, env=environment | sources, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        f"Cancelled 1 job of SLURM, run {run}.",
+        f"Unlocked {checkout.folder}.",
+        f"{results}: 0 of 16 jobs done, 1 interrupted, 15 missing",
+        f"Go on with: cd {checkout.folder} && snakemake --profile profiles/slurm",
+    ], done.stderr

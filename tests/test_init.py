@@ -50,6 +50,8 @@ def test_a_run_from_there(text: bytes, tmp_path: Path, tokbench: Tokbench) -> No
     assert said.returncode == 0, said.stderr
     assert (place / made / "tokens.vocab").read_text().count("\n") == 300
     assert (place / "results" / "small" / ".lock").exists()
+    assert tokbench("status", place / "results" / "small").stdout.decode().splitlines()[0].endswith("jobs done")
+    assert (place / "results" / "small" / "run.html").is_file()
 
 
 @pytest.mark.parametrize("there", ["Snakefile", "config.yaml", "profiles/local/config.yaml"])
