@@ -147,7 +147,7 @@ def test_a_run_through_slurm_keeps_its_id(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
-    """The executor itself submits to a pretended SLURM, which starts nothing; a job is in the queue when it is killed."""
+    """The executor itself submits to a pretended SLURM, which starts nothing; it is killed with a job in the queue."""
     pytest.importorskip("snakemake_executor_plugin_slurm")
     (tmp_path / "checkout").mkdir()
     checkout = Checkout(tmp_path / "checkout", stand_in=True)

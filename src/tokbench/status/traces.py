@@ -2,17 +2,21 @@
 
 import os
 import socket
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal, get_args
 
+from tokbench.status.listing import Listing
 from tokbench.status.plan import Job, Plan
 from tokbench.workflow.lock import is_held
 
 State = Literal["done", "running", "queued", "failed", "interrupted", "missing"]
 STATES: tuple[State, ...] = get_args(State)
 Life = Literal["running", "ended", "unknown"]
+MOMENT = 0.2
+"""Seconds after which a job that has begun bears its mark."""
 LONGEST_NAME = 255
 """Bytes of a file's name; the workflow engine spreads the name of a longer mark over folders."""
 
@@ -37,6 +41,12 @@ def states(plan: Plan, life: Life) -> list[State]:
     """The state of each job of the plan."""
     traces = Traces(plan, at_work=life == "running")
     told = [traces.state(job) for job in plan.jobs]
+    doubtful = [place for place, state in enumerate(told) if state == "failed"] if life == "running" else []
+    if doubtful:  # A job's log comes a moment before its mark.
+        time.sleep(MOMENT)
+        traces = Traces(plan, at_work=True)
+        for place in doubtful:
+            told[place] = traces.state(plan.jobs[place])
     made = {job.outputs[0]: place for place, job in enumerate(plan.jobs)}
     gone = [place for place, job in enumerate(plan.jobs) if job.into and told[place] in ("missing", "failed")]
     for _ in gone:  # What was taken from a temporary output may be temporary itself.
@@ -55,7 +65,7 @@ def _taken(job: Job, made: dict[str, int], told: Sequence[State]) -> bool:
 
 
 class Traces:
-    """The files of a plan's jobs; each folder is listed once, which a network file system answers faster.
+    """The files of a plan's jobs.
 
     Args:
         plan: the plan.
@@ -67,36 +77,31 @@ class Traces:
         self._at_work = at_work
         marks = plan.run.marks
         self._marked = marked_outputs(marks) if marks and os.path.isdir(marks) else None
-        self._names: dict[str, frozenset[str]] = {}
+        self._files = Listing(plan.path)
+        self._marks = Listing()
 
     def state(self, job: Job) -> State:
         """A job's state by its own files."""
         first = job.outputs[0]
-        present = all(map(self._exists, job.outputs))
-        made = present and not (job.stood and self._stood(job, "output", self._plan.path(first)))
+        present = all(map(self._files.exists, job.outputs))
+        made = present and not (job.stood and self._stood(job, self._files.changed(first), "output"))
         marked = self._marked is not None and first in self._marked
         if marked and self._at_work:
-            marked = not self._stood(job, "mark", mark(str(self._plan.run.marks), first))
+            marked = not self._stood(job, self._marks.changed(mark(str(self._plan.run.marks), first)), "mark")
         if made and not marked:
             return "done"
-        logged = job.log is not None and self._exists(job.log)
+        logged = job.log is not None and self._files.exists(job.log)
         if not self._at_work:
             return "interrupted" if marked else "failed" if logged and not present else "missing"
-        begun = logged and not self._stood(job, "log", self._plan.path(str(job.log)))
+        begun = logged and not self._stood(job, self._files.changed(str(job.log)), "log")
         if marked:
             return "running" if begun or job.log is None else "queued"
         if begun and not present:
             return "running" if self._marked is None else "failed"
         return "missing"
 
-    def _exists(self, name: str) -> bool:
-        folder, _, file = name.rpartition("/")
-        if folder not in self._names:
-            self._names[folder] = _names(self._plan.path(folder))
-        return file in self._names[folder]
-
-    def _stood(self, job: Job, kind: str, path: str) -> bool:
-        return job.stood is not None and kind in job.stood and job.stood[kind] == changed(path)
+    def _stood(self, job: Job, changed: int | None, kind: str) -> bool:
+        return job.stood is not None and kind in job.stood and job.stood[kind] == changed
 
 
 def mark(marks: str, output: str) -> str:
@@ -115,21 +120,6 @@ def marked_outputs(marks: str) -> frozenset[str]:
             with suppress(ValueError):
                 found.add(os.fsdecode(urlsafe_b64decode(above + name)))
     return frozenset(found)
-
-
-def changed(path: str) -> int | None:
-    """When a file or a folder last changed, in nanoseconds; None where there is none."""
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return None
-
-
-def _names(folder: str) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(folder or "/"))
-    except OSError:
-        return frozenset()
 
 
 def _is_process(pid: int) -> bool:

@@ -11,11 +11,32 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
+from tokbench.status.listing import Listing
 from tokbench.status.plan import Job, Plan, Run, read_plan, write_plan
-from tokbench.status.traces import changed, mark
+from tokbench.status.traces import mark, marked_outputs
 
 REMEMBERED = 20
 """Runs through SLURM whose ids are kept."""
+
+
+class Before:
+    """What stands when a run begins.
+
+    Args:
+        marks: folder of the engine's marks.
+    """
+
+    def __init__(self, marks: str | None) -> None:
+        self._files = Listing()
+        self._marks = marks
+        self._marked = marked_outputs(marks) if marks else frozenset()
+
+    def stood(self, output: str, log: str | None) -> dict[str, int] | None:
+        """When the output, the log and the mark of a job last changed, where they stand."""
+        found = {"output": self._files.changed(output), "log": self._files.changed(log) if log else None}
+        if self._marks and output in self._marked:
+            found["mark"] = self._files.changed(mark(self._marks, output))
+        return {kind: time for kind, time in found.items() if time is not None} or None
 
 
 def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
@@ -37,26 +58,23 @@ def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
         marks=_marks(workflow),
         slurm=tuple(_slurm_runs(workflow, folder)),
     )
-    jobs = [_job(workflow.dag, job, run.marks) for job in workflow.dag.jobs if job.output]
+    before = Before(run.marks)
+    jobs = [_job(workflow.dag, job, before) for job in workflow.dag.jobs if job.output]
     order = [rule.name for rule in workflow.rules]
     jobs.sort(key=lambda job: (order.index(job.stage), *job.wildcards.values()))
     stages = tuple(dict.fromkeys(job.stage for job in jobs))
     write_plan(Plan(Path(folder), run, stages, tuple(jobs)))
 
 
-def _job(dag: Any, job: Any, marks: str | None) -> Job:
+def _job(dag: Any, job: Any, before: Before) -> Job:
     outputs = tuple(str(output) for output in job.output)
     log = str(job.log[0]) if job.log else None
     planned = bool(dag.needrun(job))
-    stood = {}
-    if planned:
-        files = {"output": outputs[0], "log": log, "mark": mark(marks, outputs[0]) if marks else None}
-        found = {kind: changed(path) for kind, path in files.items() if path is not None}
-        stood = {kind: time for kind, time in found.items() if time is not None}
+    stood = before.stood(outputs[0], log) if planned else None
     temporary = any("temp" in output.flags for output in job.output)
     into = tuple(str(other.output[0]) for other in dag.depending[job] if other.output) if temporary else None
     benchmark = str(job.benchmark) if job.benchmark else None
-    return Job(job.rule.name, dict(job.wildcards_dict), outputs, log, benchmark, planned, stood or None, into or None)
+    return Job(job.rule.name, dict(job.wildcards_dict), outputs, log, benchmark, planned, stood, into or None)
 
 
 def _marks(workflow: Any) -> str | None:
