@@ -46,17 +46,8 @@ to come, claims the name of MPT for a class of its own."""
 
 LONG = [
     *("test_memory_ladder", "test_resumable", "test_same_everywhere", "test_incremental", "test_kept_results"),
-    *(
-        "test_report",
-        "test_status",
-        "test_corpus",
-        "test_imports",
-        "test_cancel",
-        "test_init",
-        "test_fingerprint",
-        "test_lean",
-        "test_published",
-    ),
+    *("test_status", "test_report", "test_corpus", "test_imports", "test_init", "test_cancel", "test_fingerprint"),
+    *("test_lean", "test_published"),
     *("test_failing_allocations", "test_kept", "test_sage", "test_unigram", "test_paths", "test_figures"),
     *("test_growth", "test_picky_bpe", "test_agreement", "test_segmentation_hugging_face"),
 ]

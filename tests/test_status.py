@@ -290,6 +290,16 @@ def test_state(stands: str, before: str, life: Life, state: str, tmp_path: Path)
     assert states(plan, life) == [state]
 
 
+def test_a_job_that_has_just_begun_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine marks it a moment after its log has come to be."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    put(tmp_path / LOG)
+    plan = plan_of(tmp_path, job("a"), marks=str(marks))
+    monkeypatch.setattr("tokbench.status.traces.time.sleep", lambda _: put(Path(mark(str(marks), OUTPUT))))
+    assert states(plan, "running") == ["running"]
+
+
 def test_without_marks_to_be_seen_a_log_means_work(tmp_path: Path) -> None:
     """The engine may keep them in a database, and its folder may not be seen from another machine."""
     put(tmp_path / LOG)
