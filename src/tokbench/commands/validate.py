@@ -17,6 +17,8 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
+    from tokbench.workflow.disk import disk, free
+
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
     models = {
         (model, variant, size)
@@ -29,3 +31,4 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         f"{configuration}: experiment '{experiment.name}' with {len(experiment.corpora)} corpora, "
         f"{len(experiment.variants)} variants, {tokenizers} tokenizers and {len(models)} language models"
     )
+    click.echo(disk(experiment).line(free(experiment.folder)))

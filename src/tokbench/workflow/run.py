@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
+from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
 from tokbench.faults import line_and_status
 from tokbench.workflow.lock import hold
 
 
 def begin(workflow: Any, log: Sequence[str]) -> None:
-    """Hold the folder's lock and leave the run's plan there; a mistake ends the process in one line.
+    """Hold the folder's lock, say what disk the experiment takes and leave the run's plan; a mistake ends the process
+    in one line.
 
     Only the process that hands out the jobs comes here, and no dry run does. A workflow that takes these rules as a
     module calls it in its own ``onstart``, because the engine does not run a module's.
@@ -21,14 +22,16 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
         log: the engine's logs.
     """
     try:
-        folder = _folder(workflow)
-        hold(folder)
+        experiment = _experiment(workflow)
+        hold(experiment.folder)
     except Exception as error:
         sys.exit(line_and_status(error)[0])
 
+    from tokbench.workflow.disk import disk, free
     from tokbench.workflow.plan import leave_plan
 
-    _beside(lambda: leave_plan(workflow, folder, log))
+    _beside(lambda: print(disk(experiment).line(free(experiment.folder)), file=sys.stderr))
+    _beside(lambda: leave_plan(workflow, experiment.folder, log))
 
 
 def end(workflow: Any) -> None:
@@ -37,12 +40,11 @@ def end(workflow: Any) -> None:
     from tokbench.status.page import write_page
     from tokbench.status.plan import read_plan
 
-    _beside(lambda: write_page(overview(read_plan(_folder(workflow)), life="ended")))
+    _beside(lambda: write_page(overview(read_plan(_experiment(workflow).folder), life="ended")))
 
 
-def _folder(workflow: Any) -> str:
-    folder: Path | str = read_all(workflow.configfiles, workflow.config_settings.config).folder
-    return str(folder)
+def _experiment(workflow: Any) -> Experiment:
+    return read_all(workflow.configfiles, workflow.config_settings.config)
 
 
 def _beside(work: Callable[[], None]) -> None:

@@ -1,0 +1,130 @@
+"""The disk that an experiment will take, estimated from its configuration before it starts.
+
+Corpora lie there as compressed text. Packed sequences are the bulk of an experiment with language models; checkpoints
+go once their model is done.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokbench.config.experiment import Experiment
+from tokbench.corpus.sources import EmbeddedSource, FileSource, files_of
+from tokbench.pretraining.needs import parameters
+
+PACKED = (".gz", ".zst", ".parquet")
+"""Files that hold some times their size in text."""
+TEXT_OF_PACKED = 3.0
+"""Text of a compressed file over its size: gzip and zstd of prose and of code, 2.5 to 3.5."""
+EMBEDDED_BYTES = 2_200_000
+"""Text that CPython 3.11 carries."""
+STORED = 0.4
+"""Shards of a corpus over their text: .36 on the embedded corpus, .38 on novels."""
+TOKEN_BYTES = 4
+"""A token in packed sequences."""
+BYTES_PER_TOKEN = 3.0
+"""Text of a token: 2.5 at a size of 1,024 on the embedded corpus, 4 and more above 30,000."""
+WEIGHT_BYTES = 4
+STATE_BYTES = 12
+"""A parameter in a checkpoint: its weight and the optimizer's two moments."""
+CHECKPOINTS = 2
+"""Of a training: one is whole before the other goes."""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Bytes that an experiment will take, by kind.
+
+    Attributes:
+        corpora: prepared text.
+        packed: packed sequences, which models of equal length share.
+        models: weights.
+        checkpoints: states of all trainings; gone when these are done.
+        unknown: corpora of which nothing is known before they are fetched.
+    """
+
+    corpora: float
+    packed: float
+    models: float
+    checkpoints: float
+    unknown: tuple[str, ...]
+
+    @property
+    def kept(self) -> float:
+        """What stays."""
+        return self.corpora + self.packed + self.models
+
+    @property
+    def most(self) -> float:
+        """What it comes to if all models are trained at once."""
+        return self.kept + self.checkpoints
+
+    def line(self, free: int) -> str:
+        """One line for a person, who has so many bytes free."""
+        parts = [f"{shown(self.kept)} that stay"]
+        if self.packed:
+            parts[0] += f", {shown(self.packed)} of them packed sequences"
+        if self.checkpoints:
+            parts.append(f"at most {shown(self.checkpoints)} more while models are trained")
+        told = f"disk: about {', '.join(parts)}; {shown(free)} are free"
+        if self.unknown:
+            told += f"; not counted what is fetched for {', '.join(self.unknown)}"
+        return told + ("; free some, or name another folder under 'results'" * (self.most > free))
+
+
+def disk(experiment: Experiment) -> Disk:
+    """Estimate what an experiment will take."""
+    texts = {name: _text(experiment, name) for name in experiment.corpora}
+    models = dict(_models(experiment))
+    packed = {
+        (variant, size, corpus, experiment.models[model].max_seq_len): corpus
+        for (model, variant, size), corpus in models.items()
+    }
+    counts = [parameters(experiment.models[model], size) for model, _, size in models]
+    return Disk(
+        corpora=sum(STORED * text for text in texts.values() if text),
+        packed=sum(
+            TOKEN_BYTES / BYTES_PER_TOKEN * (texts[corpus] or 0.0) * _share(experiment, corpus, "pretraining")
+            for corpus in packed.values()
+        ),
+        models=float(WEIGHT_BYTES * sum(counts)),
+        checkpoints=float(STATE_BYTES * CHECKPOINTS * sum(counts)),
+        unknown=tuple(name for name, text in texts.items() if text is None),
+    )
+
+
+def free(folder: str) -> int:
+    """Bytes free where a folder is, or will be."""
+    path = Path(folder).absolute()
+    return shutil.disk_usage(next(above for above in (path, *path.parents) if above.exists())).free
+
+
+def shown(size: float) -> str:
+    """Bytes for a person."""
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 1000:
+            return f"{size:.{int(size < 10)}f} {unit}"
+    return f"{size / 1000:.1f} TB"
+
+
+def _models(experiment: Experiment) -> Iterator[tuple[tuple[str, str, int], str]]:
+    for run in experiment.runs:
+        yield from experiment.corpora_of(run).items()
+
+
+def _text(experiment: Experiment, corpus: str) -> float | None:
+    """Bytes of a corpus's text; None where it must be fetched first."""
+    source = experiment.corpora[corpus].source
+    if isinstance(source, EmbeddedSource):
+        return EMBEDDED_BYTES
+    if not isinstance(source, FileSource):
+        return None
+    files = [Path(path) for path in files_of(source)]
+    return sum(file.stat().st_size * (TEXT_OF_PACKED if file.suffix in PACKED else 1.0) for file in files)
+
+
+def _share(experiment: Experiment, corpus: str, split: str) -> float:
+    share = {str(name): share for name, share in experiment.corpora[corpus].splits.items()}.get(split, 0.0)
+    return _share(experiment, corpus, share) if isinstance(share, str) else share

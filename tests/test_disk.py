@@ -1,0 +1,59 @@
+"""The disk that an experiment is told to take, and what models need."""
+
+from pathlib import Path
+
+import pytest
+
+from tokbench.config.load import read
+from tokbench.pretraining.needs import applying_memory, parameters, training_memory
+from tokbench.pretraining.options import PRESETS
+from tokbench.workflow.disk import Disk, disk, shown
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_demonstration() -> None:
+    """Four models over 30 % of the text, four bytes for every three of it."""
+    told = disk(read(ROOT / "config.yaml", {}))
+    assert told.models == 4 * 4 * parameters(PRESETS["tiny"], 2048)
+    assert told.checkpoints == 6 * told.models
+    assert told.packed == pytest.approx(4 * 0.3 * 4 / 3 * 2_200_000)
+    assert told.unknown == ()
+
+
+def test_models_that_read_one_packed_corpus_share_it(tmp_path: Path) -> None:
+    (tmp_path / "text.txt.gz").write_bytes(b"x" * 1000)
+    (tmp_path / "a.yaml").write_text(
+        f"""
+name: shared
+corpora:
+  a:
+    source: {{type: text, path: {tmp_path}/text.txt.gz}}
+    splits: {{tokenizer: 0.5, pretraining: 0.5, evaluation: tokenizer}}
+variants: {{bpe: {{pretokenization: gpt2, construction: bpe}}}}
+sizes: [300]
+models: {{m: tiny, n: {{preset: tiny, seed: 3}}}}
+suites: {{offline: offline}}
+runs: [{{models: [m, n], variants: [bpe], suites: [offline]}}]
+"""
+    )
+    told = disk(read(tmp_path / "a.yaml", {}))
+    assert told.corpora == pytest.approx(0.4 * 3000)
+    assert told.packed == pytest.approx(4 / 3 * 1500)
+
+
+def test_the_line_says_what_is_short_and_what_nobody_knows() -> None:
+    told = Disk(1e9, 4e9, 1e9, 6e9, ("pile",))
+    assert told.line(20_000_000_000) == (
+        "disk: about 6.0 GB that stay, 4.0 GB of them packed sequences, at most 6.0 GB more while models are trained; "
+        "20 GB are free; not counted what is fetched for pile"
+    )
+    assert told.line(11_000_000_000).endswith("; free some, or name another folder under 'results'")
+    assert shown(5e13) == "50.0 TB"
+
+
+def test_memory_of_models_is_that_of_training_and_less_without() -> None:
+    """The smallest takes little more than its libraries; a parameter in training twenty bytes."""
+    tiny, large = PRESETS["tiny"], PRESETS["mpt_2_4b"]
+    assert 1.1e9 < applying_memory(tiny, 2048, 8) < training_memory(tiny, 2048) < 1.4e9
+    assert training_memory(large, 40_960) > 20 * parameters(large, 40_960) > applying_memory(large, 40_960, 1)
