@@ -19,7 +19,8 @@ from tokenizers import pre_tokenizers
 from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.commands.documents import documents_of
 from tokbench.construction import constructions
-from tokbench.corpus.documents import Document, shard_writers
+from tokbench.corpus.documents import Document
+from tokbench.corpus.shards import open_shards
 from tokbench.counting.count import count_pretokens
 from tokbench.counting.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
@@ -55,7 +56,7 @@ def write_text(documents: list[bytes], folder: Path) -> None:
         with (folder / f"documents_{share:g}.jsonl").open("w", encoding="utf-8") as lines:
             lines.writelines(json.dumps({"text": text.decode()}) + "\n" for text in taken)
         count_pretokens([b"".join(taken)], SCHEME).write(job.counts)
-    with shard_writers([folder / "documents.parquet"]) as write:
+    with open_shards([folder / "documents.parquet"]) as write:
         for place, text in enumerate(documents):
             write(Document(place, "", text))
 

@@ -23,8 +23,9 @@ from tokbench.candidates.running_text import read_documents
 from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.decode import decoded
 from tokbench.config.load import read as read_configuration
-from tokbench.corpus.documents import Document, read_shard, shard_writers
+from tokbench.corpus.documents import Document, read_shard
 from tokbench.corpus.read import read_source
+from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.counting.count import count_pretokens
 from tokbench.counting.languages import read_languages, write_languages
@@ -115,7 +116,7 @@ def _languages(folder: Path) -> None:
 
 
 def _shard(folder: Path) -> None:
-    with shard_writers([folder / "0000.parquet"]) as add:
+    with open_shards([folder / "0000.parquet"]) as add:
         for number in range(3):
             add(Document(number, "en", TEXT))
 

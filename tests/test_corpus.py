@@ -20,10 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tokbench.corpus.documents import Document, read_documents, read_shard, shard_writers
+from tokbench.corpus.documents import Document, read_documents, read_shard
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
+from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import (
     EmbeddedSource,
     HubSource,
@@ -32,7 +33,7 @@ from tokbench.corpus.sources import (
     Source,
     TextSource,
 )
-from tokbench.corpus.splits import _mix, split_documents
+from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
 
 FRACTIONS = {"byte_lm": 0.2, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.25}
@@ -194,7 +195,7 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
 def test_changed_page(tmp_path: Path) -> None:
     """A shard's pages have checksums."""
     path = tmp_path / "0000.parquet"
-    with shard_writers([path]) as add:
+    with open_shards([path]) as add:
         add(Document(0, "en", np.random.default_rng(0).bytes(5000)))
     data = bytearray(path.read_bytes())
     data[2500] ^= 1
@@ -243,21 +244,19 @@ def test_rejection_through_the_command_line(tmp_path: Path, tokbench: Tokbench) 
 
 @given(st.integers(0, 2**32), st.integers(0, 2**63))
 def test_splits_share_bytes_as_asked(draw: int, seed: int) -> None:
-    sizes = np.random.default_rng(draw).integers(0, 400, 300).tolist()
+    sizes = np.random.default_rng(draw).integers(0, 400, 300)
     splits = split_documents(sizes, FRACTIONS, seed)
-    assert splits == split_documents(sizes, FRACTIONS, seed)
-    total = sum(sizes)
-    for name, fraction in FRACTIONS.items():
-        got = sum(size for size, split in zip(sizes, splits, strict=True) if split == name)
-        assert abs(got - fraction * total) <= 400
-    assert None in splits
+    assert np.array_equal(splits, split_documents(sizes, FRACTIONS, seed))
+    for place, fraction in enumerate(FRACTIONS.values()):
+        assert abs(sizes[splits == place].sum() - fraction * sizes.sum()) <= 400
+    assert UNUSED in splits
 
 
 def test_splits_depend_on_the_seed_and_not_on_the_place() -> None:
     sizes = [100] * 1000
     first = split_documents(sizes, FRACTIONS, 0)
-    assert first != split_documents(sizes, FRACTIONS, 1)
-    halves = [sum(split == "tokenizer" for split in half) for half in (first[:500], first[500:])]
+    assert not np.array_equal(first, split_documents(sizes, FRACTIONS, 1))
+    halves = [int((half == list(FRACTIONS).index("tokenizer")).sum()) for half in (first[:500], first[500:])]
     assert all(150 < tokenizer < 250 for tokenizer in halves)
 
 
@@ -398,15 +397,14 @@ def test_limits_by_language(tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.integers(1, 50), st.sampled_from("xy")), min_size=60, max_size=90), st.integers(0, 5))
 def test_every_language_is_split_alike(documents: list[tuple[int, str]], seed: int) -> None:
     """The shares hold in each language by itself, and its documents fall as they would without the others."""
-    sizes, languages = zip(*documents, strict=True)
+    sizes, languages = map(np.array, zip(*documents, strict=True))
     splits = split_documents(sizes, {"tokenizer": 0.5, "evaluation": 0.5}, seed, languages)
     for language in set(languages):
-        own = [(size, split) for size, tag, split in zip(sizes, languages, splits, strict=True) if tag == language]
-        share = sum(size for size, split in own if split == "tokenizer") / sum(size for size, _ in own)
-        assert abs(share - 0.5) <= 50 / sum(size for size, _ in own)
-    assert split_documents(sizes, {"tokenizer": 0.7}, seed, ["x"] * len(sizes)) == split_documents(
-        sizes, {"tokenizer": 0.7}, seed
-    )
+        own = languages == language
+        share = sizes[own & (splits == 0)].sum() / sizes[own].sum()
+        assert abs(share - 0.5) <= 50 / sizes[own].sum()
+    alone = split_documents(sizes, {"tokenizer": 0.7}, seed)
+    assert np.array_equal(split_documents(sizes, {"tokenizer": 0.7}, seed, np.zeros(len(sizes))), alone)
 
 
 def test_a_split_may_be_another(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
 from tests.test_command_line import done
-from tokbench.corpus.documents import Document, shard_writers
+from tokbench.corpus.documents import Document
+from tokbench.corpus.shards import open_shards
 from tokbench.counting.count import count_languages, count_pretokens
 from tokbench.counting.languages import read_languages, write_languages
 from tokbench.pretokens import PretokenCounts
@@ -53,7 +54,7 @@ def test_from_shards_to_measures(tokbench: Tokbench, tmp_path: Path) -> None:
     """A shard of one language alone keeps its name; each language is measured on its own text."""
     shards = [tmp_path / f"{name}.parquet" for name in ("a", "b", "c")]
     for shard, documents in zip(shards, (TAGGED[:3], TAGGED[3:4], TAGGED[4:]), strict=True):
-        with shard_writers([shard]) as write:
+        with open_shards([shard]) as write:
             for number, (language, text) in enumerate(documents):
                 write(Document(number, language, text))
     parts = [tmp_path / f"part-{shard.name}" for shard in shards]

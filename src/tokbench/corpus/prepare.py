@@ -1,13 +1,30 @@
 """Prepare a corpus: read its source, split it by document, write sharded Parquet."""
 
+from array import array
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tokbench.corpus.documents import Document, shard_writers
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.allowance import DEFAULT, Allowance
+from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
+from tokbench.corpus.shards import LONG, OPEN_BYTES, Add, open_shards, queued_shards
 from tokbench.corpus.sources import Source
-from tokbench.corpus.splits import split_documents
+from tokbench.corpus.splits import UNUSED, split_documents
+from tokbench.errors import TokbenchError
+
+COPIES = 4
+"""Bytes held for each byte of a long document: its file's or its line's, its own, and what Parquet makes of it."""
+PER_DOCUMENT = 100
+"""Bytes held for each document while the splits are drawn; a fifth of them afterwards."""
+LONGEST = (1 << 31) - (1 << 20)
+"""Bytes of the longest document: a page of Parquet's has less than 2 GiB."""
+MOST_OPEN = 32
+"""Shards that are open at once; a process may not have many files open."""
+UNBOUND = Allowance(DEFAULT, 1_800_000_000)
 
 
 def prepare(
@@ -17,37 +34,47 @@ def prepare(
     shards: int,
     folder: Path,
     cache: Path | None = None,
+    allowed: Allowance = UNBOUND,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
-    The source is read twice, once for the sizes of its documents and once for their text, so memory is bounded.
+    The source is read twice, once for the sizes of its documents and once for their text. Memory holds some tens of
+    bytes for each document, a few copies of the longest one, and as much text as is allowed beside; what is written
+    does not depend on it.
 
     Args:
         source: where the documents come from.
         shares: share of bytes of each split, or the name of the split that it is the same as.
         seed: decides which document falls into which split.
         shards: shards a split.
-        folder: where the corpus goes.
+        folder: where the corpus goes, and temporary files meanwhile.
         cache: for a hub source, the Parquet file that was fetched.
+        allowed: memory.
 
     Returns:
         Documents and bytes of each split that has a share.
+
+    Raises:
+        TokbenchError: a document, or their number, is too large for the memory; the source is not the same when it is
+            read again; or see :func:`tokbench.corpus.splits.split_documents`.
     """
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
-    seen = [(len(document.text), document.language) for document in read_source(source, cache)]
-    splits = split_documents([size for size, _ in seen], fractions, seed, [language for _, language in seen])
-    totals = dict.fromkeys(fractions, (0, 0))
-    with ExitStack() as stack:
-        add = {split: stack.enter_context(shard_writers(shard_paths(folder, split, shards))) for split in fractions}
-        for document, split in _paired(read_source(source, cache), splits):
-            if split is not None:
-                add[split](document)
-                documents, size = totals[split]
-                totals[split] = documents + 1, size + len(document.text)
+    largest = allowed.largest(COPIES)
+
+    def documents() -> Iterator[Document]:
+        return read_source(source, cache, largest)
+
+    sizes, languages = _seen(documents(), allowed)
+    splits = split_documents(sizes, fractions, seed, languages)
+    places = _places(splits, len(fractions), shards)
+    paths = [path for split in fractions for path in shard_paths(folder, split, shards)]
+    with _writers(paths, places, sizes, allowed) as add:
+        _deal(documents(), places, sizes, add)
     for split, same in shares.items():
         if isinstance(same, str):
             (folder / split).symlink_to(same, target_is_directory=True)
-    return totals
+    own = (sizes[splits == place] for place in range(len(fractions)))
+    return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 
 
 def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
@@ -55,5 +82,64 @@ def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
     return [folder / split / f"{shard:04}.parquet" for shard in range(shards)]
 
 
-def _paired(documents: Iterator[Document], splits: list[str | None]) -> Iterator[tuple[Document, str | None]]:
-    return zip(documents, splits, strict=True)
+def _seen(documents: Iterator[Document], allowed: Allowance) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Bytes of each document, and a number for its language."""
+    sizes, languages = array("q"), array("i")
+    numbers: dict[str, int] = {}
+    most = allowed.room // PER_DOCUMENT
+
+    def see(document: Document) -> None:
+        size = len(document.text)
+        if size > LONGEST:
+            raise TokbenchError(
+                f"document {document.document} of the source has {size:,} bytes, and a shard takes {LONGEST:,} of one; "
+                "cut it into shorter documents"
+            )
+        if document.document >= most:
+            raise TokbenchError(
+                f"more than {most:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
+                "allow it more (--memory), or make several corpora"
+            )
+        sizes.append(size)
+        languages.append(numbers.setdefault(document.language, len(numbers)))
+
+    for _ in map(see, documents):
+        pass
+    return np.frombuffer(sizes, np.int64), np.frombuffer(languages, np.int32)
+
+
+def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.int32]:
+    """The shard of each document over all splits, int32 [n]: document k of a split is in its shard k mod ``shards``."""
+    places = np.full(len(splits), UNUSED, np.int32)
+    for split in range(number):
+        own = np.flatnonzero(splits == split)
+        places[own] = split * shards + np.arange(len(own)) % shards
+    return places
+
+
+def _writers(
+    paths: list[Path], places: NDArray[np.int32], sizes: NDArray[np.int64], allowed: Allowance
+) -> AbstractContextManager[Add]:
+    """The way to write the shards for which there is memory; the files are the same."""
+    longest = int(sizes.max(initial=0))
+    left = allowed.room - PER_DOCUMENT // 5 * len(sizes) - COPIES * longest
+    if longest <= LONG and len(paths) <= MOST_OPEN and len(paths) * (OPEN_BYTES + 5 * longest) <= left:
+        return open_shards(paths)
+    return queued_shards(paths, max(0, left // 2), set(places[(sizes > LONG) & (places != UNUSED)].tolist()))
+
+
+def _deal(documents: Iterator[Document], places: NDArray[np.int32], sizes: NDArray[np.int64], add: Add) -> None:
+    def put(place: int, size: int, document: Document) -> int:
+        if len(document.text) != size:
+            raise _changed()
+        if place != UNUSED:
+            add(document, place)
+        return 1
+
+    dealt = sum(map(put, memoryview(places), memoryview(sizes), documents))
+    if dealt < len(places) or next(documents, None) is not None:
+        raise _changed()
+
+
+def _changed() -> TokbenchError:
+    return TokbenchError("the source changed while it was read; prepare the corpus again")

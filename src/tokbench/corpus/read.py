@@ -1,16 +1,21 @@
 """Reading the documents of a source, again and again, in its own order."""
 
 import io
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from tokbench.allowance import Largest
 from tokbench.corpus.documents import Document
 from tokbench.corpus.embedded import embedded_texts
+from tokbench.corpus.long_lines import long_strings
 from tokbench.corpus.sources import (
     CountsSource,
     EmbeddedSource,
+    FileSource,
     HubSource,
     JsonLinesSource,
     ParquetSource,
@@ -22,84 +27,108 @@ from tokbench.corpus.sources import (
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import read_lines, read_whole
 from tokbench.inputs.json import HALF_PAIR, parse_json
-from tokbench.inputs.parquet import is_text, parquet, raw, strings
+from tokbench.inputs.parquet import batches, is_text, parquet, raw, strings
 
 REMEDY = "fetch or make the file again"
+Texts = Iterator[tuple[str, bytes]]
+"""Language tags, empty where nothing tells one, and texts."""
 
 
-def read_source(source: Source, cache: Path | None = None) -> Iterator[Document]:
+def read_source(source: Source, cache: Path | None = None, largest: Largest | None = None) -> Iterator[Document]:
     """Documents of a source, numbered from 0 in its order.
+
+    A document is held here until it is handed on and no longer, or two long ones would be held at once; hence the
+    functions that are mapped, where loops would keep what they last saw.
 
     Args:
         source: the source's options.
         cache: for a hub source, the Parquet file that its own rule has fetched.
+        largest: the longest text that is taken; any where left out.
+
+    Raises:
+        TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
     """
-    tagged = ((language or source.language, text) for language, text in _texts(source, cache))
-    for number, (language, text) in enumerate(within_limits(source, tagged)):
-        yield Document(number, language, text)
+
+    def document(number: int, text: tuple[str, bytes]) -> Document:
+        return Document(number, *text)
+
+    def tagged(text: tuple[str, bytes]) -> tuple[str, bytes]:
+        return text if text[0] else (source.language, text[1])
+
+    return map(document, itertools.count(), within_limits(source, map(tagged, _texts(source, cache, largest))))
 
 
-def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Texts:
     """The texts that a source's limits let through, renamed tags first; reading ends where no more can come."""
+    end: tuple[str, bytes] = ("", b"")
     most, taken, sizes = source.max_documents, 0, Counter[str]()
-    for tag, text in texts:
-        language = source.rename_languages.get(tag, tag)
+
+    def admitted(text: tuple[str, bytes]) -> tuple[str, bytes] | None:
+        nonlocal taken
+        language = source.rename_languages.get(text[0], text[0])
         if source.languages is not None and language not in source.languages:
-            continue
+            return None
         if source.max_bytes_per_language is not None and sizes[language] >= source.max_bytes_per_language:
-            if source.languages is not None and _all_full(source, sizes):
-                return
-            continue
+            return end if source.languages is not None and _all_full(source, sizes) else None
         if most is not None and taken >= most:
-            return
-        sizes[language] += len(text)
+            return end
+        sizes[language] += len(text[1])
         taken += 1
-        yield language, text
+        return language, text[1]
+
+    return filter(None, itertools.takewhile(lambda text: text is not end, map(admitted, texts)))
 
 
 def _all_full(source: Source, sizes: Counter[str]) -> bool:
     return all(sizes[language] >= (source.max_bytes_per_language or 0) for language in source.languages or ())
 
 
-def _texts(source: Source, cache: Path | None) -> Iterable[tuple[str, bytes]]:
+def _texts(source: Source, cache: Path | None, largest: Largest | None) -> Texts:
+    """Tags, empty where there is none, and texts."""
     match source:
         case EmbeddedSource():
             return (("en", text) for text in embedded_texts())
         case TextSource():
-            return (
-                (tag, text) for tag, file in tagged_files(source) for text in _text_documents(file, source.documents)
-            )
+            return _of_files(source, lambda file: _text_documents(file, source.documents, largest))
         case JsonLinesSource():
-            rows = ((tag or own, text) for tag, file in tagged_files(source) for own, text in _json_lines(file, source))
-            return _cut(rows, source.documents)
+            return _cut(_of_files(source, lambda file: _json_lines(file, source, largest)), source.documents)
         case ParquetSource():
-            rows = (
-                (tag or own, text)
-                for tag, file in tagged_files(source)
-                for own, text in _parquet(file, source.text_field, source.language_field)
-            )
-            return _cut(rows, source.documents)
+            fields = source.text_field, source.language_field
+            return _cut(_of_files(source, lambda file: _parquet(file, *fields, largest)), source.documents)
         case CountsSource():
             raise TokbenchError("a corpus of counts has no documents; build from its counts")
         case HubSource() if cache is not None:
-            return _parquet(cache, "text", "language")
+            return _parquet(cache, "text", "language", largest)
         case _:
             raise TokbenchError(f"a corpus of type '{source.type}' must be fetched before it is read")  # type: ignore[attr-defined]
 
 
-def _text_documents(path: Path, documents: str) -> Iterator[bytes]:
+def _of_files(source: FileSource, read: Callable[[Path], Texts]) -> Texts:
+    """The texts of all files, one file open at a time; a file's own tag goes before those of its texts."""
+
+    def tagged(tag: str, text: tuple[str, bytes]) -> tuple[str, bytes]:
+        return tag or text[0], text[1]
+
+    return chain.from_iterable(map(tagged, repeat(tag), read(file)) for tag, file in tagged_files(source))
+
+
+def _text_documents(path: Path, documents: str, largest: Largest | None) -> Texts:
     if documents == "file":
-        yield read_whole(path, REMEDY)
+        texts = (read_whole(path, REMEDY, largest=largest) for _ in range(1))
     else:
-        yield from _units(read_lines(path, REMEDY), documents)
+        texts = _units(read_lines(path, REMEDY, largest), documents)
+    return map(_pair, repeat(""), texts)
 
 
-def _cut(rows: Iterable[tuple[str, bytes]], documents: Unit) -> Iterator[tuple[str, bytes]]:
-    for language, text in rows:
-        if documents == "whole":
-            yield language, text
-        else:
-            yield from ((language, unit) for unit in _units(io.BytesIO(text), documents))
+def _pair(tag: str, text: bytes) -> tuple[str, bytes]:
+    return tag, text
+
+
+def _cut(rows: Texts, documents: Unit) -> Texts:
+    def units(row: tuple[str, bytes]) -> Texts:
+        return map(_pair, repeat(row[0]), _units(io.BytesIO(row[1]), documents))
+
+    return rows if documents == "whole" else chain.from_iterable(map(units, rows))
 
 
 def _units(lines: Iterable[bytes], documents: str) -> Iterator[bytes]:
@@ -117,17 +146,36 @@ def _units(lines: Iterable[bytes], documents: str) -> Iterator[bytes]:
         yield b"".join(paragraph)
 
 
-def _json_lines(path: Path, source: JsonLinesSource) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(read_lines(path, REMEDY), 1):
-        if not line.strip():
-            continue
-        row = parse_json(line, str(path), line=number, remedy="mend the line", lenient=True)
-        text = row.get(source.text_field) if isinstance(row, dict) else None
-        if not isinstance(text, str):
-            raise TokbenchError(
-                f"{path}:{number}: not a JSON object with a string under '{source.text_field}'; mend the line"
-            )
-        yield _language(row, source, f"{path}:{number}"), text.encode("utf-8", "surrogatepass")
+def _json_lines(path: Path, source: JsonLinesSource, largest: Largest | None) -> Texts:
+    def text(number: int, line: bytes) -> tuple[str, bytes] | None:
+        return _text_of_line(line, source, path, number) if line.strip() else None
+
+    return filter(None, map(text, itertools.count(1), read_lines(path, REMEDY, largest)))
+
+
+def _text_of_line(line: bytes, source: JsonLinesSource, path: Path, number: int) -> tuple[str, bytes]:
+    """Language tag and text of one line."""
+    place = f"{path}:{number}"
+    if (cut := long_strings(line)) is not None:
+        rest, long = cut
+        try:
+            language, text = _fields(parse_json(rest, str(path), line=number, lenient=True), source, place)
+            if language not in long:
+                return language, long.pop(text, None) or text.encode("utf-8", "surrogatepass")
+        except TokbenchError:
+            pass  # The whole line has the places that messages tell.
+    language, text = _fields(
+        parse_json(line, str(path), line=number, remedy="mend the line", lenient=True), source, place
+    )
+    return language, text.encode("utf-8", "surrogatepass")
+
+
+def _fields(row: Any, source: JsonLinesSource, place: str) -> tuple[str, str]:
+    """Language tag and text of what a line holds."""
+    text = row.get(source.text_field) if isinstance(row, dict) else None
+    if not isinstance(text, str):
+        raise TokbenchError(f"{place}: not a JSON object with a string under '{source.text_field}'; mend the line")
+    return _language(row, source, place), text
 
 
 def _language(row: dict[str, Any], source: JsonLinesSource, place: str) -> str:
@@ -138,9 +186,9 @@ def _language(row: dict[str, Any], source: JsonLinesSource, place: str) -> str:
     return str(tag)
 
 
-def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterator[tuple[str, bytes]]:
+def _parquet(path: Path, text_field: str, language_field: str | None, largest: Largest | None) -> Texts:
     columns = [text_field] + ([language_field] if language_field else [])
-    with parquet(path, "readable as Parquet", REMEDY) as file:
+    with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
         names = file.schema_arrow.names
         for column in columns:
             if column not in names:
@@ -148,12 +196,18 @@ def _parquet(path: Path, text_field: str, language_field: str | None) -> Iterato
             kind = file.schema_arrow.field(column).type
             if not is_text(kind):
                 raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
-        number = 0
-        for batch in file.iter_batches(batch_size=256, columns=columns, use_threads=False):
-            texts = raw(batch.column(text_field))
-            languages = strings(batch.column(language_field)) if language_field else [""] * len(texts)
-            for text, language in zip(texts, languages, strict=True):
-                number += 1
-                if text is None:
-                    raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill or drop it")
-                yield language or "", text
+        numbers = itertools.count(1)
+
+        def text(language: str | None, cell: bytes | None) -> tuple[str, bytes]:
+            number = next(numbers)
+            if cell is None:
+                raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill or drop it")
+            if largest is not None:
+                largest.check(f"{path}: row {number}", len(cell))
+            return language or "", cell
+
+        def texts(batch: Any) -> Texts:
+            languages = strings(batch.column(language_field)) if language_field else repeat("")
+            return map(text, languages, raw(batch.column(text_field)))
+
+        yield from chain.from_iterable(map(texts, batches(file, columns)))

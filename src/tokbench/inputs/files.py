@@ -2,12 +2,15 @@
 
 import gzip
 import io
+import itertools
+import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tokbench.allowance import Largest
 from tokbench.errors import TokbenchError
 
 GZIP, ZSTD = (".gz",), (".zst", ".zstd")
@@ -54,38 +57,63 @@ def _failures() -> tuple[type[Exception], ...]:
     return (OSError, EOFError, zlib.error, *([arrow.ArrowException] if arrow else []))
 
 
-def read_lines(path: Path, remedy: str) -> Iterator[bytes]:
-    """The lines of a file with their ends, one at a time.
+def read_lines(path: Path, remedy: str, largest: Largest | None = None) -> Iterator[bytes]:
+    """The lines of a file with their ends, one at a time; none is kept while the caller has it.
+
+    Args:
+        path: the file.
+        remedy: what to do where it cannot be read.
+        largest: the longest line that is taken; any where left out.
 
     Raises:
-        TokbenchError: see :func:`opened`, or a line of a compressed file is longer than :data:`MOST`.
+        TokbenchError: see :func:`opened`, or a line is longer than ``largest``, or than :data:`MOST` in a compressed
+            file.
     """
     with opened(path, remedy) as file:
-        if path.suffix not in GZIP + ZSTD:
+        packed = path.suffix in GZIP + ZSTD
+        if not packed and (largest is None or os.fstat(file.fileno()).st_size <= largest.size):
             yield from file
             return
-        for number, line in enumerate(iter(lambda: file.readline(MOST + 1), b""), 1):
-            if len(line) > MOST:
+        most = min(MOST if packed else sys.maxsize - 1, largest.size if largest else MOST)
+        numbers = itertools.count(1)
+
+        def line() -> bytes:
+            number, data = next(numbers), file.readline(most + 1)
+            if len(data) > most:
+                if largest is not None:
+                    largest.check(f"{path}:{number}", len(data), more=not data.endswith(b"\n"))
                 raise TokbenchError(f"{path}:{number}: a line of more than {MOST:,} bytes once decompressed; {remedy}")
-            yield line
+            return data
+
+        yield from iter(line, b"")
 
 
-def read_whole(path: Path, remedy: str, suffix: str | None = None) -> bytes:
+def read_whole(path: Path, remedy: str, suffix: str | None = None, largest: Largest | None = None) -> bytes:
     """All bytes of a file.
 
+    Args:
+        path: the file.
+        remedy: what to do where it cannot be read.
+        suffix: see :func:`open_bytes`.
+        largest: the longest text that is taken; any where left out.
+
     Raises:
-        TokbenchError: see :func:`opened`, or a compressed file has more than :data:`MOST` bytes.
+        TokbenchError: see :func:`opened`, or the file has more bytes than ``largest``, or, compressed, than
+            :data:`MOST`.
     """
     with opened(path, remedy, suffix) as file:
         if (path.suffix if suffix is None else suffix) not in GZIP + ZSTD:
+            if largest is not None:
+                largest.check(str(path), os.fstat(file.fileno()).st_size)
             return file.read()
-        pieces, size = [], 0
+        whole = io.BytesIO()
         while piece := file.read(PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST:
+            whole.write(piece)
+            if largest is not None:
+                largest.check(str(path), whole.tell(), more=True)
+            if whole.tell() > MOST:
                 raise TokbenchError(f"{path}: more than {MOST:,} bytes once decompressed; decompress it first")
-        return b"".join(pieces)
+        return whole.getvalue()  # It hands on the bytes that it holds.
 
 
 def first_line(error: BaseException) -> str:

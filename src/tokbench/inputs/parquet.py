@@ -15,8 +15,14 @@ TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 """Parquet's types of text."""
 
 
+PIECE = 1 << 20
+"""Bytes that are read of a file at a time where it is read in pieces."""
+ROWS = 256
+"""Rows that are read at a time at most."""
+
+
 @contextmanager
-def parquet(path: Path | str, what: str, remedy: str) -> Iterator[pq.ParquetFile]:
+def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False) -> Iterator[pq.ParquetFile]:
     """An open Parquet file, read within the block; pages that have a checksum are held against it.
 
     Read it with ``use_threads=False``: a thread of Arrow's that finds no memory for itself ends the process.
@@ -25,15 +31,34 @@ def parquet(path: Path | str, what: str, remedy: str) -> Iterator[pq.ParquetFile
         path: the file.
         what: what it should be, for messages: ``readable as Parquet``.
         remedy: what to do where it is not.
+        in_pieces: read columns a piece at a time and not as wholes.
 
     Raises:
         TokbenchError: the file is missing or damaged, or a value in it is none of its type.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
             yield file
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
+
+
+def batches(file: pq.ParquetFile, columns: list[str], size: int = PIECE) -> Iterator[pa.RecordBatch]:
+    """All rows of a file in its order, a few at a time.
+
+    No batch has rows of two row groups. Arrow's own batches have: 256 documents that are in a row group each, because
+    they are long, would be held at once.
+
+    Args:
+        file: the file.
+        columns: names of the columns that are read.
+        size: about as many bytes go into a batch, by what the file says of its row groups; a row more than that is a
+            batch by itself.
+    """
+    for group in range(file.num_row_groups):
+        about = file.metadata.row_group(group)
+        rows = max(1, min(ROWS, size * about.num_rows // max(1, about.total_byte_size)))
+        yield from file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False)
 
 
 def require(schema: pa.Schema, **columns: str) -> None:

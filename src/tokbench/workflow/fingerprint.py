@@ -24,12 +24,14 @@ PLUMBING = tuple(
     f"{PACKAGE}.{module}"
     for module in (
         "__main__",
+        "allowance",
         "atomic",
         "auto_tokenizer",
         "commands.arguments",
         "commands.fields",
         "commands.log",
         "commands.main",
+        "commands.memory_option",
         "commands.numbers",
         "commands.outputs",
         "config",
