@@ -45,6 +45,9 @@ class Bytes:
     def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
         return [np.frombuffer(text, np.uint8).astype(np.int32) for text in texts]
 
+    def last_cut(self, text: bytes) -> int:
+        return len(text)
+
     def __len__(self) -> int:
         return 256
 

@@ -42,11 +42,14 @@ def score_text(
     model: LlamaForCausalLM, text: bytes, options: ByteLmOptions
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Surprisal and entropy of each byte of one document: two float32 [len(text)], in nats."""
-    tokens = torch.tensor([START, *text], dtype=torch.long, device=next(model.parameters()).device)
+    tokens = torch.empty(len(text) + 1, dtype=torch.int16)
+    tokens[0] = START
+    tokens[1:] = torch.from_numpy(np.frombuffer(text, np.uint8).astype(np.int16))
+    tokens = tokens.to(next(model.parameters()).device)
     surprisal = np.empty(len(text), np.float32)
     entropy = np.empty(len(text), np.float32)
     for starts, skip, size in _passes(len(text), options):
-        windows = torch.stack([tokens[start : start + size + 1] for start in starts])
+        windows = torch.stack([tokens[start : start + size + 1] for start in starts]).long()
         hidden = model.model(input_ids=windows[:, :-1]).last_hidden_state[:, skip:]
         logs = model.lm_head(hidden).float().log_softmax(-1)
         own = -logs.gather(-1, windows[:, skip + 1 :, None]).squeeze(-1)

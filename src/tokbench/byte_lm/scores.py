@@ -1,7 +1,7 @@
 """Files of byte scores: what every byte language model writes, whatever it is."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,8 @@ SCHEMA = pa.schema(
 ROW_GROUP_BYTES = 4 << 20
 """Text in a row group: what is held in memory between writes."""
 
+COPIES = 20
+"""Bytes held for each of a long document: four as it is read, eight of its scores, eight that Parquet takes."""
 Row = tuple[int, str, bytes, NDArray[np.float32], NDArray[np.float32]]
 Documents = Iterable[tuple[int, bytes] | tuple[int, str, bytes]]
 """(document, text) or (document, language, text) tuples, in document order."""
@@ -63,5 +65,26 @@ def write_scores(
 
 
 def _table(rows: list[Row]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
-    return pa.table([pa.array(list(column), kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], SCHEMA)
+    """The rows as a table over their bytes as they lie in memory: a list of arrays becomes no list of numbers."""
+    documents, languages, texts, *lists = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
+    encoded = [language.encode() for language in languages]
+    ends = _ends(texts)
+    columns = [
+        _array(pa.int64(), len(rows), np.array(documents, np.int64)),
+        _array(pa.string(), len(rows), _ends(encoded), b"".join(encoded)),
+        _array(pa.binary(), len(rows), ends, texts[0] if len(rows) == 1 else b"".join(texts)),
+    ]
+    for values in lists:
+        joined = values[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *values])
+        numbers = _array(pa.float32(), len(joined), joined)
+        columns.append(pa.ListArray.from_arrays(_array(pa.int32(), len(ends), ends), numbers, type=SCHEMA.types[-1]))
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def _ends(values: Sequence[bytes]) -> NDArray[np.int32]:
+    """0 and the ends of values that are laid end to end."""
+    return np.cumsum([0, *map(len, values)], dtype=np.int32)
+
+
+def _array(kind: pa.DataType, count: int, *buffers: object) -> pa.Array:
+    return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)], null_count=0)

@@ -9,14 +9,18 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.commands.memory_option import largest_text, memory_option
 from tokbench.commands.numbers import THREADS
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
+    from tokbench.allowance import Largest
     from tokbench.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 22
 """Text held in memory for each thread."""
+COPIES = 8
+"""Bytes held for each of a piece: its own, those it is joined from, and its ids."""
 
 
 @click.command("encode")
@@ -25,7 +29,8 @@ PIECE_BYTES = 1 << 22
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the ids go; .npy for a NumPy array.")
 @click.option("--count", is_flag=True, help="Print the number of tokens alone.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
-def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int) -> None:
+@memory_option()
+def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int, megabytes: int | None) -> None:
     """Encode FILE ('-' for standard input) with the tokenizer in FOLDER; ids are decimal numbers between spaces."""
     from tokbench.commands.id_files import write_array, write_decimals
     from tokbench.tokenizer import Tokenizer
@@ -34,7 +39,9 @@ def command(folder: str, file: BinaryIO, output: str | None, count: bool, thread
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     memory.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
     tokenizer = Tokenizer.load(folder)
-    pieces = _pieces(file, tokenizer, PIECE_BYTES * threads)
+    largest = largest_text(megabytes, COPIES)
+    size = PIECE_BYTES * threads if largest is None else min(PIECE_BYTES * threads, largest.size)
+    pieces = _pieces(file, tokenizer, size, largest)
     if count:
         click.echo(sum(tokenizer.count(piece, threads) for piece in pieces))
         return
@@ -47,13 +54,17 @@ def command(folder: str, file: BinaryIO, output: str | None, count: bool, thread
         write(encoded, target)
 
 
-def _pieces(file: BinaryIO, tokenizer: "Tokenizer", size: int) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, tokenizer: "Tokenizer", size: int, largest: "Largest | None") -> Iterator[bytes]:
     """A text in pieces of about ``size`` bytes whose ids, one after another, are those of the whole."""
     waiting: list[bytes] = []
+    held = 0
     while block := file.read(size):
         cut = tokenizer.last_cut(block)
         if cut:
             yield b"".join([*waiting, block[:cut]])
-            waiting = []
+            waiting, held = [], 0
         waiting.append(block[cut:])
+        held += len(block) - cut
+        if largest is not None:
+            largest.check(f"{file.name}, which this tokenizer cannot cut", held, more=True)
     yield b"".join(waiting)

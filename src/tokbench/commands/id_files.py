@@ -57,8 +57,9 @@ def _decimals(rest: bytes, file: BinaryIO) -> Iterator[NDArray[np.integer]]:
 def write_decimals(encoded: Iterable[NDArray[np.int32]], target: BinaryIO) -> None:
     between = b""
     for ids in encoded:
-        if len(ids):
-            target.write(between + decimals(ids))
+        for first in range(0, len(ids), PIECE):
+            target.write(between)
+            target.write(decimals(ids[first : first + PIECE]))
             between = b" "
     target.write(b"\n")
 

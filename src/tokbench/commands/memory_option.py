@@ -1,15 +1,30 @@
 """The option that bounds a command's memory."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import click
 
-from tokbench.allowance import DEFAULT
+from tokbench.allowance import Largest, allowance
 from tokbench.commands.numbers import Whole
 
-memory_option = click.option(
-    "--memory",
-    type=Whole(1),
-    default=DEFAULT,
-    show_default=True,
-    metavar="MB",
-    help="Memory that the whole process may take, in units of 10^6 bytes; what is written does not depend on it.",
-)
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def memory_option(default: int | None = None) -> Callable[[Command], Command]:
+    """``--memory MB``; where it has no default, nothing is bound without it."""
+    without = "" if default else "; without it, whatever the texts need"
+    return click.option(
+        "--memory",
+        "megabytes",
+        type=Whole(1),
+        default=default,
+        show_default=default is not None,
+        metavar="MB",
+        help=f"Memory of the whole process, in units of 10^6 bytes{without}. No output depends on it.",
+    )
+
+
+def largest_text(megabytes: int | None, copies: int) -> Largest | None:
+    """The longest text that fits into what ``--memory`` allows; any where it allows all."""
+    return None if megabytes is None else allowance(megabytes).largest(copies)

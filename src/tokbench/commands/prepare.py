@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tokbench.allowance import DEFAULT, allowance
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import OutputFolder
 from tokbench.errors import TokbenchError
@@ -12,11 +13,10 @@ from tokbench.errors import TokbenchError
 @click.command("prepare")
 @click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
 @click.option("-o", "--output", required=True, type=OutputFolder("corpus"), help="Folder of the corpus.")
-@memory_option
+@memory_option(DEFAULT)
 @click.argument("files", nargs=-1)
-def command(recipe: str, output: str, memory: int, files: tuple[str, ...]) -> None:
+def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub)."""
-    from tokbench.allowance import allowance
     from tokbench.atomic import atomic_folder
     from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
     from tokbench.config.errors import validated
@@ -48,7 +48,7 @@ def command(recipe: str, output: str, memory: int, files: tuple[str, ...]) -> No
             corpus.shards,
             folder,
             cache,
-            allowance(memory),
+            allowance(megabytes),
         )
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

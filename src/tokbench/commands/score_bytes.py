@@ -6,27 +6,31 @@ import click
 
 from tokbench.byte_lm.presets import RECIPES
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.memory_option import largest_text, memory_option
 
 
 @click.command("score_bytes")
 @click.option("--recipe", required=True, help=f"The model's preset ({', '.join(RECIPES)}) or options as JSON.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of scores.")
+@memory_option()
 @click.argument("shards", nargs=-1, required=True)
-def command(recipe: str, model: str, output: str, shards: tuple[str, ...]) -> None:
+def command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS."""
     from tokbench.byte_lm.options import ByteNgramOptions
+    from tokbench.byte_lm.scores import COPIES
     from tokbench.commands.arguments import byte_lm_recipe
     from tokbench.corpus.documents import read_documents
 
     log_to_stderr()
     options = byte_lm_recipe(recipe)
-    documents = read_documents(shards)
     if isinstance(options, ByteNgramOptions):
         from tokbench.byte_lm import ngram
 
+        documents = read_documents(shards, largest_text(megabytes, COPIES))
         ngram.score(documents, Path(model), Path(output))
     else:
         from tokbench.byte_lm import score
 
+        documents = read_documents(shards, largest_text(megabytes, COPIES))
         score.score(documents, Path(model), Path(output), options)

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from tokbench.allowance import Largest
 from tokbench.inputs.parquet import PIECE, batches, parquet, raw, require, strings
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
+GROUP_BYTES = 8_000_000
+"""Text with which a row group is full; the document that fills it is in it whole."""
 READ_BYTES = 1 << 24
 """Text held in memory while shards are read, a share of it for each; a long document comes on top."""
 
@@ -24,14 +27,19 @@ class Document(NamedTuple):
     text: bytes
 
 
-def read_shard(path: Path | str, size: int = PIECE) -> Iterator[Document]:
+def read_shard(path: Path | str, size: int = PIECE, largest: Largest | None = None) -> Iterator[Document]:
     """Documents of one shard in the order of the file, about ``size`` bytes of text at a time.
 
     Raises:
-        TokbenchError: the shard is missing or not readable; the message names it.
+        TokbenchError: the shard is missing or not readable, or a document is longer than ``largest``; the message
+            names it.
     """
     with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again", in_pieces=True) as file:
         require(file.schema_arrow, document="whole numbers", language="text", text="text")
+        if largest is not None:
+            for group in range(file.num_row_groups):  # Beside its longest document a group holds less than that.
+                least = file.metadata.row_group(group).total_byte_size - 2 * GROUP_BYTES
+                largest.check(f"{path}: row group {group + 1}", least, more=True)
         yield from chain.from_iterable(map(_documents, batches(file, SCHEMA.names, size)))
 
 
@@ -42,7 +50,13 @@ def _documents(batch: Any) -> Iterator[Document]:
     return map(Document, numbers.to_pylist(), (tag or "" for tag in strings(tags)), raw(texts))  # type: ignore[arg-type]
 
 
-def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
-    """Documents of all shards in the order of the source, whatever the number of shards; all are open at once."""
-    read = partial(read_shard, size=min(PIECE, READ_BYTES // max(1, len(paths))))
+def read_documents(paths: Sequence[Path | str], largest: Largest | None = None) -> Iterator[Document]:
+    """Documents of all shards in the order of the source, whatever the number of shards; all are open at once.
+
+    Some megabytes are held for each shard, and beside them the longest documents.
+
+    Raises:
+        TokbenchError: see :func:`read_shard`.
+    """
+    read = partial(read_shard, size=min(PIECE, READ_BYTES // max(1, len(paths))), largest=largest)
     return heapq.merge(*map(read, paths), key=lambda document: document.document)

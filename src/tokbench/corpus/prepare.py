@@ -136,8 +136,8 @@ def _deal(documents: Iterator[Document], places: NDArray[np.int32], sizes: NDArr
             add(document, place)
         return 1
 
-    dealt = sum(map(put, memoryview(places), memoryview(sizes), documents))
-    if dealt < len(places) or next(documents, None) is not None:
+    dealt: Iterator[int] = map(put, places.data, sizes.data, documents)
+    if sum(dealt) < len(places) or next(documents, None) is not None:
         raise _changed()
 
 

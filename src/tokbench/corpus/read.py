@@ -113,6 +113,7 @@ def _of_files(source: FileSource, read: Callable[[Path], Texts]) -> Texts:
 
 
 def _text_documents(path: Path, documents: str, largest: Largest | None) -> Texts:
+    texts: Iterator[bytes]
     if documents == "file":
         texts = (read_whole(path, REMEDY, largest=largest) for _ in range(1))
     else:

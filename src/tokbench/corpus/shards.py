@@ -1,10 +1,11 @@
 """Writing shards: documents dealt out to Parquet files whose bytes depend on nothing but the documents in them.
 
 Where row groups end is a matter of the documents of a shard alone, never of memory: a group is full with the document
-that brings it to :data:`GROUP_BYTES`. What is open costs memory, though: a group has to be held until it is full, and a
-Parquet writer keeps what it encoded of a group until the next one begins, some megabytes for each shard. So a few
-shards are open together and written as documents come (:func:`open_shards`); many are filled one after the other, from
-queues that go to disk where they do not fit into memory (:func:`queued_shards`). The files are the same, byte for byte.
+that brings it to :data:`~tokbench.corpus.documents.GROUP_BYTES`. What is open costs memory, though: a group has to be
+held until it is full, and a Parquet writer keeps what it encoded of a group until the next one begins, some megabytes
+for each shard. So a few shards are open together and written as documents come (:func:`open_shards`); many are filled
+one after the other, from queues that go to disk where they do not fit into memory (:func:`queued_shards`). The files
+are the same, byte for byte.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -19,11 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import SCHEMA, Document
+from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, Document
 from tokbench.corpus.spool import ROW, Group, Queue
 
-GROUP_BYTES = 8_000_000
-"""Text with which a row group is full."""
 OPEN_BYTES = 32_000_000
 """Memory that an open shard may take, beside five times its longest document: a group, and what its writer keeps."""
 LONG = 1 << 26

@@ -47,10 +47,11 @@ class Queue:
 
     def spill(self, last: bytes = b"") -> None:
         """Move what is held to the files, with the text of a last document whose row is held already."""
-        for path, *parts in zip(self._files, (self._rows, self._text), (b"", last), strict=True):
-            if any(parts):
+        for path, held, more in zip(self._files, (self._rows, self._text), (b"", last), strict=True):
+            if held or more:
                 with path.open("ab") as file:
-                    file.writelines(parts)
+                    file.write(held)
+                    file.write(more)
         self._rows, self._text = bytearray(), bytearray()
 
     def groups(self, size: int) -> Iterator[Group]:

@@ -19,7 +19,7 @@ def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length
     """Write sequences into an empty folder, as shards and their ``index.json``; return how many there were.
 
     A shard is the number of samples (uint32), n + 1 offsets from the file's start (uint32), the shard's description
-    (JSON) and the samples, all little-endian.
+    (JSON) and the samples, all little-endian. One shard is held in memory, and a block.
 
     Args:
         folder: where the shards go.
@@ -40,27 +40,32 @@ def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length
     text = json.dumps(description, sort_keys=True).encode()
     capacity = max(1, (SHARD_BYTES - 8 - len(text)) // (sample_bytes + 4))
     shards: list[dict[str, object]] = []
-    held = np.empty((0, sequence_length), np.int32)
-    total = 0
+    held = np.empty((capacity, sequence_length), "<i4")
+    waiting = total = 0
 
     def flush(samples: NDArray[np.int32]) -> None:
         first = 4 + 4 * (len(samples) + 1) + len(text)
         offsets = first + sample_bytes * np.arange(len(samples) + 1, dtype=np.int64)
-        head = np.concatenate([[len(samples)], offsets]).astype("<u4").tobytes()
-        data = head + text + samples.astype("<i4").tobytes()
         name = f"shard.{len(shards):05}.mds"
-        (folder / name).write_bytes(data)
-        raw = {"basename": name, "bytes": len(data), "hashes": {}}
+        with (folder / name).open("wb") as file:
+            file.write(np.concatenate([[len(samples)], offsets]).astype("<u4").tobytes())
+            file.write(text)
+            file.write(samples.data)
+            raw = {"basename": name, "bytes": file.tell(), "hashes": {}}
         shards.append({**description, "samples": len(samples), "raw_data": raw, "zip_data": None})
 
     for block in blocks:
         total += len(block)
-        held = np.concatenate([held, block])
-        while len(held) >= capacity:
-            flush(held[:capacity])
-            held = held[capacity:]
-    if len(held):
-        flush(held)
+        while len(block):
+            more = min(len(block), capacity - waiting)
+            held[waiting : waiting + more] = block[:more]
+            waiting += more
+            block = block[more:]
+            if waiting == capacity:
+                flush(held)
+                waiting = 0
+    if waiting:
+        flush(held[:waiting])
     index = json.dumps({"version": 2, "shards": shards}, sort_keys=True)
     (folder / "index.json").write_text(index, encoding="utf-8")
     return total

@@ -4,8 +4,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,17 @@ PACKING = "packing.json"
 """File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
 
 ENCODE_BYTES = 8 << 20
-"""Text encoded at a time."""
+"""Text encoded at a time: short documents together, long ones in pieces where the tokenizer can cut them."""
+COPIES = 8
+"""Bytes held for each of a document that cannot be cut: four of its text, as it is read, and four of its ids."""
 
 
 class Encoder(Protocol):
     """What packing asks of a tokenizer."""
 
     def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]: ...
+
+    def last_cut(self, text: bytes) -> int: ...
 
     def __len__(self) -> int: ...
 
@@ -94,14 +99,14 @@ def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequen
 
     def blocks() -> Iterator[NDArray[np.int32]]:
         nonlocal rest
-        for texts in _groups(documents):
-            tokens = _joined(tokenizer, texts, rest)
-            counts["documents"] += len(texts)
-            counts["text_bytes"] += sum(map(len, texts))
+        for pieces in _groups(documents, tokenizer):
+            tokens = _joined(tokenizer, pieces, rest)
+            counts["documents"] += sum(piece.ends for piece in pieces)
+            counts["text_bytes"] += sum(len(piece.text) for piece in pieces)
             counts["tokens"] += len(tokens) - len(rest)
             whole = len(tokens) // sequence_length * sequence_length
-            digest.update(tokens[:whole].astype("<i4").tobytes())
-            rest = tokens[whole:]
+            digest.update(tokens[:whole].astype("<i4", copy=False).data)
+            rest = tokens[whole:].copy()
             yield tokens[:whole].reshape(-1, sequence_length)
 
     with atomic_folder(folder, "packed sequences") as partial:
@@ -124,12 +129,19 @@ def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequen
     return packing
 
 
-def _groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
-    group: list[bytes] = []
+class _Piece(NamedTuple):
+    """Text that is encoded by itself, and whether its document ends with it."""
+
+    text: bytes
+    ends: bool
+
+
+def _groups(documents: Iterable[bytes], tokenizer: Encoder) -> Iterator[list[_Piece]]:
+    group: list[_Piece] = []
     size = 0
-    for document in documents:
-        group.append(document)
-        size += len(document)
+    for piece in chain.from_iterable(_pieces(document, tokenizer) for document in documents):
+        group.append(piece)
+        size += len(piece.text)
         if size >= ENCODE_BYTES:
             yield group
             group, size = [], 0
@@ -137,9 +149,20 @@ def _groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield group
 
 
-def _joined(tokenizer: Encoder, texts: Sequence[bytes], rest: NDArray[np.int32]) -> NDArray[np.int32]:
+def _pieces(document: bytes, tokenizer: Encoder) -> Iterator[_Piece]:
+    """A document in pieces whose ids, one after another, are those of the whole."""
+    start = 0
+    if len(document) > ENCODE_BYTES:
+        for first in range(0, len(document), ENCODE_BYTES):
+            if cut := tokenizer.last_cut(document[first : first + ENCODE_BYTES]):
+                yield _Piece(document[start : first + cut], False)
+                start = first + cut
+    yield _Piece(document[start:], True)
+
+
+def _joined(tokenizer: Encoder, pieces: Sequence[_Piece], rest: NDArray[np.int32]) -> NDArray[np.int32]:
     end = np.array([len(tokenizer)], np.int32)
-    pieces = [rest]
-    for ids in tokenizer.encode_batch(texts):
-        pieces += (ids, end)
-    return np.concatenate(pieces)
+    parts = [rest]
+    for piece, ids in zip(pieces, tokenizer.encode_batch([piece.text for piece in pieces]), strict=True):
+        parts += (ids, end) if piece.ends else (ids,)
+    return np.concatenate(parts)
