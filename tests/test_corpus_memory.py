@@ -1,0 +1,271 @@
+"""A corpus within the memory that is allowed: the same files, a peak that holds, and one line where it cannot."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Tokbench
+from tokbench.allowance import Allowance
+from tokbench.corpus import long_lines
+from tokbench.corpus.documents import SCHEMA, Document, read_documents, read_shard
+from tokbench.corpus.prepare import prepare, shard_paths
+from tokbench.corpus.read import read_source
+from tokbench.corpus.shards import open_shards, queued_shards
+from tokbench.corpus.sources import JsonLinesSource, TextSource
+from tokbench.corpus.splits import UNUSED, split_documents
+from tokbench.errors import TokbenchError
+
+GROUP = 700
+"""Bytes of a row group where a test makes small ones."""
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row groups, runs of rows and long texts of a size for tests."""
+    monkeypatch.setattr("tokbench.corpus.shards.GROUP_BYTES", GROUP)
+    monkeypatch.setattr("tokbench.corpus.spool.LONG", 300)
+    monkeypatch.setattr("tokbench.corpus.spool.ROWS", 7)
+
+
+def written_out(documents: Sequence[Document], path: Path) -> bytes:
+    """A shard as it is defined: a row group is full with the document that brings it to its bytes."""
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
+        rows: list[Document] = []
+        for document in [*documents, None]:
+            if document is not None:
+                rows.append(document)
+            if document is None or sum(len(row.text) for row in rows) >= GROUP:
+                columns = list(zip(*rows, strict=True)) or [(), (), ()]
+                arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+                writer.write_batch(pa.record_batch(arrays, schema=SCHEMA))
+                rows = []
+    return path.read_bytes()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_are_the_same_however_they_are_written(seed: int, shards: int, tmp_path: Path) -> None:
+    draw = np.random.default_rng(seed)
+    sizes = draw.choice([0, 1, 9, 90, 299, 300, 699, 700, 1500], draw.integers(0, 120))
+    texts = [draw.integers(97, 123, size, np.uint8).tobytes() for size in sizes]
+    documents = [Document(number, draw.choice(["", "en", "de-ä"]), text) for number, text in enumerate(texts)]
+    expected = [written_out(documents[shard::shards], tmp_path / "shard") for shard in range(shards)]
+    paths = shard_paths(tmp_path / "corpus", "tokenizer", shards)
+    for writers in (open_shards(paths), *(queued_shards(paths, held) for held in (0, 2000, 10**9))):
+        with writers as add:
+            for number, document in enumerate(documents):
+                add(document, number % shards)
+        assert [path.read_bytes() for path in paths] == expected
+    assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["tokenizer"]
+
+
+def test_a_shard_of_long_documents_has_plain_values(tmp_path: Path) -> None:
+    paths = [tmp_path / "corpus" / split / "0000.parquet" for split in ("evaluation", "tokenizer")]
+    document = Document(3, "en", b"a" * 5000)
+    with queued_shards(paths, 0, long={0}) as add:
+        add(document, 0)
+        add(document, 1)
+    columns = [pq.ParquetFile(path).metadata.row_group(0).column(2) for path in paths]
+    assert [column.has_dictionary_page for column in columns] == [False, True]
+    assert [column.statistics is None for column in columns] == [True, False]
+    assert [list(read_shard(path)) for path in paths] == [[document], [document]]
+
+
+# Long lines
+
+
+@pytest.fixture
+def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_lines, "LONG", 12)
+    monkeypatch.setattr(long_lines, "PIECE", 10)
+    monkeypatch.setattr(long_lines, "LOOK_BACK", 4)
+    few = re.sub(rb"\{1,\d+\}", b"{1,3}", long_lines.LETTERS.pattern)
+    monkeypatch.setattr(long_lines, "LETTERS", re.compile(few, re.DOTALL))
+
+
+def read(line: bytes, path: Path) -> list[Document] | str:
+    path.write_bytes(line)
+    try:
+        return list(read_source(JsonLinesSource(type="jsonl", path=[str(path)])))
+    except TokbenchError as error:
+        return str(error)
+
+
+LETTERS = st.sampled_from([*'ab \n\\"/{}:', "é", "’", "🦀", "\ud83e", "\udd80", "\x00"])
+VALUES = st.lists(LETTERS, max_size=60).map("".join)
+PARTS = st.sampled_from(
+    [b'"', b"\\", b"u00e9", b"\\ud83e", b"\\udd80", b" ", b"text", b"a" * 9, b":", b"\xf0\x9f\xa6\x80", b"\xff"]
+)
+
+
+@pytest.mark.usefixtures("short_pieces")
+@given(st.dictionaries(st.sampled_from(["text", "language", "url", "x" * 20]), VALUES), st.booleans())
+def test_long_lines_are_read_as_short_ones(
+    tmp_path_factory: pytest.TempPathFactory, row: dict[str, str], escaped: bool
+) -> None:
+    line = json.dumps(row, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
+    same(line, tmp_path_factory)
+
+
+@pytest.mark.usefixtures("short_pieces")
+@given(st.lists(PARTS, max_size=40).map(b"".join))
+def test_damaged_long_lines_are_told_as_short_ones(tmp_path_factory: pytest.TempPathFactory, value: bytes) -> None:
+    same(b'{"text": "' + value + b'"}', tmp_path_factory)
+
+
+def same(line: bytes, folders: pytest.TempPathFactory) -> None:
+    path = folders.getbasetemp() / "line.jsonl"
+    found = read(line, path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_lines, "LONG", 1 << 30)
+        assert found == read(line, path)
+
+
+# Splits
+
+
+def test_as_many_languages_as_documents() -> None:
+    """Each language is gone through by itself: twice the languages are not four times the work."""
+    number = 300_000
+    splits = split_documents(np.ones(number, np.int64), {"tokenizer": 1.0}, 0, np.arange(number))
+    assert (splits == 0).all()
+    assert (split_documents([], {}, 0) == UNUSED).all()
+
+
+# Through the command line
+
+
+def peak(*arguments: Any, files: int | None = None) -> int:
+    """Bytes of resident memory that a command takes at most, by its own account: a parent's would count in others."""
+    limits = [] if files is None else [f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))"]
+    lines = ["import resource, sys", *limits, "from tokbench.commands.main import main", "main(sys.argv[1:])"]
+    code = "\n".join([*lines, "print(open('/proc/self/status').read())"])
+    ended = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    found = re.search(r"VmHWM:\s+(\d+) kB", ended.stdout)
+    assert found, ended.stdout
+    return int(found[1]) * 1024
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_many_shards_share_the_memory_that_is_allowed(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    words = [draw.integers(97, 123, size, np.uint8).tobytes() for size in draw.integers(2, 9, 5000)]
+    text = tmp_path / "text.txt"
+    with text.open("wb") as file:
+        for _ in range(40):
+            lines = [b" ".join(words[place] for place in draw.integers(0, len(words), 300)) for _ in range(1000)]
+            file.write(b"\n".join(lines) + b"\n")
+    assert text.stat().st_size > 60 * MEGABYTE
+    recipe = {"source": {"type": "text", "documents": "line"}, "splits": {"tokenizer": 0.5, "evaluation": 0.5}}
+    made = []
+    for allowed in (200, 2000):
+        folder = tmp_path / str(allowed)
+        call = ["prepare", "--recipe", json.dumps(recipe | {"shards": 150}), "--memory", allowed, "-o", folder, text]
+        assert peak(*call) <= allowed * MEGABYTE
+        made.append(contents(folder))
+    assert len(made[0]) == 301
+    assert made[0] == made[1]
+
+
+def test_tiny_documents_are_no_objects(tmp_path: Path) -> None:
+    """A million documents take some bytes each and not some hundreds."""
+    recipe = {"source": {"type": "text", "documents": "line"}, "splits": {"tokenizer": 0.5, "evaluation": 0.5}}
+    taken = []
+    for number in (1000, 1_000_000):
+        text = tmp_path / f"{number}.txt"
+        text.write_bytes(b"a b\n" * number)
+        taken.append(peak("prepare", "--recipe", json.dumps(recipe), "-o", tmp_path / f"corpus {number}", text))
+    assert taken[1] - taken[0] < 150 * MEGABYTE
+
+
+def test_ten_thousand_files_and_few_that_may_be_open(tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for number in range(10_000):
+        (texts / f"{number:05}.txt").write_bytes(b"%d\n" % number)
+    recipe = {"source": {"type": "text"}, "splits": {"tokenizer": 0.5, "evaluation": 0.5}, "shards": 60}
+    arguments = ["prepare", "--recipe", json.dumps(recipe), "-o", str(tmp_path / "corpus")]
+    arguments += map(str, sorted(texts.iterdir()))
+    (tmp_path / "arguments").write_bytes("\0".join([*arguments, ""]).encode())
+    peak(f"@{tmp_path / 'arguments'}", files=40)
+    read = sorted(
+        document
+        for split in ("tokenizer", "evaluation")
+        for path in shard_paths(tmp_path / "corpus", split, 60)
+        for document in read_shard(path)
+    )
+    assert read == [Document(number, "", b"%d\n" % number) for number in range(10_000)]
+
+
+# What does not fit
+
+
+def test_a_document_that_does_not_fit_is_told_by_its_place(tmp_path: Path, tokbench: Tokbench) -> None:
+    allowed = Allowance(100, 60 * MEGABYTE)
+    long = "a b " * (4 * MEGABYTE)
+    cases: dict[str, Any] = {
+        "text.txt": TextSource(type="text", path=[str(tmp_path / "text.txt")]),
+        "rows.jsonl": JsonLinesSource(type="jsonl", path=[str(tmp_path / "rows.jsonl")]),
+    }
+    (tmp_path / "text.txt").write_text(long)
+    (tmp_path / "rows.jsonl").write_text('{"text": "a"}\n' + json.dumps({"text": long}) + "\n")
+    for name, place in (("text.txt", ""), ("rows.jsonl", ":2")):
+        with pytest.raises(
+            TokbenchError, match=r"needs (about|more than) 10\d MB of memory, and 100 are allowed"
+        ) as caught:
+            prepare(cases[name], {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=allowed)
+        assert str(caught.value).startswith(f"{tmp_path / name}{place}: a document of ")
+        assert "\n" not in str(caught.value)
+    corpus = ("-o", tmp_path / "corpus", tmp_path / "text.txt")
+    message = tokbench("prepare", "--recipe", '{"source": "text"}', "--memory", 20, *corpus).message
+    assert re.fullmatch(r"tokbench: --memory 20: too little for this command; allow it \d+ MB or more", message)
+
+
+def test_more_documents_than_there_is_memory_for(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"a\n" * 1001)
+    source = TextSource(type="text", path=[str(path)], documents="line")
+    with pytest.raises(TokbenchError, match="more than 1,000 documents need more than the 1 MB of memory"):
+        prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=Allowance(1, 100_000))
+
+
+def test_a_source_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lines.txt"
+    source = TextSource(type="text", path=[str(path)], documents="line")
+    for other in (b"a\nb\n", b"a\nb\nc\nd\n", b"a\nbb\nc\n"):
+        path.write_bytes(b"a\nb\nc\n")
+
+        def split(*arguments: Any, other: bytes = other) -> Any:
+            path.write_bytes(other)
+            return split_documents(*arguments)
+
+        monkeypatch.setattr("tokbench.corpus.prepare.split_documents", split)
+        with pytest.raises(TokbenchError, match="the source changed while it was read"):
+            prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus")
+
+
+def test_what_reads_shards_tells_a_document_that_does_not_fit(tmp_path: Path) -> None:
+    shard = tmp_path / "corpus" / "tokenizer" / "0000.parquet"
+    with open_shards([shard]) as add:
+        add(Document(0, "", b"a"))
+        add(Document(1, "", np.random.default_rng(0).bytes(40 * MEGABYTE)))
+    largest = Allowance(100, 60 * MEGABYTE).largest(4)
+    with pytest.raises(TokbenchError, match=r"row group 1: a document of more than 2.* bytes needs more than "):
+        list(read_documents([shard], largest))
