@@ -53,7 +53,7 @@ def _documents(batch: Any) -> Iterator[Document]:
 def read_documents(paths: Sequence[Path | str], largest: Largest | None = None) -> Iterator[Document]:
     """Documents of all shards in the order of the source, whatever the number of shards; all are open at once.
 
-    Some megabytes are held for each shard, and beside them the longest documents.
+    About 10 MB are held for each shard, and beside them the longest documents.
 
     Raises:
         TokbenchError: see :func:`read_shard`.
