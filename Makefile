@@ -38,8 +38,9 @@ published-results: install  ## make every table and figure of results/published 
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
 
-nightly: install  ## send a million adversarial strings through every tokenizer, thousands of damaged files through readers
-	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) python -m pytest tests/test_fuzz.py tests/test_readers.py
+nightly: install  ## send a million adversarial strings through every tokenizer, damaged files through readers, bulk through a peer
+	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_BULK=1 \
+	  python -m pytest tests/test_fuzz.py tests/test_readers.py tests/test_large_counts.py
 
 mutants: install  ## change one operator or constant at a time where results are computed, list what no test notices
 	@python tools/mutants.py --number $(MUTANTS) --seed $(SEED) --cores $(CORES)
