@@ -22,8 +22,8 @@ rule train_byte_lm:
     priority: 2
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=2880,
+        mem_mb=doubling(4000),
+        runtime=lengthening(2880),
     message:
         "train byte language model {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
@@ -49,8 +49,8 @@ rule score_bytes:
     priority: 2
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=1440,
+        mem_mb=doubling(4000),
+        runtime=lengthening(1440),
     message:
         "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"
     shell:

@@ -18,8 +18,8 @@ rule build_initial:
         source=initial_source,
     threads: 1
     resources:
-        mem_mb=8000,
-        runtime=240,
+        mem_mb=doubling(8000),
+        runtime=lengthening(240),
     message:
         "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
     shell:
@@ -65,8 +65,8 @@ rule build:
         source=variants.source,
     threads: 1
     resources:
-        mem_mb=8000,
-        runtime=480,
+        mem_mb=doubling(8000),
+        runtime=lengthening(480),
     message:
         "build {wildcards.variant} at {wildcards.size}"
     shell:

@@ -17,8 +17,8 @@ rule fetch:
         source=fingerprint("tokbench.commands.fetch"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=720,
+        mem_mb=doubling(4000),
+        runtime=lengthening(720),
     message:
         "fetch a corpus from the Hugging Face hub"
     shell:
@@ -42,8 +42,8 @@ rule prepare:
         source=fingerprint("tokbench.commands.prepare"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=240,
+        mem_mb=doubling(2000),
+        runtime=lengthening(240),
     message:
         "prepare corpus {wildcards.corpus}"
     shell:

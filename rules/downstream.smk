@@ -20,8 +20,8 @@ rule make_tasks:
         source=fingerprint("tokbench.commands.make_tasks"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=doubling(2000),
+        runtime=lengthening(60),
     message:
         "make offline tasks from {wildcards.corpus}"
     shell:
@@ -42,8 +42,8 @@ rule fetch_tasks:
         source=fingerprint("tokbench.commands.fetch_tasks"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=doubling(4000),
+        runtime=lengthening(120),
     message:
         "fetch tasks from the Hugging Face hub"
     shell:
@@ -67,8 +67,8 @@ rule import_tasks:
         source=fingerprint("tokbench.commands.import_tasks"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=doubling(2000),
+        runtime=lengthening(60),
     message:
         "import the tasks of {wildcards.suite}"
     shell:
@@ -107,8 +107,8 @@ rule evaluate:
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=480,
+        mem_mb=doubling(4000),
+        runtime=lengthening(480),
         gpu=models.gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"

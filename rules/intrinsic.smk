@@ -23,8 +23,8 @@ rule measure:
         source=measured_by("measure", *OF_TEXT),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
@@ -50,8 +50,8 @@ rule measure_resource:
         source=measurements.resource_source,
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.resource}"
     shell:
@@ -81,8 +81,8 @@ rule measure_embeddings:
         source=measured_by("measure_embeddings", "embeddings"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
     message:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:

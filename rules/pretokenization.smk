@@ -18,8 +18,8 @@ rule count:
         source=pretokenization.source,
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=doubling(4000),
+        runtime=lengthening(120),
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
     shell:
@@ -44,8 +44,8 @@ rule merge_counts:
         source=pretokenization.source,
     threads: 1
     resources:
-        mem_mb=8000,
-        runtime=120,
+        mem_mb=doubling(8000),
+        runtime=lengthening(120),
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
     shell:
@@ -69,8 +69,8 @@ rule import_counts:
         source=fingerprint("tokbench.commands.import_counts"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
     message:
         "take the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:

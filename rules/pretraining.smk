@@ -19,8 +19,8 @@ rule pack:
         source=fingerprint("tokbench.commands.pack"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=720,
+        mem_mb=doubling(4000),
+        runtime=lengthening(720),
     message:
         "encode {wildcards.corpus} with {wildcards.variant} at {wildcards.size}"
     shell:
@@ -49,8 +49,8 @@ rule pretrain:
     priority: 1
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=2880,
+        mem_mb=doubling(4000),
+        runtime=lengthening(2880),
         gpu=models.gpus,
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"

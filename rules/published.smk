@@ -22,8 +22,8 @@ rule published:
         source=fingerprint("tokbench.commands.published"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=doubling(2000),
+        runtime=lengthening(30),
     message:
         "recompute what the papers print"
     shell:

@@ -25,8 +25,8 @@ rule draw:
         source=fingerprint("tokbench.commands.draw"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=doubling(2000),
+        runtime=lengthening(30),
     message:
         "draw the figures"
     shell:
@@ -57,8 +57,8 @@ rule typeset:
         source=fingerprint("tokbench.commands.typeset"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=doubling(2000),
+        runtime=lengthening(30),
     message:
         "typeset the tables"
     shell:
@@ -83,8 +83,8 @@ rule report:
         source=fingerprint("tokbench.commands.report"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=doubling(2000),
+        runtime=lengthening(30),
     message:
         "write the report"
     shell:

@@ -26,8 +26,8 @@ rule tabulate:
         source=fingerprint("tokbench.commands.tabulate"),
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
     message:
         "gather the tables"
     shell:
@@ -50,8 +50,8 @@ rule analyse:
         source=fingerprint("tokbench.commands.analyse"),
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=doubling(2000),
+        runtime=lengthening(30),
     message:
         "compute the statistics"
     shell:

@@ -1,7 +1,8 @@
 """Snakemake's terminal output in lines: one when a job starts, one when it ends, with the count of steps.
 
-Errors, failed logs, warnings and dry runs keep Snakemake's own form; its talk of scheduling is left out. Chosen by
-``logger: lines`` in the workflow's profile.
+On a SLURM cluster, one when the cluster refuses a job, ends it or keeps it waiting for ever. Errors, failed logs,
+warnings and dry runs keep Snakemake's own form; its talk of scheduling is left out. Chosen by ``logger: lines`` in the
+workflow's profile.
 """
 
 import gc
@@ -14,15 +15,23 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from snakemake_logger_plugin_lines.executor import attach
 from tokbench.lean import lean_imports
 
 with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
     import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
 gc.freeze()  # What is imported stays; looking through it for garbage again and again is a sixth of a plan.
 
-SAID = ("Nothing to be done", "Unlocking", "Elapsed time", "Exiting because", "Congratulations", "Lints for")
+SAID = (
+    "Nothing to be done",
+    "Unlocking",
+    "Elapsed time",
+    "Exiting because",
+    "Congratulations",
+    "Lints for",
+    "SLURM run",
+)
 """Beginnings of the messages that a person waits for."""
-SLURM = "snakemake_executor_plugin_slurm"
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
 
 
@@ -39,8 +48,7 @@ class LogHandler(LogHandlerBase):
         self.running: dict[int, tuple[str, float]] = {}
         self.finished: list[tuple[str, float]] = []
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
-        if SLURM in sys.modules:
-            _announce(sys.modules[SLURM].Executor)
+        attach()
 
     def emit(self, record: LogRecord) -> None:
         stream = sys.stdout if self.common_settings.dryrun or self.common_settings.stdout else sys.stderr
@@ -52,6 +60,8 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         dry = self.common_settings.dryrun
         now, clock = time.monotonic(), time.strftime("%H:%M:%S")
+        if getattr(record, "slurm", False):
+            return [f"{clock}  slurm  {record.msg}"]
         said = str(record.msg).startswith(SAID)
         if event in IN_FULL or dry or said or record.levelno >= WARNING:
             text = self.own.format(record)
@@ -66,17 +76,3 @@ class LogHandler(LogHandlerBase):
             count = f"{record.done} of {record.total}"
             return [f"{clock}  done   {message} ({now - start:.0f} s; {count})" for message, start in ended]
         return []
-
-
-def _announce(executor: Any) -> None:
-    """Have an executor tell of each job that it submits: SLURM's hands them to threads of its own and leaves out what
-    every executor does before it runs one."""
-    submit = executor.run_job
-    if not hasattr(submit, "announced"):
-
-        def run_job(self: Any, job: Any) -> None:
-            self.run_job_pre(job)
-            submit(self, job)
-
-        run_job.announced = True  # type: ignore[attr-defined]
-        executor.run_job = run_job

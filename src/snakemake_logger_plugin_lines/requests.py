@@ -1,0 +1,36 @@
+"""Jobs and groups of jobs: what a person calls them, what they ask a cluster for, and what they ask for next time."""
+
+import copy
+from collections import Counter
+from typing import Any
+
+
+def name(job: Any) -> str:
+    """A job's message; of a group the rules, and how many jobs of each."""
+    if job.is_group():
+        rules = Counter(one.rule.name for one in job.jobs)
+        counted = (f"{rule} x{count}" if count > 1 else rule for rule, count in sorted(rules.items()))
+        return f"group of {', '.join(counted)}"
+    return str(job.message or job.name)
+
+
+def asked(job: Any) -> str:
+    """What a job asks for, in the profile's words."""
+    keys = {"mem_mb": "mem_mb", "_cores": "cores", "runtime": "runtime", "gpu": "gpu", "slurm_partition": "partition"}
+    return ", ".join(f"{word} {job.resources.get(key)}" for key, word in keys.items() if job.resources.get(key))
+
+
+def attempts(job: Any) -> tuple[int, int]:
+    """Which attempt this is, and how many there are."""
+    return int(job.attempt), int(job.restart_times) + 1
+
+
+def in_next_attempt(job: Any) -> Any:
+    """The job as it will be when it is tried again; it itself stays as it is."""
+    again = copy.copy(job)
+    if job.is_group():
+        copies = {one: copy.copy(one) for one in job.jobs}
+        again.toposorted = [[copies[one] for one in level] for level in job.toposorted]
+        again.jobs = frozenset(copies.values())
+    again.attempt = job.attempt + 1
+    return again
