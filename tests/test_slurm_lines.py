@@ -1,7 +1,11 @@
 """What is said of jobs on a SLURM cluster, with programs that only pretend to be SLURM's."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -197,8 +201,8 @@ def memory(fake: Fake) -> None:
         (Job(), "build bpe at 400 (job 7)|100: tried again, attempt 2 of 3, with mem_mb 200"),
         (
             Job(attempt=2, most=200),
-            "build bpe at 400 (job 7)|200: tried again, attempt 3 of 3, with no more; mem_mb under resources in the"
-            " profile is the most that it gets",
+            "build bpe at 400 (job 7)|200: tried again, attempt 3 of 3, with no more: set mem_mb by set-resources in"
+            " the profile, or raise its limit under resources",
         ),
         (
             Job(attempt=3),
@@ -263,6 +267,7 @@ class Executor:
         self.run_uuid, self.answers = "run", list[str]()
         self.logger = SimpleNamespace(warning=lambda line, extra: self.said.append(line))
         self.workflow = SimpleNamespace(executor_settings=SimpleNamespace(status_command="squeue"))
+        checked(self)
         self.__post_init__()
 
     def __post_init__(self) -> None:
@@ -356,3 +361,54 @@ def test_snakemake_takes_it_instead_of_slurms_own() -> None:
     attach()
     assert once.telling
     assert plugin.executor is once
+
+
+GROUPED = """
+from tokbench.workflow.attempts import doubling
+
+rule merge:
+    input: "part"
+    output: "whole"
+    group: "both"
+    resources: mem_mb=doubling(300), runtime=5
+    message: "merge"
+    shell: "cp {input} {output}"
+
+rule part:
+    output: "part"
+    group: "both"
+    resources: mem_mb=doubling(200), runtime=5
+    message: "count"
+    shell: "touch {output}"
+"""
+
+
+@pytest.mark.skipif(find_spec("snakemake_executor_plugin_slurm") is None, reason="not installed")
+def test_a_group_that_slurms_own_executor_has_submitted_is_killed_for_memory(fake: Fake, tmp_path: Path) -> None:
+    """Through Snakemake itself, whose jobs and groups are more than those above."""
+    home = Path(__file__).parents[1]
+    fake("sbatch", f'echo "$*" >> {tmp_path}/asked; echo 7')
+    fake("squeue", "case \"$*\" in *%T*) echo '7|OUT_OF_MEMORY';; esac")
+    fake("scontrol", "echo 'MinJobAge = 300 sec'; echo 'JobState=OUT_OF_MEMORY ExitCode=0:125'")
+    fake("sinfo", "true")
+    (tmp_path / "Snakefile").write_text(GROUPED)
+    fake("sacct", DISABLED)
+    options = "--executor slurm --jobs 2 --retries 1 --slurm-init-seconds-before-status-checks 1 --resources mem_mb=500"
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--workflow-profile", home / "profiles" / "default", *options.split()],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{os.environ['PATH']}:{os.defpath}", "PYTHONPATH": str(home / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    told = [line[17:].partition(", by set-resources")[0] for line in done.stderr.splitlines() if line[10:15] == "slurm"]
+    killed = "group of merge, part (job 7) was killed for memory, it had mem_mb"
+    assert told == [
+        "sacct does not answer (Slurm accounting storage is disabled): squeue is asked how jobs are",
+        f"{killed} 300: tried again, attempt 2 of 2, with mem_mb 500",
+        f"{killed} 500: not tried again after attempt 2 of 2; give its rule more mem_mb",
+    ]
+    asked = (tmp_path / "asked").read_text()
+    assert ["--mem 300" in line for line in asked.splitlines() if "--mem" in line] == [True, False]
+    assert "--attempt 2" in asked.splitlines()[-1]

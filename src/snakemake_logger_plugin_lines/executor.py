@@ -30,9 +30,12 @@ def telling(executor: Any) -> Any:
     class Telling(executor):
         telling = True
 
-        def __post_init__(self, *told: Any, **named: Any) -> None:
+        def __init__(self, *told: Any, **named: Any) -> None:
             self.watch = Watch()
             self._settled: set[int] = set()
+            super().__init__(*told, **named)  # From here on a thread asks how jobs are.
+
+        def __post_init__(self, *told: Any, **named: Any) -> None:
             self._say("choose_status", self.workflow.executor_settings)
             super().__post_init__(*told, **named)
 

@@ -100,5 +100,5 @@ def _next(job: Any, key: str) -> str:
     if not key or more is None:
         return tried
     if more == job.resources.get(key):
-        return f"{tried}, with no more; {key} under resources in the profile is the most that it gets"
+        return f"{tried}, with no more: set {key} by set-resources in the profile, or raise its limit under resources"
     return f"{tried}, with {key} {more}"

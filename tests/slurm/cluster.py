@@ -1,7 +1,8 @@
 """A real SLURM on this machine alone: a controller and some nodes that share its cores, started for a test.
 
-It takes the packages ``slurmctld``, ``slurmd``, ``slurm-client`` and ``munge``, and root: SLURM finds its configuration
-at one place only, :data:`CONFIGURATION`, which is lent to the cluster and given back when it ends.
+Each node says that it has a GPU, which is none. It takes the packages ``slurmctld``, ``slurmd``, ``slurm-client`` and
+``munge``, and root: SLURM finds its configuration at one place only, :data:`CONFIGURATION`, which is lent to the
+cluster and given back when it ends.
 """
 
 import os
@@ -11,11 +12,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-CONFIGURATION = Path("/etc/slurm/slurm.conf")
+CONFIGURATION = (Path("/etc/slurm/slurm.conf"), Path("/etc/slurm/gres.conf"))
 DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel")
 PATIENCE = 30.0
 """Seconds until a cluster that has not started counts as broken."""
@@ -52,9 +53,13 @@ MinJobAge=300
 KillWait=2
 OverTimeLimit=0
 SlurmdParameters=config_overrides
-NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cores} RealMemory={memory}
+GresTypes=gpu
+NodeName=DEFAULT CPUs={cores} RealMemory={memory} Gres=gpu:1
+NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}]
 PartitionName=cpu Nodes=n[1-{nodes}] Default=YES MaxTime=7-00:00:00 State=UP
+PartitionName=gpu Nodes=n[1-{nodes}] MaxTime=7-00:00:00 State=UP
 """
+GPUS = "NodeName=n[1-{nodes}] Name=gpu File=/dev/null\n"
 FIRST_PORT = 17001
 MUNGE = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
 
@@ -103,6 +108,7 @@ def cluster(folder: Path, nodes: int = 1, cores: int = 2, memory: int = 6000) ->
         host=host, folder=folder, nodes=nodes, first=FIRST_PORT, last=last, cores=cores, memory=memory
     )
     (folder / "slurm.conf").write_text(text)
+    (folder / "gres.conf").write_text(GPUS.format(nodes=nodes))
     names = tuple(f"n{node}" for node in range(1, nodes + 1))
     for name in ("state", *(f"spool-{name}" for name in names)):
         (folder / name).mkdir()
@@ -111,7 +117,9 @@ def cluster(folder: Path, nodes: int = 1, cores: int = 2, memory: int = 6000) ->
     key.write_bytes(secrets.token_bytes(1024))
     folder.chmod(0o755)  # Munge wants its socket within reach of all.
     munge = [f"--{name}={folder}/munge.{end}" for name, end in MUNGE.items()]
-    with _lent(folder / "slurm.conf"):
+    with ExitStack() as lent:
+        for place in CONFIGURATION:
+            lent.enter_context(_lent(place, folder / place.name))
         try:
             _start("munged", *munge)
             _start("slurmctld", "-c")
@@ -124,19 +132,19 @@ def cluster(folder: Path, nodes: int = 1, cores: int = 2, memory: int = 6000) ->
 
 
 @contextmanager
-def _lent(settings: Path) -> Iterator[None]:
+def _lent(place: Path, settings: Path) -> Iterator[None]:
     """The one place where SLURM looks leads to our settings, as long as the block lasts."""
-    CONFIGURATION.parent.mkdir(exist_ok=True)
-    kept = CONFIGURATION.with_name(f"{CONFIGURATION.name}.kept")
-    if CONFIGURATION.exists() or CONFIGURATION.is_symlink():
-        CONFIGURATION.rename(kept)
-    CONFIGURATION.symlink_to(settings)
+    place.parent.mkdir(exist_ok=True)
+    kept = place.with_name(f"{place.name}.kept")
+    if place.exists() or place.is_symlink():
+        place.rename(kept)
+    place.symlink_to(settings)
     try:
         yield
     finally:
-        CONFIGURATION.unlink()
+        place.unlink()
         if kept.exists() or kept.is_symlink():
-            kept.rename(CONFIGURATION)
+            kept.rename(place)
 
 
 def _start(*command: str) -> None:
@@ -150,14 +158,16 @@ def _wait(nodes: int) -> None:
     while states != ["idle"] * nodes:
         assert time.monotonic() < end, states
         time.sleep(0.1)
-        listed = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True)
+        listed = subprocess.run(["sinfo", "-h", "-N", "-p", "cpu", "-o", "%T"], capture_output=True, text=True)
         states = listed.stdout.split()
 
 
 def _end(files: list[Path]) -> None:
     """End jobs and daemons, and see that they are gone: a controller writes its state to the last."""
     subprocess.run(["scancel", "--user=root"], capture_output=True)
-    time.sleep(1)
+    end = time.monotonic() + PATIENCE
+    while subprocess.run(["squeue", "-h"], capture_output=True).stdout and time.monotonic() < end:
+        time.sleep(0.1)
     processes = [int(file.read_text()) for file in files if file.exists()]
     for process in processes:
         with suppress(ProcessLookupError):

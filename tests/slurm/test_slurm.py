@@ -1,10 +1,16 @@
-"""The profile on a real SLURM: `make test-slurm` runs these, as root and with SLURM's packages, nothing else does."""
+"""The profile on a real SLURM: `make test-slurm` runs these, as root and with SLURM's packages, nothing else does.
+
+All runs go on at once, since most of a job's time on a cluster is spent waiting for it.
+"""
 
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,33 +20,117 @@ from tests.slurm.cluster import Cluster, cluster, missing
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).with_name("small.yaml")
+TROUBLE = Path(__file__).with_name("trouble.smk")
+PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
 UNTOLD = ("manifest.json", ".snakemake_timestamp")
 """Files that tell the time."""
-LIMITS = ("--cores", "2", "--resources", "mem_mb=5000")
-"""What the profile has for a cluster of larger nodes, cut down to these."""
+LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
+"""What the profile has for a cluster of larger nodes and longer jobs, cut down to these."""
+PATIENCE = 400.0
+"""Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
 
 pytestmark = pytest.mark.skipif(
     "TOKBENCH_SLURM" not in os.environ or bool(missing()), reason=missing() or "make test-slurm runs it"
 )
 
 
+@dataclass(frozen=True)
+class Run:
+    """A run of Snakemake that is under way; what it prints goes to a file."""
+
+    process: subprocess.Popen[bytes]
+    terminal: Path
+
+    def printed(self) -> str:
+        return self.terminal.read_text()
+
+    def until(self, reached: Callable[[], object]) -> None:
+        """Wait until something holds."""
+        end = time.monotonic() + PATIENCE
+        while not reached():
+            assert self.process.poll() is None, self.printed()
+            assert time.monotonic() < end, self.printed()
+            time.sleep(0.5)
+
+    def identifier(self) -> str:
+        """The name that its jobs have in SLURM."""
+        found = re.search(r"SLURM run ID: (\S+)", self.printed())
+        assert found, self.printed()
+        return found.group(1)
+
+    def ended(self, status: int) -> str:
+        """What it printed, once it has ended."""
+        assert self.process.wait(PATIENCE) == status, self.printed()
+        return self.printed()
+
+
+@contextmanager
+def started(terminal: Path, *arguments: str, folder: Path = ROOT) -> Iterator[Run]:
+    """A run that does not outlive the block."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    with terminal.open("wb") as stream:
+        process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=subprocess.STDOUT)
+    try:
+        yield Run(process, terminal)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def said_by(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def small(results: Path) -> tuple[str, ...]:
+    """Arguments of the run of the small experiment whose results are to lie there."""
+    target = str(results / "small" / "statistics")
+    return (target, "--configfile", str(CONFIGURATION), "--config", f"results={results}")
+
+
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Cluster]:
-    with TemporaryDirectory(prefix="slurm") as folder, cluster(Path(folder), nodes=2, memory=6000) as running:
+    with TemporaryDirectory(prefix="slurm") as folder, cluster(Path(folder), nodes=4, memory=9000) as running:
         yield running
 
 
-def snakemake(results: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "snakemake", str(results / "small" / "statistics"), *arguments]
-    configured = ["--configfile", str(CONFIGURATION), "--config", f"results={results}"]
-    done = subprocess.run([*command, *configured], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def remote(slurm: Cluster, folder: Path) -> Iterator[Run]:
+    """The small experiment on the cluster."""
+    with started(folder / "remote.txt", *on_cluster(folder)) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def local(folder: Path) -> Iterator[Run]:
+    """The same on this machine, without a lock: the other has it."""
+    with started(folder / "local.txt", *small(folder / "here"), "--cores", "1", "--nolock") as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def trouble(slurm: Cluster, folder: Path) -> Iterator[Run]:
+    """Jobs that end otherwise than they should, tried again up to twice."""
+    (folder / "trouble").mkdir()
+    arguments = ("--snakefile", str(TROUBLE), "--workflow-profile", str(ROOT / "profiles" / "default"), *PROFILE)
+    limits = ("--resources", "mem_mb=1000000", "--slurm-logdir", str(folder / "trouble" / "logs"))
+    with started(
+        folder / "trouble.txt", *arguments, *LIMITS[:2], *limits, *LIMITS[4:], folder=folder / "trouble"
+    ) as run:
+        yield run
+
+
+def on_cluster(folder: Path) -> tuple[str, ...]:
+    return (*small(folder / "there"), *PROFILE, "--slurm-logdir", str(folder / "logs"), *LIMITS)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """The files that stay, those that tell the time left out."""
-    parts = ("corpus", "pretokens", "tokenizers", "intrinsic", "tables", "statistics")
+    parts = ("corpus", "pretokens", "tokenizers", "encoded", "intrinsic", "embeddings", "tables", "statistics")
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for part in parts
@@ -49,19 +139,75 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_run_is_the_local_one_and_tells_of_its_jobs(slurm: Cluster, tmp_path: Path) -> None:
-    logs = ("--slurm-logdir", str(tmp_path / "logs"))
-    printed = snakemake(tmp_path / "there", "--profile", "profiles/slurm", *logs, *LIMITS)
-    snakemake(tmp_path / "here", "--cores", "2")
-    here, there = contents(tmp_path / "here" / "small"), contents(tmp_path / "there" / "small")
+def test_jobs_in_trouble_are_told_of_and_helped(trouble: Run, remote: Run, local: Run, folder: Path) -> None:
+    """One is cancelled, and one that would wait for ever is let go."""
+    trouble.until((folder / "trouble" / "started").exists)
+    said_by("scancel", *job_of("cancelled"))
+    trouble.until(lambda: "PartitionTimeLimit" in trouble.printed())
+    said_by("scontrol", "update", f"jobid={job_of('long')[0]}", "timelimit=5")
+
+
+def job_of(rule: str) -> list[str]:
+    """SLURM's numbers of a rule's jobs."""
+    listed = (line.split() for line in said_by("squeue", "--noheader", "--format=%i %k").splitlines())
+    return [number for number, comment in listed if comment == f"rule_{rule}"]
+
+
+def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run, local: Run, folder: Path) -> None:
+    """And leaves what a run on this machine does, on however many nodes, and tells of its jobs."""
+
+    def running(run: str) -> str:
+        return said_by("squeue", "--noheader", "--states=running,completing", f"--name={run}")
+
+    remote.until(lambda: "start  merge counts" in remote.printed() and running(remote.identifier()))
+    remote.process.kill()
+    remote.process.wait()
+    said_by("scancel", f"--name={remote.identifier()}")
+    while running(remote.identifier()):
+        time.sleep(0.5)
+    with started(folder / "unlocked.txt", "--unlock") as unlocked:
+        unlocked.ended(0)
+    with started(folder / "again.txt", *on_cluster(folder)) as again:
+        printed = again.ended(0)
+    local.ended(0)
+    here, there = contents(folder / "here" / "small"), contents(folder / "there" / "small")
     assert len(here) > 20
     assert there == here
 
-    for line in ("start  prepare corpus manual", "start  build bpe at 400", "done   measure unigram at 400"):
-        assert line in printed
-    ended = slurm.ended()
-    assert {record["JobState"] for record in ended} == {"COMPLETED"}
-    assert len(ended) == 5  # prepare, counting, building, tabulate, analyse
-    asked = [dict(one.split("=") for one in record["Tres"].split(",")) for record in ended]
+    assert "start  prepare corpus manual" in remote.printed()
+    assert "prepare corpus manual" not in printed
+    for line in ("done   build bpe at 400", "done   measure unigram at 400", "done   pretrain tiny with bpe at 400"):
+        assert line in remote.printed() + printed
+    first, second = ([one for one in slurm.ended() if one["Name"] == run.identifier()] for run in (remote, again))
+    assert "CANCELLED" in {one["JobState"] for one in first}
+    assert {one["JobState"] for one in second} == {"COMPLETED"}
+    assert len({one["NodeList"] for one in second}) > 1
+    asked = [dict(one.split("=") for one in record["Tres"].split(",")) for record in (*first, *second)]
     assert max(int(one["cpu"]) for one in asked) <= 2
-    assert max(int(one["mem"].removesuffix("M")) for one in asked) == 5000
+    assert max(int(one["mem"].removesuffix("M")) for one in asked) == 8000
+
+
+def test_what_the_cluster_did_is_told_in_a_line_each(slurm: Cluster, trouble: Run, folder: Path) -> None:
+    printed = trouble.ended(1)
+    told = [re.sub(r" \(job \d+\)", "", line[10:]) for line in printed.splitlines() if line[10:15] == "slurm"]
+    tried = "tried again, attempt 2 of 3"
+    assert sorted(told) == sorted(
+        [
+            "slurm  sacct does not answer (Slurm accounting storage is disabled): squeue is asked how jobs are",
+            "slurm  group of large was refused: Memory specification can not be satisfied; Requested node configuration"
+            " is not available (mem_mb 900000, cores 1, runtime 60, partition cpu); what one job may ask for is cores,"
+            " and mem_mb under resources, in the profile: no more than a node has",
+            "slurm  ask for two weeks waits: PartitionTimeLimit: it will never start: its runtime is more than its"
+            " partition allows; give the rule less runtime, by set-resources in the profile, or a partition that allows"
+            " it",
+            f"slurm  be cancelled once was cancelled: {tried}",
+            f"slurm  hold 600 MB was killed for memory, it had mem_mb 500: {tried}, with mem_mb 1000",
+            f"slurm  take more than a minute was killed for time, it had runtime 1: {tried}, with runtime 2",
+        ]
+    )
+    assert all((folder / "trouble" / made).exists() for made in ("greedy", "slow", "long", "cancelled"))
+
+    of_run = [one for one in slurm.ended() if one["Name"] == trouble.identifier()]
+    ends = {(re.search(r"mem=(\w+)", one["Tres"]).group(1), one["TimeLimit"], one["JobState"]) for one in of_run}  # type: ignore[union-attr]
+    assert {("500M", "5", "FAILED"), ("1000M", "10", "COMPLETED")} <= ends
+    assert {("500M", "1", "TIMEOUT"), ("500M", "2", "COMPLETED")} <= ends
