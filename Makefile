@@ -12,6 +12,7 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
 STRINGS ?= 1000000
 FILES ?= 5000
 MUTANTS ?= 100
+EXPERIMENT ?= small
 SEED ?= 0
 
 # Not those that limit the addresses of a process: the sanitizers take them all.
@@ -30,9 +31,9 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 test: install  ## run the tests, as many files at a time as CORES says
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $(CORES) --no-loadscope-reorder
 
-test-slurm: install  ## run the profile on a real SLURM, installed and started here; as root, on Debian
+test-slurm: install  ## run the profile on a real SLURM, installed and started here, as root on Debian; EXPERIMENT=models too
 	@tests/slurm/install
-	@TOKBENCH_SLURM=1 python -m pytest tests/slurm
+	@TOKBENCH_SLURM=$(EXPERIMENT) python -m pytest tests/slurm
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py

@@ -19,14 +19,16 @@ import pytest
 from tests.slurm.cluster import Cluster, cluster, missing
 
 ROOT = Path(__file__).parents[2]
-CONFIGURATION = Path(__file__).with_name("small.yaml")
+CONFIGURATION = Path(__file__).with_name(
+    "models.yaml" if os.environ.get("TOKBENCH_SLURM") == "models" else "small.yaml"
+)
 TROUBLE = Path(__file__).with_name("trouble.smk")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
 UNTOLD = ("manifest.json", ".snakemake_timestamp")
 """Files that tell the time."""
 LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
 """What the profile has for a cluster of larger nodes and longer jobs, cut down to these."""
-PATIENCE = 400.0
+PATIENCE = 600.0
 """Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
 
 pytestmark = pytest.mark.skipif(
@@ -130,7 +132,17 @@ def on_cluster(folder: Path) -> tuple[str, ...]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """The files that stay, those that tell the time left out."""
-    parts = ("corpus", "pretokens", "tokenizers", "encoded", "intrinsic", "embeddings", "tables", "statistics")
+    parts = (
+        "corpus",
+        "pretokens",
+        "tokenizers",
+        "encoded",
+        "intrinsic",
+        "embeddings",
+        "downstream",
+        "tables",
+        "statistics",
+    )
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for part in parts
@@ -176,7 +188,7 @@ def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run
 
     assert "start  prepare corpus manual" in remote.printed()
     assert "prepare corpus manual" not in printed
-    for line in ("done   build bpe at 400", "done   measure unigram at 400", "done   pretrain tiny with bpe at 400"):
+    for line in ("done   build bpe at 400", "done   measure unigram at 400", "done   compute the statistics"):
         assert line in remote.printed() + printed
     first, second = ([one for one in slurm.ended() if one["Name"] == run.identifier()] for run in (remote, again))
     assert "CANCELLED" in {one["JobState"] for one in first}
