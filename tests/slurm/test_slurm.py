@@ -127,7 +127,9 @@ def trouble(slurm: Cluster, folder: Path) -> Iterator[Run]:
 
 
 def on_cluster(folder: Path) -> tuple[str, ...]:
-    return (*small(folder / "there"), *PROFILE, "--slurm-logdir", str(folder / "logs"), *LIMITS)
+    """Groups of one tokenizer each: two of them ask for more memory than a node has, and go to two nodes."""
+    groups = ("--group-components", "counting=16", "building=1")
+    return (*small(folder / "there"), *PROFILE, "--slurm-logdir", str(folder / "logs"), *LIMITS, *groups)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
