@@ -141,7 +141,6 @@ def contents(folder: Path) -> dict[str, bytes]:
         "encoded",
         "intrinsic",
         "embeddings",
-        "downstream",
         "tables",
         "statistics",
     )
