@@ -360,6 +360,7 @@ def test_snakemake_takes_it_instead_of_slurms_own() -> None:
     once = plugin.executor
     attach()
     assert once.telling
+    assert once.__module__ == "snakemake_executor_plugin_slurm"
     assert plugin.executor is once
 
 

@@ -83,4 +83,6 @@ def telling(executor: Any) -> Any:
                 for line in getattr(self.watch, what)(*told):
                     self.logger.warning(line, extra={"slurm": True})
 
+    # Whoever asks which executor this is shall know it again.
+    Telling.__module__, Telling.__qualname__ = executor.__module__, executor.__qualname__
     return Telling

@@ -175,11 +175,9 @@ def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run
     remote.until(lambda: "start  merge counts" in remote.printed() and running(remote.identifier()))
     remote.process.kill()
     remote.process.wait()
-    said_by("scancel", f"--name={remote.identifier()}")
-    while running(remote.identifier()):
-        time.sleep(0.5)
-    with started(folder / "unlocked.txt", "--unlock") as unlocked:
-        unlocked.ended(0)
+    said = said_by(sys.executable, "-m", "tokbench", "cancel", str(folder / "there" / "small"))
+    assert f"of SLURM, run {remote.identifier()}." in said
+    assert not running(remote.identifier())
     with started(folder / "again.txt", *on_cluster(folder)) as again:
         printed = again.ended(0)
     local.ended(0)
