@@ -54,5 +54,5 @@ rule score_bytes:
     message:
         "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"
     shell:
-        "tokbench score_bytes --memory {resources.mem_mb} --recipe {params.recipe:q} --model {input.model:q}"
+        "tokbench score_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
         " -o {output:q} -- {input.corpus:q}/tokenizer/{wildcards.shard}.parquet &> {log:q}"

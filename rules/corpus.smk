@@ -47,4 +47,4 @@ rule prepare:
     message:
         "prepare corpus {wildcards.corpus}"
     shell:
-        "tokbench prepare --memory {resources.mem_mb} --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench prepare --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"

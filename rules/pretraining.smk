@@ -24,7 +24,7 @@ rule pack:
     message:
         "encode {wildcards.corpus} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pack --memory {resources.mem_mb} --sequence-length {wildcards.length} -o {output:q}"
+        "tokbench pack --memory {resources.mem_mb:q} --sequence-length {wildcards.length} -o {output:q}"
         " -- {input.tokenizer:q} {input.corpus:q}/pretraining/*.parquet &> {log:q}"
 
 
