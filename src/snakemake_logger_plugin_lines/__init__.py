@@ -1,8 +1,8 @@
 """Snakemake's terminal output in lines: one when a job starts, one when it ends, with the count of steps.
 
-On a SLURM cluster, one when the cluster refuses a job, ends it or keeps it waiting for ever. Errors, failed logs,
-warnings and dry runs keep Snakemake's own form; its talk of scheduling is left out. Chosen by ``logger: lines`` in the
-workflow's profile.
+On a SLURM cluster, one when the cluster refuses a job, ends it or keeps it waiting for ever. A dry run tells of each
+job what it is and why it is to run. Errors, failed logs and warnings keep Snakemake's own form; its talk of scheduling
+is left out. Chosen by ``logger: lines`` in the workflow's profile.
 """
 
 import gc
@@ -11,16 +11,22 @@ import time
 from logging import WARNING, LogRecord
 from typing import Any
 
+import snakemake.common
+import snakemake.jobs
+import snakemake.rules
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_lines.executor import attach
+from snakemake_logger_plugin_lines.plans import remember_signatures, tell_briefly
 from tokbench.lean import lean_imports
 
 with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
     import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
-gc.freeze()  # What is imported stays; looking through it for garbage again and again is a sixth of a plan.
+# What is imported stays, and so do a plan's jobs: looking through them for garbage again and again is a fifth of it.
+gc.set_threshold(100_000, 50, 50)
+gc.freeze()
 
 SAID = (
     "Nothing to be done",
@@ -32,6 +38,8 @@ SAID = (
     "SLURM run",
 )
 """Beginnings of the messages that a person waits for."""
+REASON = 240
+"""Characters of the reason for which a job is planned: it may be a list of thousands of files."""
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
 
 
@@ -49,6 +57,9 @@ class LogHandler(LogHandlerBase):
         self.finished: list[tuple[str, float]] = []
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
         attach()
+        remember_signatures(snakemake.common, snakemake.rules)
+        if self.common_settings.dryrun:
+            tell_briefly(snakemake.jobs.Job)
 
     def emit(self, record: LogRecord) -> None:
         stream = sys.stdout if self.common_settings.dryrun or self.common_settings.stdout else sys.stderr
@@ -63,6 +74,9 @@ class LogHandler(LogHandlerBase):
         if getattr(record, "slurm", False):
             return [f"{clock}  slurm  {record.msg}"]
         said = str(record.msg).startswith(SAID)
+        if event is LogEvent.JOB_INFO and dry and getattr(record, "rule_msg", None):
+            reason = record.reason
+            return [record.rule_msg, f"    {reason[:REASON]}{'…' * (len(reason) > REASON)}"]
         if event in IN_FULL or dry or said or record.levelno >= WARNING:
             text = self.own.format(record)
             return [text] if text else []
