@@ -12,7 +12,7 @@ from snakemake_logger_plugin_lines.plans import remember_signatures
 
 @pytest.fixture
 def handler() -> LogHandler:
-    quiet = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=False, stdout=False)
+    quiet = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=False, stdout=False, printshellcmds=False)
     return LogHandler(common_settings=quiet, settings=None)
 
 
@@ -43,7 +43,7 @@ def test_what_a_cluster_does_is_a_line_with_the_time(handler: LogHandler) -> Non
 
 def test_a_dry_run_says_why_and_not_at_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("snakemake.jobs.Job.log_info", None)  # It is put back.
-    dry = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=True, stdout=False)
+    dry = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=True, stdout=False, printshellcmds=False)
     handler = LogHandler(common_settings=dry, settings=None)
     reason = "Missing output files: " + ", ".join(f"results/{number}" for number in range(1000))
     [message, why] = handler.lines(record(LogEvent.JOB_INFO, jobid=1, rule_msg="gather the tables", reason=reason))

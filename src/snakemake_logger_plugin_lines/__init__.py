@@ -58,7 +58,8 @@ class LogHandler(LogHandlerBase):
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
         attach()
         remember_signatures(snakemake.common, snakemake.rules)
-        if self.common_settings.dryrun:
+        self.brief = self.common_settings.dryrun and not self.common_settings.printshellcmds
+        if self.brief:
             tell_briefly(snakemake.jobs.Job)
 
     def emit(self, record: LogRecord) -> None:
@@ -74,7 +75,7 @@ class LogHandler(LogHandlerBase):
         if getattr(record, "slurm", False):
             return [f"{clock}  slurm  {record.msg}"]
         said = str(record.msg).startswith(SAID)
-        if event is LogEvent.JOB_INFO and dry and getattr(record, "rule_msg", None):
+        if event is LogEvent.JOB_INFO and self.brief:
             reason = record.reason
             return [record.rule_msg, f"    {reason[:REASON]}{'…' * (len(reason) > REASON)}"]
         if event in IN_FULL or dry or said or record.levelno >= WARNING:

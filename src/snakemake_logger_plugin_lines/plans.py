@@ -29,7 +29,7 @@ def tell_briefly(job_class: Any) -> None:
             extra={
                 "event": LogEvent.JOB_INFO,
                 "jobid": self.dag.jobid(self),
-                "rule_msg": self.rule.message and self.rule.message.format(wildcards=self._format_wildcards),
+                "rule_msg": (self.rule.message or self.rule.name).format(wildcards=self._format_wildcards),
                 "reason": str(self.dag.reason(self)),
             },
         )
