@@ -126,6 +126,14 @@ def test_all_makers_are_given_what_they_take() -> None:
         assert {taken for table in tables for taken in table.takes} <= known
 
 
+def test_what_takes_a_table_of_models_is_one() -> None:
+    """Else a reader of an experiment without them would not be told why it is missing."""
+    models = {table.name for table in (*tabulated(), *analysed()) if table.of_models}
+    assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
+    assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
+    assert {table.name for table in analysed() if models.intersection(table.takes)} <= models
+
+
 def test_documentation_is_up_to_date() -> None:
     generator = tool_of("make_table_docs")
     written = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")

@@ -68,7 +68,7 @@ def _mend(rest: dict[str, Any], section: str, entry: str | None = None) -> bool:
             if entry is None or not isinstance(given, dict):
                 return False
             rest[section] = given | {entry: _stand_in(section, given.get(entry))}
-        case _ if entry is not None and isinstance(given, dict):
+        case _ if entry is not None:
             rest[section] = {key: value for key, value in given.items() if key != entry}
         case _:
             rest.pop(section, None)
