@@ -69,7 +69,7 @@ def _mend(rest: dict[str, Any], section: str, entry: str | None = None) -> bool:
                 return False
             rest[section] = given | {entry: _stand_in(section, given.get(entry))}
         case _ if entry is not None:
-            rest[section] = {key: value for key, value in given.items() if key != entry}
+            rest[section] = {key: value for key, value in rest[section].items() if key != entry}
         case _:
             rest.pop(section, None)
     return True
