@@ -107,7 +107,7 @@ rule evaluate:
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
+        mem_mb=models.applying_memory,
         runtime=lengthening(480),
         gpu=models.gpus,
     message:

@@ -47,10 +47,10 @@ rule pretrain:
         source=fingerprint("tokbench.commands.pretrain"),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
     priority: 1
-    threads: 1
+    threads: models.threads
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(2880),
+        mem_mb=models.training_memory,
+        runtime=models.training_time,
         gpu=models.gpus,
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"

@@ -3,17 +3,23 @@
 from tokbench.pretraining.options import ModelOptions
 
 BASE = 1.1e9
-"""Bytes of a process that has imported what training needs."""
+"""Bytes of a process that has imported what training needs; 1.04e9 measured."""
+ON_GPU = 4e9
+"""Bytes of main memory of one whose model is on a GPU: the driver, and buffers of transfers."""
 STATE = 20
 """Bytes of a parameter in training: weight, gradient, the optimizer's two moments, and a copy while it is stored."""
 WEIGHT = 4
 ACTIVATIONS = 34
-"""Numbers that a layer keeps for the backward pass, over tokens times width (Korthikanti et al. 2022, equation 2)."""
+"""What a layer keeps for the backward pass, over tokens times width (Korthikanti et al. 2022, equation 2, whose bytes
+are of half precision; a processor's are twice as many, of which masks are part and not kept)."""
 SCORES = 5
-"""Those over heads times pairs of tokens, likewise."""
+"""That over heads times pairs of tokens, likewise."""
 LOGITS = 3
 """Copies of the logits: themselves, their probabilities, their gradient."""
 NUMBER = 4
+PER_SECOND = {"cpu": 2e10, "gpu": 1e14}
+"""Floating-point operations of one processor thread in float32, half of the 4e10 measured, and of an A100 in bfloat16,
+a third of its best."""
 
 
 def parameters(options: ModelOptions, vocabulary: int) -> int:
@@ -23,8 +29,15 @@ def parameters(options: ModelOptions, vocabulary: int) -> int:
     return options.vocabulary_rows(vocabulary) * width + options.n_layers * layer + width
 
 
+def on_processor(options: ModelOptions) -> bool:
+    """Whether the model is computed on processors; ``auto`` is for machines that have a GPU."""
+    return options.device == "cpu"
+
+
 def training_memory(options: ModelOptions, vocabulary: int) -> float:
-    """Bytes of memory, that of the machine and of its GPU together, in which a model is trained."""
+    """Bytes of main memory in which a model is trained."""
+    if not on_processor(options):
+        return ON_GPU + STATE * parameters(options, vocabulary)
     sequences = options.batch if options.microbatch == "auto" else min(options.microbatch, options.batch)
     tokens = sequences * options.max_seq_len
     kept = options.n_layers * (ACTIVATIONS * options.d_model + SCORES * options.n_heads * options.max_seq_len)
@@ -33,7 +46,9 @@ def training_memory(options: ModelOptions, vocabulary: int) -> float:
 
 
 def applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> float:
-    """Bytes of memory in which a model scores so many sequences at a time."""
+    """Bytes of main memory in which a model scores so many sequences at a time."""
+    if not on_processor(options):
+        return ON_GPU + WEIGHT * parameters(options, vocabulary)
     tokens = sequences * options.max_seq_len
     return (
         BASE
@@ -42,6 +57,11 @@ def applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> f
     )
 
 
-def training_arithmetic(options: ModelOptions, vocabulary: int, tokens: int) -> float:
-    """Floating-point operations of a training on so many tokens: six a parameter and token (Kaplan et al. 2020)."""
-    return 6.0 * parameters(options, vocabulary) * tokens
+def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:
+    """Seconds of a training, six operations a parameter and token (Kaplan et al. 2020); None where its length is told
+    in epochs."""
+    if options.batches is None:
+        return None
+    tokens = options.batches * options.batch * options.max_seq_len
+    speed = PER_SECOND["cpu"] * options.cpu_threads if on_processor(options) else PER_SECOND["gpu"]
+    return 6.0 * parameters(options, vocabulary) * tokens / speed

@@ -5,8 +5,19 @@ from functools import cached_property
 from typing import Any
 
 from tokbench.config.experiment import Experiment
+from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
 from tokbench.pretraining.options import ModelOptions
+from tokbench.workflow.attempts import more_memory, more_time
 from tokbench.workflow.canonical import canonical
+
+ENGINE = 400
+"""MB for the two processes of the workflow engine that a cluster's job holds beside its own."""
+START = 30
+"""Minutes for imports, checkpoints and the export."""
+LONGEST = 2880
+"""Minutes."""
+SEQUENCES = 16
+"""Sequences that evaluation scores at a time."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +40,27 @@ class Models:
         return self._options(wildcards).max_seq_len
 
     def gpus(self, wildcards: Any) -> int:
-        """GPUs that the recipe asks for."""
-        return int(self._options(wildcards).device in ("cuda", "gpu"))
+        """GPUs that the recipe asks for: one, if only there is one."""
+        return int(not on_processor(self._options(wildcards)))
+
+    def threads(self, wildcards: Any) -> int:
+        """Threads of matrix products."""
+        return self._options(wildcards).cpu_threads
+
+    def training_memory(self, wildcards: Any, attempt: int) -> int:
+        """MB of main memory that training asks for."""
+        return _asked(training_memory(self._options(wildcards), int(wildcards.size)), attempt)
+
+    def applying_memory(self, wildcards: Any, attempt: int) -> int:
+        """MB of main memory that evaluation asks for."""
+        return _asked(applying_memory(self._options(wildcards), int(wildcards.size), SEQUENCES), attempt)
+
+    def training_time(self, wildcards: Any, attempt: int) -> int:
+        """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
+        as it can: the next attempt goes on from its checkpoint."""
+        seconds = training_seconds(self._options(wildcards), int(wildcards.size))
+        minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
+        return more_time(minutes, attempt)
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""
@@ -43,3 +73,8 @@ class Models:
 
     def _options(self, wildcards: Any) -> ModelOptions:
         return self.experiment.models[wildcards.model]
+
+
+def _asked(size: float, attempt: int) -> int:
+    """Bytes as the MB that a job asks for."""
+    return more_memory(ENGINE + round(size / 1e6), attempt)

@@ -1,6 +1,7 @@
-"""The disk that an experiment is told to take, and what models need."""
+"""What an experiment is told to take of a disk, and what jobs of models ask for."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,6 +9,7 @@ from tokbench.config.load import read
 from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
 from tokbench.workflow.disk import Disk, disk, shown
+from tokbench.workflow.pretraining import Models
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,3 +59,37 @@ def test_memory_of_models_is_that_of_training_and_less_without() -> None:
     tiny, large = PRESETS["tiny"], PRESETS["mpt_2_4b"]
     assert 1.1e9 < applying_memory(tiny, 2048, 8) < training_memory(tiny, 2048) < 1.4e9
     assert training_memory(large, 40_960) > 20 * parameters(large, 40_960) > applying_memory(large, 40_960, 1)
+
+
+MEASURED = [
+    (1024, 64, 4, 2, 8, 1036),
+    (2048, 256, 4, 4, 8, 1301),
+    (2048, 256, 4, 4, 2, 1075),
+    (2048, 512, 8, 8, 8, 3128),
+    (2048, 512, 8, 8, 1, 1631),
+]
+"""Vocabulary, width, heads, layers and sequences of 256 tokens at a time, and the MB that ``tokbench pretrain`` took at
+its most (``ru_maxrss`` of the process, three batches of 8 on a processor in float32)."""
+
+
+@pytest.mark.parametrize(("vocabulary", "width", "heads", "layers", "microbatch", "used"), MEASURED)
+def test_training_asks_for_what_it_uses_and_not_much_more(
+    vocabulary: int, width: int, heads: int, layers: int, microbatch: int, used: int
+) -> None:
+    shape = {"d_model": width, "n_heads": heads, "n_layers": layers, "microbatch": microbatch}
+    options = PRESETS["tiny"].model_copy(update=shape)
+    assert used < training_memory(options, vocabulary) / 1e6 < 1.35 * used
+
+
+def test_requests_of_models_follow_from_their_recipes() -> None:
+    models = Models(read(ROOT / "config.yaml", {"models": {"tiny": {"preset": "mpt_350m"}}}))
+    wildcards = SimpleNamespace(model="tiny", variant="bpe", size="40960")
+    assert models.gpus(wildcards) == 1
+    assert models.training_time(wildcards, 1) == 2880
+    first, second = (models.training_memory(wildcards, attempt) for attempt in (1, 2))
+    assert 10_000 < first < 12_000
+    assert second == 2 * first
+    small = Models(read(ROOT / "config.yaml", {}))
+    assert small.gpus(wildcards) == 0
+    assert small.training_time(wildcards, 1) < 60
+    assert 1_500 < small.applying_memory(wildcards, 1) < 8_000
