@@ -11,7 +11,7 @@ pandas): either takes more memory than the counts of a large text.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEME_KEY = "tokbench.scheme"
+FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "write_page_checksum": True}
+"""How files of counts are written."""
 TOO_MUCH = "divide all counts by the same number"
 """What to do where counts add up past what 63 bits hold."""
 Result = TypeVar("Result")
@@ -114,22 +116,7 @@ class PretokenCounts:
         Raises:
             ValueError: a column is missing or of another kind, or holds a gap or a negative number.
         """
-        import pyarrow as pa
-
-        from tokbench.inputs.parquet import require
-
-        require(table.schema, pretoken="text", count="whole numbers")
-        pretokens, numbers = (
-            table[name].cast(kind).combine_chunks()
-            for name, kind in (("pretoken", pa.large_binary()), ("count", pa.int64()))
-        )
-        counts = _int64(numbers.buffers()[1], numbers.offset, len(numbers))
-        if pretokens.null_count or numbers.null_count or (counts < 0).any():
-            raise ValueError("a pre-token or a count is missing, or a count is negative")
-        _, offsets, data = pretokens.buffers()
-        starts = _int64(offsets, pretokens.offset, len(pretokens) + 1) if len(pretokens) else np.zeros(1, np.int64)
-        scheme = (table.schema.metadata or {}).get(SCHEME_KEY.encode())
-        return cls.merged(np.frombuffer(data or b"", np.uint8), starts, counts, scheme.decode() if scheme else None)
+        return cls.merged(*columns(table), scheme_of(table.schema))
 
     def write(self, path: Path | str) -> None:
         """Write Parquet, whole or not at all."""
@@ -146,9 +133,38 @@ class PretokenCounts:
         if not path.is_file():
             raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
         try:
-            return cls.from_pairs(_read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
+            return cls.from_pairs(read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
         except OverflowError as error:
             raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
+
+
+def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """The columns ``pretoken`` and ``count`` of a table, as the arrays of :meth:`PretokenCounts.merged`.
+
+    Raises:
+        ValueError: as :meth:`PretokenCounts.from_arrow`.
+    """
+    import pyarrow as pa
+
+    from tokbench.inputs.parquet import require
+
+    require(table.schema, pretoken="text", count="whole numbers")
+    pretokens, numbers = (
+        table[name].cast(kind).combine_chunks()
+        for name, kind in (("pretoken", pa.large_binary()), ("count", pa.int64()))
+    )
+    counts = _int64(numbers.buffers()[1], numbers.offset, len(numbers))
+    if pretokens.null_count or numbers.null_count or (counts < 0).any():
+        raise ValueError("a pre-token or a count is missing, or a count is negative")
+    _, offsets, data = pretokens.buffers()
+    starts = _int64(offsets, pretokens.offset, len(pretokens) + 1) if len(pretokens) else np.zeros(1, np.int64)
+    return np.frombuffer(data or b"", np.uint8), starts, counts
+
+
+def scheme_of(schema: "pa.Schema") -> str | None:
+    """The pre-tokenization that cut the text of a table, where it says."""
+    scheme = (schema.metadata or {}).get(SCHEME_KEY.encode())
+    return scheme.decode() if scheme else None
 
 
 def write_table(table: "pa.Table", path: Path | str) -> None:
@@ -156,7 +172,7 @@ def write_table(table: "pa.Table", path: Path | str) -> None:
     from pyarrow import parquet
 
     with atomic_file(path) as partial:
-        parquet.write_table(table, partial, compression="zstd", use_dictionary=["language"], write_page_checksum=True)
+        parquet.write_table(table, partial, **FORM)
 
 
 def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
@@ -175,7 +191,7 @@ def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.in
     return np.frombuffer(buffer or b"", np.int64)[start : start + length]
 
 
-def _read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
+def read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():

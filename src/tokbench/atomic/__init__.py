@@ -6,7 +6,7 @@ other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told
 (:mod:`tokbench.atomic.space`).
 """
 
-from tokbench.atomic.blocks import atomic_file, atomic_files, atomic_folder
+from tokbench.atomic.blocks import atomic_file, atomic_files, atomic_folder, scratch_folder
 from tokbench.atomic.record import NOT_CONTENT, Kind, reject_foreign, remove_written
 from tokbench.atomic.space import failures_reported
 
@@ -19,4 +19,5 @@ __all__ = [
     "failures_reported",
     "reject_foreign",
     "remove_written",
+    "scratch_folder",
 ]

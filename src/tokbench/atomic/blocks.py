@@ -37,6 +37,25 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
+def scratch_folder(path: Path | str) -> Iterator[Path]:
+    """Give an empty folder beside an output for what is only needed to make it; it goes when the block ends.
+
+    What a killed process leaves of it, the next attempt at the same output removes.
+
+    Raises:
+        TokbenchError: something stands at ``path`` that no file may replace, or there is no space left.
+    """
+    place = place_of_file(path)
+    if place is None:
+        with spool() as (partial, folder), failures_reported(path, folder):
+            partial.mkdir()
+            yield partial
+        return
+    with failures_reported(path, place.parent), partial_folder(place) as partial:
+        yield partial
+
+
+@contextmanager
 def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
     """Give an empty folder to fill; it takes the place of ``path`` when the block ends well.
 

@@ -4,27 +4,49 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.numbers import MEMORY
 
 
 @click.command("count")
 @click.option("--scheme", required=True, help="Pre-tokenization; see 'tokbench methods'.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@click.option(
+    "--memory",
+    "megabytes",
+    type=MEMORY,
+    metavar="MB",
+    help="Megabytes that the process may take; no bound if left out.",
+)
 @field_options
 @click.argument("texts", nargs=-1, required=True)
 def command(
-    scheme: str, text_field: str | None, language_field: str | None, output: str, texts: tuple[str, ...]
+    scheme: str,
+    text_field: str | None,
+    language_field: str | None,
+    output: str,
+    megabytes: int | None,
+    texts: tuple[str, ...],
 ) -> None:
     """Count the pre-tokens of TEXTS, each language by itself where languages are told.
+
+    Where the counts would take more than --memory, they are sorted on disk, beside the output.
 
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
     from tokbench.commands.documents import documents_of
+    from tokbench.counting.bound import Bound
     from tokbench.counting.count import count_languages
     from tokbench.counting.languages import write_languages
+    from tokbench.counting.merge_runs import Totals
+    from tokbench.counting.within import count_within
     from tokbench.pretokens import PretokenCounts
 
     memory.purpose(f"count the pre-tokens of '{scheme}' in {texts[0]}{' and others' * (len(texts) > 1)}")
-    documents = documents_of(texts, text_field, language_field)
-    found = count_languages(((document.language, document.text) for document in documents), scheme)
-    counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme)}, output)
+    documents = ((one.language, one.text) for one in documents_of(texts, text_field, language_field))
+    counts: Totals | PretokenCounts
+    if megabytes is None:
+        found = count_languages(documents, scheme)
+        counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme)}, output)
+    else:
+        counts = count_within(documents, scheme, output, Bound(megabytes))
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

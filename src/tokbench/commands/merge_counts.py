@@ -3,25 +3,28 @@
 import click
 
 from tokbench import memory
+from tokbench.commands.numbers import MEMORY
 
 
 @click.command("merge_counts")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@click.option(
+    "--memory",
+    "megabytes",
+    type=MEMORY,
+    metavar="MB",
+    help="Megabytes that the process may take; no bound if left out.",
+)
 @click.argument("parts", nargs=-1, required=True)
-def command(output: str, parts: tuple[str, ...]) -> None:
-    """Add up the counts in PARTS, all of the same scheme, each language by itself."""
-    from tokbench.counting.count import merge_counts
-    from tokbench.counting.languages import has_languages, read_languages, write_languages
-    from tokbench.pretokens import PretokenCounts
+def command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
+    """Add up the counts in PARTS, all of the same scheme, each language by itself.
+
+    Where the counts would take more than --memory, they are sorted on disk, beside the output.
+    """
+    from tokbench.counting.bound import Bound
+    from tokbench.counting.languages import merge_files
+    from tokbench.counting.within import merge_within
 
     memory.purpose(f"merge {len(parts):,} files of counts")
-    if any(map(has_languages, parts)):
-        found: dict[str, list[PretokenCounts]] = {}
-        for part in parts:
-            for language, counts in read_languages(part).items():
-                found.setdefault(language, []).append(counts)
-        whole = write_languages({language: merge_counts(counts) for language, counts in found.items()}, output)
-    else:
-        whole = merge_counts(parts)
-        whole.write(output)
+    whole = merge_files(parts, output) if megabytes is None else merge_within(parts, output, Bound(megabytes))
     click.echo(f"{len(whole):,} unique pre-tokens, {whole.total:,} in all", err=True)

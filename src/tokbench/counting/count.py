@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
@@ -11,6 +12,8 @@ from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.registry import Method
+
+NOTHING = "no pre-token counts to merge; name at least one file made with 'tokbench count'"
 
 
 def count_pretokens(documents: Iterable[bytes], scheme: str) -> PretokenCounts:
@@ -47,7 +50,7 @@ def count_languages(documents: Iterable[tuple[str, bytes]], scheme: str) -> dict
         if language not in counters:
             counters[language] = Counter() if code is None else Counter(code)
         if code is None:
-            _add_cut(counters[language], text, method, number)
+            counters[language].add_pretokens(*cut_by(method, text, number))
         else:
             counters[language].add(text)
     return {language: _counted(counter, scheme) for language, counter in counters.items()}
@@ -73,30 +76,40 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
         counts = part if isinstance(part, PretokenCounts) else PretokenCounts.read(part)
         name = f"part {number}" if isinstance(part, PretokenCounts) else str(part)
         first = first or (name, counts.scheme)
-        if counts.scheme != first[1]:
-            raise TokbenchError(
-                f"{name}: pre-tokens of {_quoted(counts.scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
-                "count both with one pre-tokenization"
-            )
+        check_scheme(name, counts.scheme, first)
         try:
             counter.add_pretokens(counts.data, counts.offsets, counts.counts)
         except OverflowError as error:
             raise TokbenchError(f"{name}: with the parts before it, {error}; {TOO_MUCH}") from None
     if first is None:
-        raise TokbenchError("no pre-token counts to merge; name at least one file made with 'tokbench count'")
+        raise TokbenchError(NOTHING)
     data, offsets, totals = counter.counts()
     return PretokenCounts(data, offsets, totals, first[1])
+
+
+def check_scheme(name: str, scheme: str | None, first: tuple[str, str | None]) -> None:
+    """Reject a part that was cut by another scheme than the first, given by its name and scheme."""
+    if scheme != first[1]:
+        raise TokbenchError(
+            f"{name}: pre-tokens of {_quoted(scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
+            "count both with one pre-tokenization"
+        )
 
 
 def _quoted(scheme: str | None) -> str:
     return "an unnamed scheme" if scheme is None else f"'{scheme}'"
 
 
-def _add_cut(counter: Counter, text: bytes, method: Method, number: int) -> None:
+def cut_by(method: Method, text: bytes, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """A document as uint8 [bytes] and where a scheme of a third party cuts it, int64 [pre-tokens + 1].
+
+    Raises:
+        TokbenchError: the boundaries do not cut the text.
+    """
     bounds = np.ascontiguousarray(method.function(text), dtype=np.int64)
     if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(text) or (np.diff(bounds) <= 0).any():
         raise TokbenchError(
             f"pre-tokenization '{method.name}' ({method.module}): boundaries of document {number} do not ascend from 0 "
             f"to its {len(text)} bytes; correct the scheme"
         )
-    counter.add_pretokens(np.frombuffer(text, np.uint8), bounds)
+    return np.frombuffer(text, np.uint8), bounds

@@ -1,6 +1,6 @@
 """Counts of a text in several languages: one table with a column for the language, read whole or apart."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,6 +32,23 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     ]
     write_table(pa.concat_tables(tables), path)
     return whole
+
+
+def merge_files(parts: Sequence[Path | str], path: Path | str) -> PretokenCounts:
+    """Write the sum of the counts of several files, each language by itself; return that of the whole text.
+
+    Raises:
+        TokbenchError: as :func:`tokbench.counting.count.merge_counts`.
+    """
+    if not any(map(has_languages, parts)):
+        whole = merge_counts(parts)
+        whole.write(path)
+        return whole
+    found: dict[str, list[PretokenCounts]] = {}
+    for part in parts:
+        for language, counts in read_languages(part).items():
+            found.setdefault(language, []).append(counts)
+    return write_languages({language: merge_counts(counts) for language, counts in found.items()}, path)
 
 
 def has_languages(path: Path | str) -> bool:

@@ -6,62 +6,26 @@ A hash table with open addressing and linear probing. A pre-token is known by a 
 than that its bytes lie in an arena. Pre-tokens are taken in blocks, so that the memory of a whole block is on its way
 before the first of them is counted.
 
+A table may be leased so many pre-tokens and bytes. Where it has come to them, whoever feeds it grants it more, or has
+it written to a run (:mod:`tokbench.kernels.runs`) and emptied.
+
 Reference: :mod:`tokbench.reference.count`.
 """
 
 from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from tokbench.kernels.counted cimport Entry, Slot, __builtin_bswap64, add_within, bytes_of, length_of, sort_by_bytes
 from tokbench.kernels.exceptions cimport ready_to_throw
+from tokbench.kernels.grown cimport Grown
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
+from tokbench.kernels.runs cimport RunWriter, ended_well
 from tokbench.kernels.scan cimport NONE, Scheme, next_boundaries
 
 import numpy as np
-
-cdef extern from *:
-    """
-    #include <cstdint>
-    #include <cstring>
-
-    struct Entry {
-        const uint8_t* data;
-        int64_t length, count;
-        uint64_t prefix;  /* the first eight bytes, padded with zeros, as a number in byte order */
-
-        bool operator<(const Entry& other) const {
-            if (count != other.count) return count > other.count;
-            if (prefix != other.prefix) return prefix < other.prefix;
-            int order = std::memcmp(data, other.data, (size_t)(length < other.length ? length : other.length));
-            return order ? order < 0 : length < other.length;
-        }
-    };
-
-    /* Add count times size to a total that stays within a limit; 0 where it would not. */
-    static inline int add_within(int64_t *total, int64_t count, int64_t size, int64_t limit) {
-        const unsigned __int128 sum = (unsigned __int128)(uint64_t)count * (uint64_t)size + (uint64_t)*total;
-        if (count < 0 || sum > (uint64_t)limit) return 0;
-        *total = (int64_t)sum;
-        return 1;
-    }
-    """
-    uint64_t __builtin_bswap64(uint64_t word) noexcept nogil
-    int add_within(int64_t* total, int64_t count, int64_t size, int64_t limit) noexcept nogil
-
-    cppclass Entry:
-        const uint8_t* data
-        int64_t length
-        int64_t count
-        uint64_t prefix
-
-
-cdef struct Slot:
-    Key key
-    int64_t count  # 0 where the slot is free
-    int64_t offset  # in the arena, for pre-tokens that are longer than a key
-
 
 cdef enum:
     BLOCK = 256
@@ -71,9 +35,17 @@ cdef enum:
 MOST_COUNTED = 2 ** 62
 """What the counts may add up to, each times the bytes of its pre-token and one: any sum over a text stays in 63 bits."""
 
+SLOT_BYTES = sizeof(Slot)
+"""What the table holds for each slot; :func:`pretokens_in` says how many pre-tokens so many slots take."""
+
 cdef int64_t LIMIT = MOST_COUNTED
 
 ready_to_throw()
+
+
+def pretokens_in(int64_t slots):
+    """Pre-tokens that a table of so many slots takes before it grows."""
+    return 3 * slots // 4 - BLOCK
 
 
 @final
@@ -86,54 +58,95 @@ cdef class Counter:
     Raises:
         OverflowError: the counts, each times the bytes of its pre-token and one, would add up past 2^62.
         MemoryError: there is not enough. Either failure may leave a part counted: the counter then refuses to go on.
+
+    Attributes:
+        slots: of the table.
+        held: bytes of memory.
+        weight: the counts, each times the bytes of its pre-token and one, of what was ever given.
+        wanted: bytes of the pre-token for which the lease had no room; 0 where the number of pre-tokens is at its end.
     """
 
     cdef Scheme scheme
-    cdef vector[Slot] slots
-    cdef vector[uint8_t] arena
+    cdef vector[Slot] table
+    cdef Grown[uint8_t] arena
     cdef int64_t used, size
-    cdef int64_t weight     # counts times lengths, each length one byte more
+    cdef int64_t most, most_bytes
+    cdef readonly int64_t weight, wanted
     cdef bint broken        # whether only a part of what was given last is counted
     cdef uint64_t mask
     cdef int shift
 
     def __cinit__(self, Scheme scheme=NONE):
         self.scheme = scheme
-        self.slots.resize(<size_t>1 << FIRST_BITS)
-        self.mask = self.slots.size() - 1
+        self.table.resize(<size_t>1 << FIRST_BITS)
+        self.mask = self.table.size() - 1
         self.shift = 64 - FIRST_BITS
+        self.most = self.most_bytes = LIMIT
 
     def __len__(self):
         return self.used
 
-    def add(self, bytes text):
-        """Cut a document into pre-tokens and count them."""
+    @property
+    def slots(self):
+        return <int64_t>self.table.size()
+
+    @property
+    def held(self):
+        return <int64_t>(self.table.size() * sizeof(Slot) + self.arena.size)
+
+    def lease(self, int64_t most, int64_t most_bytes):
+        """Stop from now on before the table has more.
+
+        Args:
+            most: unique pre-tokens.
+            most_bytes: bytes of those that are longer than a slot takes.
+        """
+        self.most, self.most_bytes = most, most_bytes
+
+    def add(self, bytes text, int64_t start=0):
+        """Cut a document into pre-tokens and count them, from the boundary ``start`` on.
+
+        Returns:
+            The boundary at which the lease ended; the bytes of the document where it did not.
+        """
         cdef const uint8_t* data = text
-        cdef int64_t size = len(text), start = 0, found
+        cdef int64_t size = len(text), found, taken
         cdef int64_t bounds[BLOCK + 1]
         self.begin()
         with nogil:
-            while start < size:
+            while start < size and self.used < self.most:
                 bounds[0] = start
-                found = next_boundaries(self.scheme, data, start, size, bounds + 1, BLOCK)
-                self.count_block(data, bounds, NULL, found, data + size)
-                start = bounds[found]
+                found = next_boundaries(
+                    self.scheme, data, start, size, bounds + 1, min(<int64_t>BLOCK, self.most - self.used)
+                )
+                taken = self.count_block(data, bounds, NULL, found, data + size)
+                start = bounds[taken]
+                if taken < found:
+                    break
         self.broken = False
+        return start
 
     def add_pretokens(
-        self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] counts=None
+        self,
+        const uint8_t[::1] data not None,
+        const int64_t[::1] offsets not None,
+        const int64_t[::1] counts=None,
+        int64_t start=0,
     ):
-        """Count pre-tokens that are cut already.
+        """Count pre-tokens that are cut already, from number ``start`` on.
 
         Args:
             data: uint8 [bytes], the pre-tokens laid end to end.
             offsets: int64 [n + 1], where each starts, ascending, within ``data``; empty pre-tokens are passed over.
             counts: int64 [n], how often each occurs, not negative; once each where not given.
 
+        Returns:
+            The number of the pre-token at which the lease ended; n where it did not.
+
         Raises:
             ValueError: an array has another length or does not ascend, or a count is negative.
         """
-        cdef int64_t n = offsets.shape[0] - 1, size = data.shape[0], i, found
+        cdef int64_t n = offsets.shape[0] - 1, size = data.shape[0], i, found, taken
         cdef const uint8_t* first
         cdef const int64_t* weights
         if counts is not None and counts.shape[0] < n:
@@ -144,22 +157,27 @@ cdef class Counter:
         self.begin()
         if n <= 0 or not size:
             self.broken = False
-            return
-        i = 0
+            return max(n, 0)
         first = &data[0]
         weights = &counts[0] if counts is not None else NULL
         with nogil:
-            while i < n:
-                found = min(<int64_t>BLOCK, n - i)
-                self.count_block(first, &offsets[i], weights + i if weights else NULL, found, first + size)
-                i += found
+            while start < n and self.used < self.most:
+                found = min(<int64_t>BLOCK, min(n - start, self.most - self.used))
+                taken = self.count_block(
+                    first, &offsets[start], weights + start if weights else NULL, found, first + size
+                )
+                start += taken
+                if taken < found:
+                    break
         self.broken = False
+        return start
 
     cdef int begin(self) except -1:
         """Refuse to go on after a failure, and take what follows for one until it ends."""
         if self.broken:
             raise RuntimeError("counting failed before; begin with a new counter")
         self.broken = True
+        self.wanted = 0
         return 0
 
     cdef inline int weigh(self, int64_t count, int64_t size) except -1 nogil:
@@ -169,13 +187,14 @@ cdef class Counter:
             )
         return 0
 
-    cdef int count_block(
+    cdef int64_t count_block(
         self, const uint8_t* data, const int64_t* bounds, const int64_t* weights, int64_t n, const uint8_t* limit
     ) except -1 nogil:
+        """Count pre-tokens up to the one for which the lease has no room; return how many."""
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
-        cdef int64_t i
-        if 4 * (self.used + BLOCK) > 3 * <int64_t>self.slots.size():
+        cdef int64_t i, given = n
+        if 4 * (self.used + BLOCK) > 3 * <int64_t>self.table.size():
             self.grow()
         if weights:
             for i in range(n):
@@ -186,54 +205,62 @@ cdef class Counter:
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             hashes[i] = hash_of(keys[i])
-            __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
+            __builtin_prefetch(&self.table[hashes[i] >> self.shift])
         for i in range(n):
-            if bounds[i + 1] > bounds[i]:
-                self.increase(
-                    &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1
-                )
-        return 0
+            if bounds[i + 1] > bounds[i] and not self.increase(
+                &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1
+            ):
+                self.wanted = bounds[i + 1] - bounds[i]
+                n = i
+                for i in range(n, given):
+                    if bounds[i + 1] > bounds[i]:
+                        self.weight -= (weights[i] if weights else 1) * (bounds[i + 1] - bounds[i] + 1)
+                break
+        return n
 
     cdef inline int increase(
         self, const Key* key, uint64_t hash, const uint8_t* data, int64_t length, int64_t count
     ) except -1 nogil:
+        """Count one pre-token; 0 where it is new and the lease has no room for its bytes."""
         cdef uint64_t low = key.low, high = key.high, place = hash >> self.shift
-        cdef Slot* slot = &self.slots[place]
+        cdef Slot* slot = &self.table[place]
         while slot.count:
             if slot.key.low == low and slot.key.high == high and (
-                length <= INLINE or memcmp(self.arena.data() + slot.offset, data, length) == 0
+                length <= INLINE or memcmp(self.arena.data + slot.offset, data, length) == 0
             ):
                 slot.count += count
-                return 0
+                return 1
             place = (place + 1) & self.mask
-            slot = &self.slots[place]
+            slot = &self.table[place]
         if not count:
-            return 0
+            return 1
         if length > INLINE:
-            slot.offset = self.arena.size()
-            self.arena.insert(self.arena.end(), data, data + length)
+            if length > self.most_bytes - <int64_t>self.arena.size:
+                return 0
+            slot.offset = self.arena.size
+            self.arena.append(data, <size_t>length)
         slot.key = key[0]
         slot.count = count
         self.used += 1
         self.size += length
-        return 0
+        return 1
 
     cdef int grow(self) except -1 nogil:
         cdef vector[Slot] wider
         cdef Slot* slot
         cdef uint64_t place
         cdef size_t i
-        wider.resize(2 * self.slots.size())
+        wider.resize(2 * self.table.size())
         self.mask = wider.size() - 1
         self.shift -= 1
-        for i in range(self.slots.size()):
-            slot = &self.slots[i]
+        for i in range(self.table.size()):
+            slot = &self.table[i]
             if slot.count:
                 place = hash_of(slot.key) >> self.shift
                 while wider[place].count:
                     place = (place + 1) & self.mask
                 wider[place] = slot[0]
-        self.slots.swap(wider)
+        self.table.swap(wider)
         return 0
 
     def counts(self):
@@ -263,23 +290,62 @@ cdef class Counter:
                 counts_view[i] = entries[i].count
         return data, offsets, counts
 
+    def spill(self, bytes path not None, bint wider=False):
+        """Write what is counted to a run, sorted by bytes, and go on with an empty table.
+
+        Args:
+            path: the run, as the system spells its name.
+            wider: whether that table has twice as many slots.
+
+        Raises:
+            OSError: it cannot be written; the counter then refuses to go on.
+        """
+        cdef RunWriter writer
+        cdef int failed
+        cdef int64_t i
+        cdef size_t size = self.table.size()
+        cdef const char* named = path
+        cdef Slot* slot
+        self.begin()
+        with nogil:
+            failed = writer.open(named)
+            sort_by_bytes(self.table.data(), size, self.arena.data)
+            for i in range(self.used):
+                if failed:
+                    break
+                slot = &self.table[i]
+                failed = writer.put(bytes_of(slot[0], self.arena.data), length_of(slot[0]), slot.count)
+            failed = failed or writer.close()
+        ended_well(failed, path)
+        self.used = self.size = 0
+        self.arena.release()
+        if wider:
+            self.release()
+            self.table.resize(2 * size)
+            self.mask = self.table.size() - 1
+            self.shift -= 1
+        else:
+            memset(<void*>self.table.data(), 0, size * sizeof(Slot))
+        self.broken = False
+
+    cdef int release(self) except -1:
+        cdef vector[Slot] none
+        self.table.swap(none)
+        return 0
+
     cdef int list_entries(self, vector[Entry]& entries) except -1 nogil:
         cdef Entry entry
         cdef Slot* slot
         cdef size_t i
         entries.reserve(self.used)
-        for i in range(self.slots.size()):
-            slot = &self.slots[i]
+        for i in range(self.table.size()):
+            slot = &self.table[i]
             if not slot.count:
                 continue
             entry.count = slot.count
-            entry.length = slot.key.high >> 56
-            entry.data = <const uint8_t*>&slot.key
-            entry.prefix = slot.key.low
-            if entry.length > INLINE:
-                entry.length = slot.key.high & ~(<uint64_t>0xFF << 56)
-                entry.data = self.arena.data() + slot.offset
-                memcpy(&entry.prefix, entry.data, 8)
+            entry.length = length_of(slot[0])
+            entry.data = bytes_of(slot[0], self.arena.data)
+            memcpy(&entry.prefix, entry.data, 8)
             entry.prefix = __builtin_bswap64(entry.prefix)
             entries.push_back(entry)
         return 0

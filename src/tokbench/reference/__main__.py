@@ -33,6 +33,7 @@ from tokbench.reference import (
     ngram_lm,
     pathpiece,
     picky_bpe,
+    runs,
     sage,
     scaffold_bpe,
     scan,
@@ -156,6 +157,13 @@ def of_picky_bpe(text: Text) -> Iterator[str]:
     yield " | ".join(map(shown, tokens[len(alphabet) :]))
 
 
+def of_runs(text: Text) -> Iterator[str]:
+    found = list(runs.spilled(((word, 1) for word in text.pretokens), 4))
+    for run in found:
+        yield "run: " + ", ".join(f"{shown(word)} {times}" for word, times in run)
+    yield from numbered(list(runs.merged(found, 4)))
+
+
 def of_scaffold_bpe(text: Text) -> Iterator[str]:
     words = [(list(word.decode("latin-1")), times) for word, times in text.words]
     alphabet = sorted({letter for word, _ in words for letter in word})
@@ -247,6 +255,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     ),
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
+    "runs": of_runs,
     "sage": of_sage,
     "scaffold_bpe": of_scaffold_bpe,
     "scan": lambda text: iter([spelt(text.pretokens)]),

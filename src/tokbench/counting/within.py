@@ -1,0 +1,104 @@
+"""Counting and merging of counts within a bound of resident memory; the files are those that are made without one."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokbench.atomic import scratch_folder
+from tokbench.counting.bound import LEAST, Bound
+from tokbench.counting.count import NOTHING, check_scheme, cut_by
+from tokbench.counting.merge_runs import MOST_RUNS, ROWS, Sizes, Totals, write_runs
+from tokbench.counting.parts import read_parts
+from tokbench.counting.spilled import MOST, Spilled
+from tokbench.errors import TokbenchError
+from tokbench.kernels.scan import Scheme
+from tokbench.pretokenization import schemes
+from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.pretokens import TOO_MUCH
+
+LONG = 1 << 20
+"""Bytes of a document at which memory is looked at again."""
+
+
+def count_within(
+    documents: Iterable[tuple[str, bytes]],
+    scheme: str,
+    path: Path | str,
+    bound: Bound,
+    *,
+    most: int = MOST,
+    runs: int = MOST_RUNS,
+    rows: int = ROWS,
+) -> Totals:
+    """Write the counts of each language of a text.
+
+    One document is held at a time, whole, beside the tables.
+
+    Args:
+        documents: language tags (empty where unknown) and texts.
+        scheme: name of a pre-tokenization.
+        path: the file.
+        bound: of the memory of this process.
+        most: unique pre-tokens that are held at a time, however much room there is.
+        runs: runs that are merged at a time.
+        rows: rows of a row group.
+
+    Raises:
+        TokbenchError: the bound is too small, or as :func:`tokbench.counting.count.count_languages`.
+    """
+    method, code = schemes[scheme], KERNEL_SCHEMES.get(scheme)
+    bound.require(LEAST, "to count")
+    with scratch_folder(path) as folder:
+        tables = Spilled(folder, Scheme.NONE if code is None else code, room=bound.room, most=most)
+        for number, (language, text) in enumerate(documents):
+            if len(text) >= LONG:
+                bound.require(LEAST, f"to count document {number} of {len(text):,} bytes", tables.shrink())
+            if code is None:
+                tables.add_pretokens(language, *cut_by(method, text, number))
+            else:
+                tables.add(language, text)
+        tables.end()
+        found = tables.runs or {"": []}
+        return write_runs(found, scheme, path, folder, Sizes(bound.room, most, runs, rows))
+
+
+def merge_within(
+    parts: Sequence[Path | str],
+    path: Path | str,
+    bound: Bound,
+    *,
+    most: int = MOST,
+    runs: int = MOST_RUNS,
+    rows: int = ROWS,
+) -> Totals:
+    """Write the sum of the counts of several files, each language by itself.
+
+    Args:
+        parts: the files, in any order.
+        path: the file.
+        bound: of the memory of this process.
+        most: unique pre-tokens that are held at a time, however much room there is.
+        runs: runs that are merged at a time.
+        rows: rows of a row group.
+
+    Raises:
+        TokbenchError: the bound is too small, or as :func:`tokbench.counting.count.merge_counts`.
+    """
+    bound.require(LEAST, "to merge counts")
+    if not parts:
+        raise TokbenchError(NOTHING)
+    first: tuple[str, str | None] | None = None
+    with scratch_folder(path) as folder:
+        tables = Spilled(folder, room=bound.room, most=most)
+        for part in parts:
+            scheme, rows_of_part = read_parts(part)
+            first = first or (str(part), scheme)
+            check_scheme(str(part), scheme, first)
+            try:
+                for language, arrays in rows_of_part:
+                    tables.add_pretokens(language, *arrays)
+                tables.check()
+            except OverflowError as error:
+                raise TokbenchError(f"{part}: with the parts before it, {error}; {TOO_MUCH}") from None
+        tables.end()
+        scheme = first[1] if first else None
+        return write_runs(tables.runs or {"": []}, scheme, path, folder, Sizes(bound.room, most, runs, rows))
