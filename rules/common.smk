@@ -44,6 +44,7 @@ wildcard_constraints:
     scheme=r"\w+",
     resource=r"[\w-]+",
     shard=r"\d{4}",
+    part=r"\d{4}",
     byte_lm=r"[\w-]+",
     initial=r"\w+",
     variant="|".join(experiment.variants),

@@ -23,13 +23,38 @@ rule count:
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
     shell:
-        "tokbench count --scheme {wildcards.scheme} -o {output:q}"
+        "tokbench count --scheme {wildcards.scheme} --memory {resources.mem_mb} -o {output:q}"
         " -- {input:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
+
+
+rule merge_part:
+    input:
+        collect(
+            "<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/{shard}.parquet", shard=pretokenization.shards_of_part
+        ),
+    output:
+        temp("<results>/pretokens/{corpus}/{split}/{scheme}/part/{part}.parquet"),
+    log:
+        "<logs>/merge_part/{corpus}/{split}/{scheme}/{part}.log",
+    benchmark:
+        "<benchmarks>/merge_part/{corpus}/{split}/{scheme}/{part}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=pretokenization.source,
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    message:
+        "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, part {wildcards.part}"
+    shell:
+        "tokbench merge_counts --memory {resources.mem_mb} -o {output:q} -- {input:q} &> {log:q}"
 
 
 rule merge_counts:
     input:
-        collect("<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/{shard}.parquet", shard=corpora.shards),
+        collect("<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/{part}.parquet", part=pretokenization.parts),
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
@@ -49,7 +74,7 @@ rule merge_counts:
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
     shell:
-        "tokbench merge_counts -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench merge_counts --memory {resources.mem_mb} -o {output:q} -- {input:q} &> {log:q}"
 
 
 rule import_counts:

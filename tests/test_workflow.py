@@ -6,17 +6,24 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from tests.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import COMMANDS
+from tokbench.config.experiment import Experiment
+from tokbench.counting.count import count_pretokens
+from tokbench.counting.languages import merge_files
+from tokbench.workflow.pretokenization import Pretokenization
 
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
 ORDER += ["priority", "threads", "resources", "message", "shell"]
 REQUIRED = set(ORDER) - {"input", "params", "priority", "wildcard_constraints"}
-COMMAND_OF = {"build_initial": "build"}
-"""Rules whose command bears another name: an initial vocabulary is built as any other, under a place of its own."""
+COMMAND_OF = {"build_initial": "build", "merge_part": "merge_counts"}
+"""Rules whose command bears another name: an initial vocabulary is built, and a part of many shards merged, as any
+other, under a place of its own."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
@@ -74,7 +81,7 @@ def test_what_goes_into_the_shell_is_quoted(name: str) -> None:
     found = re.findall(r"\{([^}]*)\}", RULES[name][1]["shell"])
     assert found
     assert [part for part in found if not part.endswith(":q")] == [
-        part for part in found if part == "threads" or part.startswith("wildcards.")
+        part for part in found if part in ("threads", "resources.mem_mb") or part.startswith("wildcards.")
     ]
 
 
@@ -100,5 +107,50 @@ def test_graph(checkout: Checkout, graph: str) -> None:
     assert edges
     assert {node for edge in edges for node in edge} <= nodes
     if graph == "--rulegraph":
-        unused = {"fetch", "fetch_tasks", "import_counts", "import_tasks", "measure_resource", "published"}
+        unused = {
+            "fetch",
+            "fetch_tasks",
+            "import_counts",
+            "import_tasks",
+            "measure_resource",
+            "merge_part",
+            "published",
+        }
         assert {"all", *RULES} - unused == set(re.findall(r'label = "(\w+)', dot))
+
+
+SHARDED = """\
+name: sharded
+corpora: {{text: {{source: {{type: text, path: text.txt}}, shards: {shards}}}}}
+variants: {{bpe: {{pretokenization: gpt2, construction: bpe}}}}
+sizes: [300]
+"""
+
+
+@pytest.mark.parametrize(("shards", "parts"), [(1, 0), (16, 0), (17, 2), (40, 3)])
+def test_many_shards_are_merged_as_a_tree(checkout: Checkout, shards: int, parts: int) -> None:
+    """Each of two splits is counted by shard; what one job would merge of more than 16, parts merge before it."""
+    (checkout.folder / "text.txt").write_text("a")
+    (checkout.folder / "sharded.yaml").write_text(SHARDED.format(shards=shards))
+    split = "results/sharded/pretokens/text/tokenizer/gpt2.parquet"
+    printed = checkout.snakemake(split, "--dry-run", "--configfile", "sharded.yaml")
+    jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+    assert jobs.get("count"), printed
+    assert (jobs["count"], jobs.get("merge_part", 0), jobs["merge_counts"]) == (shards, parts, 1)
+
+
+def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:
+    experiment = Experiment.model_validate(yaml.safe_load(SHARDED.format(shards=40)))
+    plan, named = Pretokenization(experiment), SimpleNamespace(corpus="text")
+    texts = [f"word {number} and {number // 3}\n".encode() for number in range(200)]
+    count_pretokens(texts, "gpt2").write(tmp_path / "whole.parquet")
+    for shard in range(40):
+        count_pretokens(texts[shard::40], "gpt2").write(tmp_path / f"{shard:04}.parquet")
+    parts, shards = plan.parts(named), []
+    for part in parts:
+        found = plan.shards_of_part(SimpleNamespace(corpus="text", part=Path(part).name))
+        merge_files([tmp_path / f"{shard}.parquet" for shard in found], tmp_path / f"{part}.parquet")
+        shards += found
+    assert shards == [f"{shard:04}" for shard in range(40)]
+    merge_files([tmp_path / f"{part}.parquet" for part in parts], tmp_path / "merged.parquet")
+    assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()

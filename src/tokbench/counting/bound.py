@@ -5,7 +5,7 @@ from tokbench.errors import TokbenchError
 
 MEGABYTE = 1_000_000
 """As in Snakemake's ``mem_mb``."""
-MARGIN = 24 * MEGABYTE
+MARGIN = 40 * MEGABYTE
 """Left free for what comes and goes between two looks: a batch that is being read, a page that is being compressed."""
 LEAST = 48 * MEGABYTE
 """Room without which counting does not begin: the buffers of a merge, and a table that is worth being written."""

@@ -147,9 +147,10 @@ def _write_groups(work: _Work, runs: Mapping[str, Sequence[Path]], scheme: str |
         room, written = work.sizes.rows, False
         for language, ordered in runs.items():
             merge = work.merge(ordered, by_count=True)
-            while len(counts := _taken(merge, room, scheme, work)):
-                waiting.append(_piece(None if alone else language, counts))
-                room -= len(counts)
+            while len(piece := _piece(None if alone else language, _taken(merge, room, scheme, work))):
+                waiting.append(piece)
+                room -= len(piece)
+                del piece  # It goes before the next is made.
                 if not room:
                     writer.write_table(pa.concat_tables(waiting), row_group_size=work.sizes.rows)
                     waiting, room, written = [], work.sizes.rows, True

@@ -33,7 +33,7 @@ class Merge:
     ) -> int:
         """Write the next pre-tokens behind those that arrays hold already; return how many they hold now."""
 
-    def resort(self, path: bytes, room: int, most: int = 1 << 62) -> bool:
+    def resort(self, path: bytes, room: int, most: int = 4611686018427387904) -> bool:
         """Write the next pre-tokens into one run of canonical order; return whether there were any."""
 
     def write(self, path: bytes) -> None:

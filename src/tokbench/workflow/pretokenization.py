@@ -6,7 +6,12 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.pretokenization import schemes
+from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
+
+MERGED_AT_ONCE = 16
+"""Files of counts that one job merges: 256 shards are merged by 16 jobs side by side and one that reads what those have
+made, where rare pre-tokens of many shards are added up already."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,21 @@ class Pretokenization:
         return fingerprint(
             "tokbench.commands.count", "tokbench.commands.merge_counts", schemes[wildcards.scheme].module
         )
+
+    def parts(self, wildcards: Any) -> list[str]:
+        """What the counts of a split are merged from, below its folder and without their ending: shards, or parts."""
+        shards = self._shards(wildcards)
+        if len(shards) <= MERGED_AT_ONCE:
+            return shards
+        return [f"part/{part:04}" for part in range(-(-len(shards) // MERGED_AT_ONCE))]
+
+    def shards_of_part(self, wildcards: Any) -> list[str]:
+        """The shards that one part is merged from."""
+        first = int(wildcards.part) * MERGED_AT_ONCE
+        return self._shards(wildcards)[first : first + MERGED_AT_ONCE]
+
+    def _shards(self, wildcards: Any) -> list[str]:
+        return shard_names(self.experiment, wildcards.corpus)
 
     @property
     def of_text(self) -> str:
