@@ -24,7 +24,7 @@ rule build_initial:
         "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
     shell:
         "tokbench build {wildcards.initial} --counts {input.counts:q} --size {wildcards.size}"
-        " --threads {threads} -o {output:q} &> {log:q}"
+        " --threads {threads} --memory {resources.mem_mb} -o {output:q} &> {log:q}"
 
 
 rule build:
@@ -59,6 +59,7 @@ rule build:
         construction=variants.method,
         recipe=variants.recipe,
         segmentation=variants.segmentation,
+        min_count=variants.min_count,
         scheme=variants.scheme,
         inputs=flags,
         seed=experiment.seed,
@@ -70,7 +71,8 @@ rule build:
     message:
         "build {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench build {params.construction:q} --recipe {params.recipe:q} {params.segmentation:q}"
+        "tokbench build {params.construction:q} --recipe {params.recipe:q} {params.segmentation:q} {params.min_count:q}"
         " --scheme {params.scheme:q} {params.inputs:q}"
-        " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --name {wildcards.variant}"
+        " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --memory {resources.mem_mb}"
+        " --name {wildcards.variant}"
         " -o {output:q} &> {log:q}"

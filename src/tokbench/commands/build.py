@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tokbench import memory
-from tokbench.commands.numbers import SEED, SIZE, THREADS
+from tokbench.commands.numbers import COUNT, MEMORY, SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
 from tokbench.errors import TokbenchError
 
@@ -14,6 +14,7 @@ from tokbench.errors import TokbenchError
 @click.command("build")
 @click.argument("method")
 @click.option("--counts", type=click.Path(dir_okay=False), help="Pre-token counts, Parquet or TSV hex<TAB>count.")
+@click.option("--min-count", "least", type=COUNT, default=1, help="Leave out pre-tokens of --counts that are rarer.")
 @click.option("--scores", multiple=True, help="Byte scores, for methods that read them; may be repeated.")
 @click.option("--documents", multiple=True, help="Prepared corpus or shards of one, for methods that read its text.")
 @click.option(
@@ -26,11 +27,19 @@ from tokbench.errors import TokbenchError
 @click.option("--scheme", help="Pre-tokenization, where the counts do not say it.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--threads", type=THREADS, default=1, show_default=True)
+@click.option(
+    "--memory",
+    "megabytes",
+    type=MEMORY,
+    metavar="MB",
+    help="Megabytes allowed: end at once where the method needs more by what was measured of it.",
+)
 @click.option("--name", default="", help="What tables call the tokenizer.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
 def command(
     method: str,
     counts: str | None,
+    least: int,
     scores: tuple[str, ...],
     documents: tuple[str, ...],
     initial: str | None,
@@ -41,6 +50,7 @@ def command(
     scheme: str | None,
     seed: int,
     threads: int,
+    megabytes: int | None,
     name: str,
     output: str,
 ) -> None:
@@ -49,7 +59,7 @@ def command(
     from tokbench.atomic import atomic_folder
     from tokbench.building import build_tokenizer, check_alphabet, initial_vocabulary, own_segmentation
     from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
-    from tokbench.commands.construction_inputs import check_read, read_counts, read_initial, read_source
+    from tokbench.commands.construction_inputs import check_needs, check_read, read_counts, read_initial, read_source
     from tokbench.construction import constructions
     from tokbench.manifest import write_manifest
     from tokbench.segmentation import segmentations
@@ -62,6 +72,8 @@ def command(
         raise TokbenchError("--set, --recipe: both name options of the method; give one of them")
     given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
     chosen = method_options(construction, given, "--recipe" if options else "--set")
+    if least > 1 and (construction.source != "counts" or not counts):
+        raise TokbenchError(f"--min-count {least}: '{method}' reads no pre-token counts; leave the option out")
     check_read(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
     check_alphabet(construction, size, "--size")
     cut, cut_options = (
@@ -69,7 +81,9 @@ def command(
     )
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
 
-    pretokens = read_counts(counts, scheme) if counts else None
+    if counts and megabytes is not None and construction.source == "counts":
+        check_needs(construction, chosen, counts, least, megabytes, bool(initial))
+    pretokens, left_out = read_counts(counts, scheme, least) if counts else (None, None)
     if pretokens:
         memory.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
     source = read_source(construction, pretokens, scores, documents, scheme)
@@ -92,6 +106,8 @@ def command(
         threads=threads,
         name=name or Path(output).name,
     )
+    if left_out:
+        tokenizer.origin |= left_out.recipe()
     if len(tokenizer) < size:
         click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
     with atomic_folder(output, "tokenizer") as folder:

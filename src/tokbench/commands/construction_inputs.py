@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from tokbench.candidates.running_text import Documents, read_documents
 from tokbench.candidates.scored_text import ScoredDocuments, read_scores
 from tokbench.construction import Construction
 from tokbench.errors import TokbenchError
+from tokbench.frequent import LeftOut, read_frequent
+from tokbench.needs import Profile, require
+from tokbench.pretoken_files import read_parts
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.vocabulary import Vocabulary
@@ -44,13 +48,39 @@ def read_initial(folder: str, options: Any) -> Vocabulary:
     return vocabulary
 
 
-def read_counts(path: str, scheme: str | None) -> PretokenCounts:
-    counts = PretokenCounts.read(path)
+def check_needs(construction: Construction, options: Any, path: str, least: int, megabytes: int, initial: bool) -> None:
+    """End where building would take more memory than allowed, before anything of the text is held.
+
+    Args:
+        construction: the method.
+        options: its options.
+        path: the file of counts.
+        least: the count that pre-tokens have at least.
+        megabytes: what is allowed.
+        initial: whether the vocabulary to start from is there already.
+
+    Raises:
+        TokbenchError: it needs more.
+    """
+    names = [construction.name, *([options.initial] if construction.initial and not initial else [])]
+    _, parts = read_parts(path)
+    profile = Profile.of(((np.diff(offsets), counts) for _, (_, offsets, counts) in parts), least)
+    require(names, profile, least, megabytes)
+
+
+def read_counts(path: str, scheme: str | None, least: int = 1) -> tuple[PretokenCounts, LeftOut | None]:
+    """The pre-tokens of at least that count, and what is left out where that is more than 1."""
+    left_out = None
+    if least > 1:
+        counts, left_out = read_frequent(path, least)
+        click.echo(left_out.line(), err=True)
+    else:
+        counts = PretokenCounts.read(path)
     if scheme and counts.scheme and scheme != counts.scheme:
         raise TokbenchError(f"--scheme {scheme}: {path} was counted with '{counts.scheme}'; leave the option out")
     if not (scheme or counts.scheme):
         click.echo(f"{path} does not say its scheme: taking 'none'; name it with --scheme", err=True)
-    return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none")
+    return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none"), left_out
 
 
 def read_source(

@@ -57,6 +57,8 @@ class Real(click.ParamType):
 SIZE = Whole(1, LARGEST_VOCABULARY)
 """Tokens of a vocabulary."""
 SEED = Whole(0, LARGEST_SEED)
+COUNT = Whole(1)
+"""Occurrences of a pre-token."""
 MEMORY = Whole(1)
 """Megabytes, of 1,000,000 bytes."""
 THREADS = Whole(1, MOST_THREADS)

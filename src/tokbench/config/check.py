@@ -125,6 +125,8 @@ def _variants(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.byte_lm: '{construction.name}' reads a byte language model's scores; name one ({known})"
         elif variant.byte_lm is not None:
             yield f"{key}.byte_lm: '{construction.name}' does not read scores; remove this key"
+        if variant.min_count > 1 and construction.source != "counts":
+            yield f"{key}.min_count: '{construction.name}' reads no pre-token counts; remove this key"
         if variant.byte_lm is not None:
             yield from _known(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
         yield from _segmentation(key, variant)

@@ -92,6 +92,9 @@ class Variant(Options):
     """Scheme that cuts documents into pre-tokens."""
     construction: Construction
     """Method that chooses the tokens, with its options."""
+    min_count: int = Field(1, ge=1)
+    """Build from pre-tokens that occur so often; the log and the tokenizer tell the share of the text that this leaves
+    out. For constructions that would need more memory than allowed. Initial vocabularies are built from all."""
     segmentation: Segmentation | None = None
     """How the vocabulary cuts a pre-token; the construction's own where it is left out."""
     byte_lm: str | None = None

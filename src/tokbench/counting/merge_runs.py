@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
-from tokbench.kernels.runs import Merge
+from tokbench.kernels.runs import Merge, give_back
 from tokbench.pretokens import FORM, PretokenCounts
 
 MOST_RUNS = 64
@@ -129,6 +129,7 @@ class _Work:
         room = max(self.sizes.room(0) - BUFFER * len(runs), LEAST_SORTED)
         while merge.resort(os.fsencode(run := self.run()), room, self.sizes.most):
             found.append(run)
+            give_back()
         for run in runs:
             run.unlink()
         return found

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, SLOT_BYTES, Counter, pretokens_in
+from tokbench.kernels.runs import give_back
 from tokbench.kernels.scan import Scheme
 
 MOST = 1 << 62
+FIRST_SLOTS = 1 << 12
+"""Slots with which a table begins."""
 STEP = 1 << 16
 """Bytes by which the smallest leases grow; larger ones by an eighth."""
 
@@ -94,8 +97,7 @@ class Spilled:
 
     def shrink(self) -> int:
         """Write tables, the largest first, until what is held fits; return how many bytes are held then."""
-        while self._tables and not self._fits(0):
-            self._spill(max(self._tables, key=lambda name: (self._tables[name].size, name)))
+        self._make_room(0)
         return sum(table.counter.held for table in self._tables.values())
 
     def _feed(self, language: str, add: Callable[[Counter, int], int], end: int) -> None:
@@ -105,32 +107,35 @@ class Spilled:
             start = add(self._table(language).counter, start)
 
     def _table(self, language: str) -> _Table:
-        table = self._tables.get(language)
-        if table is None:
+        if language not in self._tables:
             self.runs.setdefault(language, [])
-            table = self._tables[language] = _Table(Counter(self._scheme))
-            self._make_room(language, 0)
-            self._lease(table)
-        return table
+            self._make_room(SLOT_BYTES * FIRST_SLOTS)
+            self._tables[language] = _Table(Counter(self._scheme))
+            self._lease(self._tables[language])
+        return self._tables[language]
 
     def _grant(self, language: str) -> None:
         """Let a table that stopped go on, with a larger lease or emptied."""
         table = self._tables[language]
         counter = table.counter
-        if counter.wanted:
-            step = max(counter.wanted, STEP, table.leased // 8)
-            if not self._make_room(language, step):
+        wanted, wider = counter.wanted, SLOT_BYTES * 2 * counter.slots
+        if wanted:
+            step = max(wanted, STEP, table.leased // 8)
+            if not self._make_room(step):
                 raise TokbenchError(
-                    f"a pre-token of {counter.wanted:,} bytes does not fit into the memory allowed; raise --memory"
+                    f"a pre-token of {wanted:,} bytes does not fit into the memory allowed; raise --memory"
                 )
+            table = self._table(language)
             table.leased += step
-        elif len(counter) < self._most and self._fits(SLOT_BYTES * 2 * counter.slots):
+            self._lease(table)
+        elif len(counter) >= self._most:
+            self._write(language)
+        elif self._left() >= wider:
             self._lease(table, 2 * counter.slots)
-            return
+        elif self._left() < 0:
+            self._spill(language)
         else:
-            widest = 4 * SLOT_BYTES * 2 * counter.slots <= 3 * (self._left() + table.size)
-            self._write(language, wider=len(counter) < self._most and widest)
-        self._lease(table)
+            self._write(language, wider=4 * wider <= 3 * (self._left() + table.size))
 
     def _lease(self, table: _Table, slots: int | None = None) -> None:
         table.counter.lease(min(pretokens_in(slots or table.counter.slots), self._most), table.leased)
@@ -139,20 +144,12 @@ class Spilled:
         held = sum(table.counter.held for table in self._tables.values())
         return self._room(held) - sum(table.size for table in self._tables.values())
 
-    def _fits(self, more: int) -> bool:
-        return more <= self._left()
-
-    def _make_room(self, language: str, more: int) -> bool:
-        """Empty tables, the largest first, until so many bytes more fit; whether they do."""
-        while not self._fits(more):
-            others = [name for name in self._tables if name != language or len(self._tables[name].counter)]
-            if not others:
+    def _make_room(self, more: int) -> bool:
+        """Give the memory of tables back, the largest first, until so many bytes fit; whether they do."""
+        while self._left() < more:
+            if not self._tables:
                 return False
-            largest = max(others, key=lambda name: (self._tables[name].size, name))
-            if largest == language:
-                self._write(language)
-            else:
-                self._spill(largest)
+            self._spill(max(self._tables, key=lambda name: (self._tables[name].size, name)))
         return True
 
     def _spill(self, language: str) -> None:
@@ -161,7 +158,8 @@ class Spilled:
         if len(table.counter):
             self._write(language)
         self._weight += table.counter.weight
-        del self._tables[language]
+        del self._tables[language], table
+        give_back()
 
     def _write(self, language: str, *, wider: bool = False) -> None:
         """Write a table and empty it."""
@@ -169,4 +167,6 @@ class Spilled:
         run = self._folder / f"counted-{sum(map(len, self.runs.values()))}"
         table.counter.spill(os.fsencode(run), wider)
         table.leased = 0
+        give_back()
+        self._lease(table)
         self.runs[language].append(run)

@@ -7,10 +7,10 @@ from tokbench.atomic import scratch_folder
 from tokbench.counting.bound import LEAST, Bound
 from tokbench.counting.count import NOTHING, check_scheme, cut_by
 from tokbench.counting.merge_runs import MOST_RUNS, ROWS, Sizes, Totals, write_runs
-from tokbench.counting.parts import read_parts
 from tokbench.counting.spilled import MOST, Spilled
 from tokbench.errors import TokbenchError
 from tokbench.kernels.scan import Scheme
+from tokbench.pretoken_files import read_parts
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import TOO_MUCH

@@ -4,6 +4,9 @@ from numpy.typing import NDArray
 RANKED_BYTES: int
 """What :meth:`Merge.resort` holds for each pre-token beside its bytes."""
 
+def give_back() -> None:
+    """Hand memory that was freed back to the system, where the C library would keep some for later."""
+
 class Merge:
     """The pre-tokens of sorted runs, in the order that the runs have."""
 

@@ -24,6 +24,15 @@ import os
 cdef extern from *:
     """
     #include <memory>
+    #ifdef __GLIBC__
+    #include <malloc.h>
+    #endif
+
+    static inline void trim() {
+    #ifdef __GLIBC__
+        malloc_trim(0);
+    #endif
+    }
 
     struct Merger {
         std::vector<std::unique_ptr<RunReader>> readers;
@@ -103,6 +112,7 @@ cdef extern from *:
     };
     """
     int RUN_CUT
+    void trim() noexcept nogil
 
     cppclass Merger:
         vector[uint8_t] token
@@ -121,6 +131,12 @@ RANKED_BYTES = sizeof(Ranked)
 """What :meth:`Merge.resort` holds for each pre-token beside its bytes."""
 
 ready_to_throw()
+
+
+def give_back():
+    """Hand memory that was freed back to the system, where the C library would keep some for later."""
+    with nogil:
+        trim()
 
 
 @final

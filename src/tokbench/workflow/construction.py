@@ -44,6 +44,11 @@ class Variants:
         chosen = self._variant(wildcards).segmentation
         return ["--segmentation", canonical(chosen)] if chosen is not None else []
 
+    def min_count(self, wildcards: Any) -> list[str]:
+        """The least count of a pre-token that is built from, as a flag of the command line; empty where it is 1."""
+        least = self._variant(wildcards).min_count
+        return ["--min-count", str(least)] if least > 1 else []
+
     def byte_lm(self, wildcards: Any) -> list[str]:
         """Byte language model whose scores the construction reads."""
         chosen = self._variant(wildcards).byte_lm

@@ -42,13 +42,14 @@ PLUMBING = tuple(
         "manifest",
         "meanings",
         "memory",
+        "needs",
         "options",
         "registry",
         "tokenizer_config",
         "workflow",
     )
 )
-"""Modules that carry no arithmetic: how methods are found, options are read and files are written."""
+"""Modules that no result depends on: how methods are found, options are read, memory is told and files are written."""
 CHOSEN = {
     "tokbench.building": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.construction_inputs": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},

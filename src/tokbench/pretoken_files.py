@@ -1,15 +1,16 @@
 """Files of counts read a batch at a time."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.counting.languages import has_languages
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet
 from tokbench.pretokens import columns, read_tsv, scheme_of
@@ -34,7 +35,7 @@ def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays
         return scheme_of(file.schema_arrow), _of_parquet(path)
 
 
-def _opened(path: Path):  # type: ignore[no-untyped-def]
+def _opened(path: Path) -> AbstractContextManager[pq.ParquetFile]:
     return parquet(path, "a readable file of pre-token counts", "make it again")
 
 
@@ -47,9 +48,8 @@ def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:
 
 
 def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
-    names = ["pretoken", "count", *(["language"] if has_languages(path) else [])]
     with _opened(path) as file:
-        present = [name for name in names if name in file.schema_arrow.names]
+        present = [name for name in ("language", "pretoken", "count") if name in file.schema_arrow.names]
         for batch in file.iter_batches(BATCH, columns=present, use_threads=False):
             table = pa.Table.from_batches([batch])
             if "language" not in present:
