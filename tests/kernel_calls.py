@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from tests.conftest import ODD, TOPICS
 from tokbench.candidates.scored_text import ScoredDocument
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens, merge_counts
+from tokbench.kernels.count import Counter
 from tokbench.kernels.ids import decimals, from_decimals
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.kernels.runs import Merge
+from tokbench.kernels.scan import Scheme
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
@@ -72,6 +76,7 @@ def calls() -> dict[str, Callable[[], Any]]:
     for scheme in KERNEL_SCHEMES:
         found[f"count {scheme}"] = partial(count_pretokens, [TEXT, ODD], scheme)
     found["merge counts"] = partial(merge_counts, [COUNTS, COUNTS])
+    found["spill counts"] = spilled
     tokenizer = Tokenizer(built("bpe", {}), "gpt2", "merge")
     ids = tokenizer.encode(TEXT)
     found["count tokens"] = partial(
@@ -103,3 +108,19 @@ def ngrams() -> Any:
     counter = WindowCounter(3)
     counter.add(TEXT)
     return ByteNgramModel(*counter.counts(), 3).score(TEXT)
+
+
+def spilled() -> None:
+    """Runs of a few pre-tokens, merged by bytes, sorted again and merged by count."""
+    with TemporaryDirectory() as folder:
+        counter, runs, ordered = Counter(Scheme.GPT2), [], []
+        counter.lease(50, 1 << 20)
+        start = 0
+        while start < len(TEXT):
+            start = counter.add(TEXT, start)
+            runs.append(f"{folder}/{len(runs)}".encode())
+            counter.spill(runs[-1], wider=len(runs) == 2)
+        merge = Merge(runs)
+        while merge.resort(run := f"{folder}/ordered-{len(ordered)}".encode(), 1 << 11):
+            ordered.append(run)
+        Merge(ordered, by_count=True).write(f"{folder}/whole".encode())

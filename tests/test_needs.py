@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
 from tokbench import needs
+from tokbench.config.check import check
+from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
 from tokbench.frequent import read_frequent
 from tokbench.needs import Need, Profile
 from tokbench.pretokens import PretokenCounts
+from tokbench.workflow.construction import Variants
 
 COUNTS = st.dictionaries(st.binary(min_size=1, max_size=9), st.integers(1, 2**40), min_size=1, max_size=12)
 
@@ -115,3 +119,22 @@ def test_the_command_line(tmp_path: Path, tokbench: Tokbench) -> None:
     told = tokbench("build", "bytespan", "--min-count", "2", "--size", "300", "-o", tmp_path / "other")
     assert told.status == 2
     assert "reads no pre-token counts" in told.message
+
+
+def test_a_variant_says_it_only_where_it_leaves_something_out() -> None:
+    written = {
+        "name": "small",
+        "corpora": {"text": {"source": {"type": "embedded"}}},
+        "variants": {
+            "all": {"pretokenization": "gpt2", "construction": {"method": "bpe"}},
+            "frequent": {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "min_count": 5},
+            "spans": {"pretokenization": "gpt2", "construction": {"method": "bytespan"}, "min_count": 2},
+        },
+        "sizes": [300],
+    }
+    experiment = Experiment.model_validate(written)
+    every, frequent = (SimpleNamespace(variant=name) for name in ("all", "frequent"))
+    variants = Variants(experiment)
+    assert (variants.min_count(every), variants.min_count(frequent)) == ([], ["--min-count", "5"])
+    assert variants.recipe(every) == variants.recipe(frequent)
+    assert "variants.spans.min_count: 'bytespan' reads no pre-token counts; remove this key" in check(experiment)
