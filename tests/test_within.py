@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.commands.main import main
-from tokbench.corpus.documents import Document, shard_writers
+from tokbench.corpus.documents import Document
+from tokbench.corpus.shards import open_shards
 from tokbench.counting.bound import LEAST, Bound
 from tokbench.counting.count import count_languages, count_pretokens
 from tokbench.counting.languages import merge_files, read_languages, write_languages
@@ -203,7 +204,7 @@ def unbounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two shards, their counts, and the sum of these, made without a bound."""
     folder = tmp_path_factory.mktemp("unbounded")
     for number in range(2):
-        with shard_writers([folder / f"{number}.parquet"]) as write:
+        with open_shards([folder / f"{number}.parquet"]) as write:
             for index, document in enumerate(text(20_000_000, number)):
                 write(Document(index, "", document))
         main(
@@ -242,7 +243,7 @@ def test_a_bound_that_is_too_small(tmp_path: Path, command: str) -> None:
     (tmp_path / "text.txt").write_text("a")
     status, told, _ = run([*command.split(), "--memory", "40", "-o", tmp_path / "o.parquet", tmp_path / "text.txt"])
     assert status == 2
-    assert told.startswith("tokbench: --memory 40: too little to ")
+    assert told.startswith("tokbench: --memory 40: too little ")
     assert len(told.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
@@ -251,8 +252,8 @@ def test_a_document_that_is_too_long(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(b"a " * 50_000_000)
     status, told, _ = run(["count", "--scheme", "gpt2", "--memory", "180", "-o", tmp_path / "o", tmp_path / "text.txt"])
     assert status == 2
-    assert "too little to count document 0 of 100,000,000 bytes; allow " in told
-    needed = told.split("allow ")[1].split()[0]
+    assert "text.txt: a document of 100,000,000 bytes needs about " in told
+    needed = told.split("needs about ")[1].split()[0]
     assert run(["count", "--scheme", "gpt2", "--memory", needed, "-o", tmp_path / "o", tmp_path / "text.txt"])[0] == 0
 
 

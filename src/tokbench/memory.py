@@ -122,15 +122,6 @@ def removed_at_end(path: "Path") -> Iterator[None]:
         keep(os.fsencode(path.absolute()))
 
 
-def resident() -> int:
-    """Bytes of this process that are in memory; where the system does not say, the most that there ever were."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * mmap.PAGESIZE
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
 def require_room(size: int) -> None:
     """See that so many addresses can be had, before a library is loaded that hangs where they cannot.
 

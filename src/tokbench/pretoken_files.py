@@ -36,7 +36,7 @@ def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays
 
 
 def _opened(path: Path) -> AbstractContextManager[pq.ParquetFile]:
-    return parquet(path, "a readable file of pre-token counts", "make it again")
+    return parquet(path, "a readable file of pre-token counts", "make it again", in_pieces=True)
 
 
 def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:

@@ -4,19 +4,13 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
-from tokbench.commands.numbers import MEMORY
+from tokbench.commands.memory_option import memory_option
 
 
 @click.command("count")
 @click.option("--scheme", required=True, help="Pre-tokenization; see 'tokbench methods'.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
-@click.option(
-    "--memory",
-    "megabytes",
-    type=MEMORY,
-    metavar="MB",
-    help="Megabytes that the process may take; no bound if left out.",
-)
+@memory_option()
 @field_options
 @click.argument("texts", nargs=-1, required=True)
 def command(
@@ -33,8 +27,9 @@ def command(
 
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
+    from tokbench.allowance import allowance
     from tokbench.commands.documents import documents_of
-    from tokbench.counting.bound import Bound
+    from tokbench.counting.bound import COPIES, LEAST, Bound
     from tokbench.counting.count import count_languages
     from tokbench.counting.languages import write_languages
     from tokbench.counting.merge_runs import Totals
@@ -42,7 +37,9 @@ def command(
     from tokbench.pretokens import PretokenCounts
 
     memory.purpose(f"count the pre-tokens of '{scheme}' in {texts[0]}{' and others' * (len(texts) > 1)}")
-    documents = ((one.language, one.text) for one in documents_of(texts, text_field, language_field))
+    largest = None if megabytes is None else allowance(megabytes, LEAST).largest(COPIES, LEAST)
+    read = documents_of(texts, text_field, language_field, largest)
+    documents = ((document.language, document.text) for document in read)
     counts: Totals | PretokenCounts
     if megabytes is None:
         found = count_languages(documents, scheme)

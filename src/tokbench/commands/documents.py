@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.allowance import Largest
 from tokbench.commands.fields import LANGUAGE, TEXT
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
@@ -15,7 +16,10 @@ from tokbench.errors import TokbenchError
 
 
 def documents_of(
-    files: Sequence[str], text_field: str | None = None, language_field: str | None = None
+    files: Sequence[str],
+    text_field: str | None = None,
+    language_field: str | None = None,
+    largest: Largest | None = None,
 ) -> Iterator[Document]:
     """Documents of files; each may be gzip or zstd.
 
@@ -23,9 +27,11 @@ def documents_of(
         files: the files.
         text_field: key or column of the text.
         language_field: key or column of the language; a Parquet file must have it where it is named here.
+        largest: the longest text that is taken; any where it is not given.
 
     Raises:
-        TokbenchError: a file is not there, or a field is named and no file has fields.
+        TokbenchError: a file is not there, a document is longer than the longest, or a field is named and no file has
+            fields.
     """
     for file in files:
         if not Path(file).exists():
@@ -35,12 +41,12 @@ def documents_of(
     for flag, field in named.items():
         if field is not None and all(isinstance(source, TextSource) for source in sources):
             raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
-    return _read(sources)
+    return _read(sources, largest)
 
 
-def _read(sources: Sequence[Source]) -> Iterator[Document]:
+def _read(sources: Sequence[Source], largest: Largest | None) -> Iterator[Document]:
     for source in sources:
-        yield from read_source(source)
+        yield from read_source(source, largest=largest)
 
 
 def _source(file: str, text_field: str | None, language_field: str | None) -> Source:

@@ -3,18 +3,12 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.numbers import MEMORY
+from tokbench.commands.memory_option import memory_option
 
 
 @click.command("merge_counts")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
-@click.option(
-    "--memory",
-    "megabytes",
-    type=MEMORY,
-    metavar="MB",
-    help="Megabytes that the process may take; no bound if left out.",
-)
+@memory_option()
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, all of the same scheme, each language by itself.

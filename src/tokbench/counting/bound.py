@@ -1,6 +1,6 @@
 """A bound of what a process keeps in memory, Python and its libraries included."""
 
-from tokbench import memory
+from tokbench.allowance import resident
 from tokbench.errors import TokbenchError
 
 MEGABYTE = 1_000_000
@@ -9,6 +9,8 @@ MARGIN = 40 * MEGABYTE
 """Left free for what comes and goes between two looks: a batch that is being read, a page that is being compressed."""
 LEAST = 48 * MEGABYTE
 """Room without which counting does not begin: the buffers of a merge, and a table that is worth being written."""
+COPIES = 4
+"""Bytes held for each of a document: a page of its file, the column, the text, and what a table takes of it."""
 
 
 class Bound:
@@ -30,7 +32,7 @@ class Bound:
         Args:
             held: bytes that they take now.
         """
-        self._outside = max(self._outside, memory.resident() - held)
+        self._outside = max(self._outside, resident() - held)
         return self.megabytes * MEGABYTE - MARGIN - self._outside
 
     def require(self, size: int, what: str, held: int = 0) -> None:
