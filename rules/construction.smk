@@ -24,7 +24,7 @@ rule build_initial:
         "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
     shell:
         "tokbench build {wildcards.initial} --counts {input.counts:q} --size {wildcards.size}"
-        " --threads {threads} --memory {resources.mem_mb} -o {output:q} &> {log:q}"
+        " --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"
 
 
 rule build:
@@ -73,6 +73,6 @@ rule build:
     shell:
         "tokbench build {params.construction:q} --recipe {params.recipe:q} {params.segmentation:q} {params.min_count:q}"
         " --scheme {params.scheme:q} {params.inputs:q}"
-        " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --memory {resources.mem_mb}"
+        " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --memory {resources.mem_mb:q}"
         " --name {wildcards.variant}"
         " -o {output:q} &> {log:q}"

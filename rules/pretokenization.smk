@@ -23,7 +23,7 @@ rule count:
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
     shell:
-        "tokbench count --scheme {wildcards.scheme} --memory {resources.mem_mb} -o {output:q}"
+        "tokbench count --scheme {wildcards.scheme} --memory {resources.mem_mb:q} -o {output:q}"
         " -- {input:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
 
 
@@ -49,7 +49,7 @@ rule merge_part:
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, part {wildcards.part}"
     shell:
-        "tokbench merge_counts --memory {resources.mem_mb} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input:q} &> {log:q}"
 
 
 rule merge_counts:
@@ -74,7 +74,7 @@ rule merge_counts:
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
     shell:
-        "tokbench merge_counts --memory {resources.mem_mb} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input:q} &> {log:q}"
 
 
 rule import_counts:
