@@ -1,4 +1,4 @@
-from tokbench.workflow.construction import Variants, initial_source
+from tokbench.workflow.construction import Variants, initial_memory, initial_source
 
 variants = Variants(experiment)
 
@@ -18,7 +18,7 @@ rule build_initial:
         source=initial_source,
     threads: 1
     resources:
-        mem_mb=doubling(8000),
+        mem_mb=initial_memory,
         runtime=lengthening(240),
     message:
         "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
@@ -66,7 +66,7 @@ rule build:
         source=variants.source,
     threads: 1
     resources:
-        mem_mb=doubling(8000),
+        mem_mb=variants.memory,
         runtime=lengthening(480),
     message:
         "build {wildcards.variant} at {wildcards.size}"

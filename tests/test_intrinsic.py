@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tests.outside import DATA, PUBLISHED, needs
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.measure import measure
-from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage, usage_of
 from tokbench.metric import metrics
 from tokbench.metric.compression import compression
@@ -129,6 +129,11 @@ def test_substring_occurrences(tokens: list[bytes], pairs: list[tuple[bytes, int
     counts, tokens_there = PretokenCounts.from_pairs(pairs), vocabulary(*tokens)
     found = substring_occurrences(tokens_there, counts)
     assert found.tolist() == naive_occurrences(tokens_there.tokens, counts)
+
+
+def test_a_share_of_nothing_is_over_nothing() -> None:
+    assert ratio("m", "d", 3, 0, "why") == Measurement("m", "d", None, 0, "why")
+    assert ratio("m", "d", 3, 4, "why") == Measurement("m", "d", 0.75, 4)
 
 
 def test_unigram_objective_by_hand() -> None:

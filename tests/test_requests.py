@@ -1,13 +1,20 @@
 """What an experiment is told to take of a disk, and what jobs of models ask for."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tokbench.config.load import read
+from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
+from tokbench.workflow.attempts import BESIDE
+from tokbench.workflow.construction import MARGIN, UNKNOWN, building_memory
 from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
 
@@ -93,3 +100,27 @@ def test_requests_of_models_follow_from_their_recipes() -> None:
     assert small.gpus(wildcards) == 0
     assert small.training_time(wildcards, 1) < 60
     assert 1_500 < small.applying_memory(wildcards, 1) < 8_000
+
+
+@pytest.mark.parametrize("words", [10_000, 40_000, 160_000])
+@pytest.mark.parametrize("construction", ["bpe", "greedtok"])
+def test_building_asks_for_what_it_uses(construction: str, words: int, tmp_path: Path) -> None:
+    """On three sizes; what is asked for beside that is little."""
+    rng = np.random.default_rng(words)
+    letters = rng.integers(97, 123, (words, 8), np.uint8)
+    offsets = np.arange(0, 8 * words + 1, 8, dtype=np.int64)
+    counts = rng.integers(1, 50, words)
+    file = tmp_path / "counts.parquet"
+    PretokenCounts.merged(letters.reshape(-1), offsets, counts, "gpt2").write(file)
+    command = ["build", construction, "--counts", str(file), "--size", "300", "-o", str(tmp_path / "tokenizer")]
+    process = subprocess.Popen([sys.executable, "-m", "tokbench", *command], stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, process.communicate()
+    used, asked = usage.ru_maxrss * 1024 / 1e6, building_memory([construction], str(file), 1)
+    assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
+    assert building_memory([construction], str(file), 2) == 2 * asked
+
+
+def test_without_counts_a_construction_asks_for_what_nobody_knows(tmp_path: Path) -> None:
+    assert building_memory(["bpe"], str(tmp_path / "later.parquet"), 1) == UNKNOWN
+    assert building_memory(["bpe"], None, 3) == 4 * UNKNOWN

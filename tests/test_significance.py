@@ -143,6 +143,7 @@ def test_the_detectable_difference_is_seen_four_times_of_five() -> None:
 def test_few_cells_see_nothing() -> None:
     assert detectable_difference(1.0, 4) is None
     assert detectable_difference(1.0, 5) is not None
+    assert detectable_difference(1.0, 5, alpha=2**-5) is not None
     assert detectable_difference(0.0, 30) is None
     assert detectable_difference(None, 1) is None
 

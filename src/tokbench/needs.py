@@ -125,3 +125,10 @@ def _megabytes(size: float) -> str:
 
 def _share(totals: NDArray[np.int64], place: int) -> str:
     return f"{1 - int(totals[place]) / int(totals[0]):.2%}"
+
+
+def most(names: Iterable[str], pretokens: int, size: int) -> float | None:
+    """Bytes that the most needing of some methods takes for so many unique pre-tokens of so many bytes; None where none
+    was measured."""
+    found = [table()[name].bytes(pretokens, size) for name in names if name in table()]
+    return max(found, default=None)

@@ -8,6 +8,8 @@ and the longer a job may take, the longer it waits for its turn. Memory stays wi
 from collections.abc import Callable
 from typing import Any
 
+BESIDE = 400
+"""MB for the two processes of the workflow engine that a cluster's job holds beside its own."""
 Request = Callable[[Any, int], int]
 """What Snakemake calls with the wildcards and the attempt."""
 

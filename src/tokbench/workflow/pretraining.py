@@ -7,11 +7,9 @@ from typing import Any
 from tokbench.config.experiment import Experiment
 from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
 from tokbench.pretraining.options import ModelOptions
-from tokbench.workflow.attempts import more_memory, more_time
+from tokbench.workflow.attempts import BESIDE, more_memory, more_time
 from tokbench.workflow.canonical import canonical
 
-ENGINE = 400
-"""MB for the two processes of the workflow engine that a cluster's job holds beside its own."""
 START = 30
 """Minutes for imports, checkpoints and the export."""
 LONGEST = 2880
@@ -77,4 +75,4 @@ class Models:
 
 def _asked(size: float, attempt: int) -> int:
     """Bytes as the MB that a job asks for."""
-    return more_memory(ENGINE + round(size / 1e6), attempt)
+    return more_memory(BESIDE + round(size / 1e6), attempt)
