@@ -1,6 +1,7 @@
 """Jobs that are forked end as those that a shell starts: the same files, logs and statuses."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.workflow.checkout import Prepared
 from tokbench.workflow.shell import shell_prefix
 from tokbench.workflow.starts import Fork, Starts, understood
 
@@ -25,7 +27,7 @@ Start = Callable[[str], Any]
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1), st.text(min_size=1))
 def test_quoted_words_are_taken_as_a_shell_takes_them(words: list[str], log: str) -> None:
-    call = f"tokbench {shlex.join(words)} &> {shlex.quote(log)}"
+    call = f"tokbench {'  '.join(map(shlex.quote, words))} &> {shlex.quote(log)}"
     found = understood(call)
     assert found in (None, (words, log))
     if call.isascii():
@@ -156,3 +158,11 @@ os.kill(os.getpid(), 9)
             return
         time.sleep(0.1)
     pytest.fail("the server is still there")
+
+
+def test_every_shell_command_of_the_demonstration_is_understood(workflow: Prepared) -> None:
+    """Else its jobs would start anew each time, and nobody would notice."""
+    printed = workflow.run("-n", "--printshellcmds", "--cores", "1", "--forceall")
+    calls = re.findall(r"^Shell command: (tokbench .*)$", printed, re.MULTILINE)
+    assert len({call.split()[1] for call in calls}) > 15
+    assert [call for call in calls if understood(call) is None] == []

@@ -28,7 +28,7 @@ from tokbench.imported import NOTE
 WORD = re.compile(r"""(?:'[^']*'|"[^"$`\\]*"|[\w@%+=:,./*-])+""", re.ASCII)
 """A word of a shell that stands for itself, but for stars outside quotes: what ``shlex.quote`` writes, and paths."""
 PART = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
-CALL = re.compile(rf"tokbench ((?:{WORD.pattern} )+)&> ({WORD.pattern})", re.ASCII)
+CALL = re.compile(rf"tokbench +((?:{WORD.pattern} +)+)&> +({WORD.pattern})", re.ASCII)
 SERVER = "tokbench.workflow.fork_server"
 DEVICES = ("nvidia0", "kfd")
 """Devices whose drivers do not outlive a fork."""
