@@ -15,9 +15,10 @@ MUTANTS ?= 100
 EXPERIMENT ?= small
 SEED ?= 0
 
-# Not those that limit the addresses of a process: the sanitizers take them all.
+# Not those that limit the addresses or the memory of a process: the sanitizers take them all.
 OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
-  pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram wordpiece
+  pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram within wordpiece
+OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
 
 .PHONY: help demo test test-slurm published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
 
@@ -51,7 +52,7 @@ sanitize: install  ## run the tests of the kernels with sanitizers of addresses 
 	@PYTHONPATH=build/sanitize/lib ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
-	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py)
+	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py) $(OF_MEMORY:%=--deselect tests/test_within.py::%)
 
 benchmarks: install  ## time everything beside its peers: TEXT=FILE, WORDS="FILE FILE", PEERS=PYTHON, SAGE=PYTHON
 	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }
