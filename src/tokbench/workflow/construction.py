@@ -124,8 +124,11 @@ def building_memory(names: list[str], counts: Any, attempt: int) -> int:
         return more_memory(UNKNOWN, attempt)
     from pyarrow.parquet import read_metadata
 
-    about = read_metadata(path)
-    column = about.schema.names.index("pretoken")
+    try:
+        about = read_metadata(path)
+        column = about.schema.names.index("pretoken")
+    except (OSError, ValueError):  # The job itself tells what is wrong with the file.
+        return more_memory(UNKNOWN, attempt)
     held = sum(about.row_group(group).column(column).total_uncompressed_size for group in range(about.num_row_groups))
     size = held - LENGTH * about.num_rows
     need = most(names, about.num_rows, size)
