@@ -65,7 +65,7 @@ def serve(address: str) -> None:
     with Listener(address) as listener:
         print("listening", flush=True)
         asked = listener.accept()
-    with asked, suppress(EOFError):
+    with asked, suppress(EOFError, ConnectionError):
         while True:
             arguments, printed = asked.recv()
             child = os.fork()
