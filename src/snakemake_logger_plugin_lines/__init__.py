@@ -24,7 +24,7 @@ from tokbench.lean import lean_imports
 
 with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
     import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
-# What is imported stays, and so do a plan's jobs: looking through them for garbage again and again is a fifth of it.
+# What is imported stays, and so do a plan's jobs: nothing is won by looking through them for garbage again and again.
 gc.set_threshold(100_000, 50, 50)
 gc.freeze()
 

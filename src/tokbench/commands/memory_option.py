@@ -6,7 +6,7 @@ from typing import TypeVar
 import click
 
 from tokbench.allowance import Largest, allowance
-from tokbench.commands.numbers import Whole
+from tokbench.commands.numbers import MEMORY
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -17,7 +17,7 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     return click.option(
         "--memory",
         "megabytes",
-        type=Whole(1),
+        type=MEMORY,
         default=default,
         show_default=default is not None,
         metavar="MB",

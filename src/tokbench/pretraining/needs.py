@@ -10,8 +10,9 @@ STATE = 20
 """Bytes of a parameter in training: weight, gradient, the optimizer's two moments, and a copy while it is stored."""
 WEIGHT = 4
 ACTIVATIONS = 34
-"""What a layer keeps for the backward pass, over tokens times width (Korthikanti et al. 2022, equation 2, whose bytes
-are of half precision; a processor's are twice as many, of which masks are part and not kept)."""
+"""What a layer keeps for the backward pass, over tokens times width, in the form of Korthikanti et al. 2022, eq. 2.
+Theirs are bytes of half precision, twice as many in float32; a processor was measured to take twice that again, so
+these count numbers of four bytes."""
 SCORES = 5
 """That over heads times pairs of tokens, likewise."""
 LOGITS = 3

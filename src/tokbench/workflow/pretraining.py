@@ -58,7 +58,7 @@ class Models:
         as it can: the next attempt goes on from its checkpoint."""
         seconds = training_seconds(self._options(wildcards), int(wildcards.size))
         minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
-        return more_time(minutes, attempt)
+        return min(LONGEST, more_time(minutes, attempt))
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import cached_property
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
@@ -136,7 +137,11 @@ class Starts:
         self._prefix = prefix
         self._servers: dict[str, Server | None] = {}
         self._lock = Lock()
-        self._notes = TemporaryDirectory(prefix="tokbench-starts-")
+
+    @cached_property
+    def _notes(self) -> "TemporaryDirectory[str]":
+        """Where processes leave what they imported, made with the first job: most plans start none."""
+        return TemporaryDirectory(prefix="tokbench-starts-")
 
     def popen(self, command: str, env: dict[str, str], **others: Any) -> Any:
         """A process for a shell command, with what ``subprocess.Popen`` shows of one."""
@@ -144,7 +149,9 @@ class Starts:
         if call is None or READ_ON_IMPORT.intersection(call[0]):
             return subprocess.Popen(command, env=env, **others)
         arguments, log = call
-        note = Path(self._notes.name) / f"{arguments[0]}-{env.get('OMP_NUM_THREADS')}"
+        with self._lock:
+            notes = self._notes.name
+        note = Path(notes) / f"{arguments[0]}-{env.get('OMP_NUM_THREADS')}"
         server = self._server(note)
         fork = server.start(arguments, env, log) if server else None
         return fork or subprocess.Popen(command, env={**env, NOTE: str(note)}, **others)
