@@ -9,12 +9,16 @@ from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.workflow.run import begin, end
+from tokbench.workflow.unlock import unlock_dead
 from tokbench.faults import line_and_status
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
 except Exception as error:
     sys.exit(line_and_status(error)[0])
+
+if workflow.is_main_process:
+    unlock_dead(experiment.folder)
 
 # A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
 sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4

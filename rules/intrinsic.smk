@@ -62,9 +62,7 @@ rule measure_resource:
 rule measure_embeddings:
     input:
         model="<results>/models/{model}/{variant}/{size}",
-        packed=collect(
-            "<results>/encoded/{{variant}}/{{size}}/{corpus}/{length}", corpus=models.corpus, length=models.length
-        ),
+        token_counts="<results>/token_counts/{model}/{variant}/{size}.parquet",
         tokenizer="<results>/tokenizers/{variant}/{size}",
     output:
         directory("<results>/embeddings/{model}/{variant}/{size}"),

@@ -3,36 +3,62 @@ from tokbench.workflow.pretraining import Models
 models = Models(experiment)
 
 
+rule encode_shard:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
+    output:
+        temp("<results>/encoded/{model}/{variant}/{size}/{shard}.parquet"),
+    log:
+        "<logs>/encode_shard/{model}/{variant}/{size}/{shard}.log",
+    benchmark:
+        "<benchmarks>/encode_shard/{model}/{variant}/{size}/{shard}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=fingerprint("tokbench.commands.encode_shard"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(240),
+    message:
+        "encode shard {wildcards.shard} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
+    shell:
+        "tokbench encode_shard --memory {resources.mem_mb:q} -o {output:q}"
+        " -- {input.tokenizer:q} {input.corpus:q}/pretraining/{wildcards.shard}.parquet &> {log:q}"
+
+
 rule pack:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        corpus="<results>/corpus/{corpus}",
+        text=models.text,
     output:
-        directory("<results>/encoded/{variant}/{size}/{corpus}/{length}"),
+        packed=temp(directory("<results>/packed/{model}/{variant}/{size}")),
+        counts="<results>/token_counts/{model}/{variant}/{size}.parquet",
     log:
-        "<logs>/pack/{variant}/{size}/{corpus}/{length}.log",
+        "<logs>/pack/{model}/{variant}/{size}.log",
     benchmark:
-        "<benchmarks>/pack/{variant}/{size}/{corpus}/{length}.tsv"
+        "<benchmarks>/pack/{model}/{variant}/{size}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
-        source=fingerprint("tokbench.commands.pack"),
+        shards=models.shards,
+        length=models.length,
+        source=fingerprint("tokbench.commands.pack", "tokbench.commands.encode_shard"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
         runtime=lengthening(720),
     message:
-        "encode {wildcards.corpus} with {wildcards.variant} at {wildcards.size}"
+        "encode the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pack --memory {resources.mem_mb:q} --sequence-length {wildcards.length} -o {output:q}"
-        " -- {input.tokenizer:q} {input.corpus:q}/pretraining/*.parquet &> {log:q}"
+        "tokbench pack --memory {resources.mem_mb:q} --sequence-length {params.length:q} --token-counts {output.counts:q}"
+        " -o {output.packed:q} -- {input.tokenizer:q} {params.shards:q} &> {log:q}"
 
 
 rule pretrain:
     input:
-        packed=collect(
-            "<results>/encoded/{{variant}}/{{size}}/{corpus}/{length}", corpus=models.corpus, length=models.length
-        ),
+        packed="<results>/packed/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
     output:
         directory("<results>/models/{model}/{variant}/{size}"),

@@ -36,8 +36,9 @@ from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretraining.mds import write_mds
-from tokbench.pretraining.pack import Packing
+from tokbench.pretraining.encoded import Encoded, read_encoded, write_encoded
+from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.pack import Packing, pack, read_occurrences
 from tokbench.resource import resource_types
 from tokbench.tabulation.accuracy import accuracy_table
 from tokbench.tabulation.answers import boundary_table, outcome_table, read_results, text_table
@@ -267,9 +268,32 @@ READERS: dict[str, Reader] = {
     "ids": Reader("ids.npy", _ids, lambda folder: _decoded(folder, "ids.npy")),
     "ids as numbers": Reader("ids", _written("ids", "97 98\n99"), lambda folder: _decoded(folder, "ids")),
     **{
-        f"packed {name}": Reader(name, _packed, lambda folder: embeddings_of(Vocabulary(BYTES), folder, folder))
-        for name in ("index.json", "shard.00000.mds", "model.safetensors")
+        f"packed {name}": Reader(name, _packed, lambda folder: list(read_mds(folder)))
+        for name in ("index.json", "shard.00000.mds")
     },
+    "embeddings": Reader(
+        "model.safetensors",
+        _packed,
+        lambda folder: embeddings_of(Vocabulary(BYTES), folder, np.zeros(257, np.int64)),
+    ),
+    "counts of tokens": Reader(
+        "counts.parquet",
+        lambda folder: pack(
+            [Encoded(0, True, 7, np.arange(7, dtype=np.int32))],
+            256,
+            folder / "packed",
+            sequence_length=4,
+            counts=folder / "counts.parquet",
+        ),
+        lambda folder: read_occurrences(folder / "counts.parquet", 256),
+    ),
+    "a shard's tokens": Reader(
+        "0000.parquet",
+        lambda folder: write_encoded(
+            [Encoded(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)], folder / "0000.parquet"
+        ),
+        lambda folder: list(read_encoded([folder / "0000.parquet"])),
+    ),
     "packing": Reader("packing.json", _written("packing.json", json.dumps(PACKING)), Packing.read),
     "result": Reader("result.json", _written("result.json", json.dumps(RESULT)), _results),
     "measurements": Reader(

@@ -19,13 +19,14 @@ from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.counting.languages import write_languages
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.embeddings import Embeddings, embeddings_of, packed_ids
+from tokbench.intrinsic.embeddings import Embeddings, embeddings_of
 from tokbench.intrinsic.measure import measure, measure_embeddings
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.metric.undertrained import UndertrainedOptions
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretraining.mds import write_mds
+from tokbench.pretraining.encoded import Encoded
+from tokbench.pretraining.pack import pack, read_occurrences
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.comparison import (
     Compared,
@@ -184,10 +185,11 @@ def model(folder: Path, matrix: np.ndarray) -> Path:
     return folder
 
 
-def packed(folder: Path, *sequences: list[int]) -> Path:
-    folder.mkdir(parents=True)
-    write_mds(folder, [np.array(sequences, np.int32)], len(sequences[0]))
-    return folder
+def token_counts(path: Path, *ids: int, tokens: int) -> Path:
+    """The counts of a document of these tokens, all of which are packed."""
+    ends = Encoded(0, True, len(ids), np.array(ids, np.int32))
+    pack([ends], tokens, path.with_suffix(""), sequence_length=len(ids) + 1, counts=path)
+    return path
 
 
 def test_embeddings_against_occurrences(tmp_path: Path) -> None:
@@ -195,23 +197,22 @@ def test_embeddings_against_occurrences(tmp_path: Path) -> None:
     matrix = np.zeros((320, 2), np.float32)
     matrix[:258] = np.arange(258)[:, None] * np.array([0.6, 0.8], np.float32)
     matrix[258:] = 1e9
-    folder = packed(tmp_path / "packed", [256, 256, 97, 258], [256, 98, 98, 258])
-    assert [ids.tolist() for ids in packed_ids(folder)] == [[256, 256, 97, 258, 256, 98, 98, 258]]
-    found = embeddings_of(known, model(tmp_path / "model", matrix), folder)
+    counts = token_counts(tmp_path / "counts.parquet", 256, 256, 97, 256, 98, 98, tokens=258)
+    occurrences = read_occurrences(counts, 258)
+    assert occurrences[258] == 1
+    found = embeddings_of(known, model(tmp_path / "model", matrix), occurrences)
     assert found.norms == pytest.approx(np.arange(258), rel=1e-6)
     assert found.occurrences[[97, 98, 256, 257]].tolist() == [1, 2, 3, 0]
     assert found.probabilities[256] == 3 / 6
     frame = found.to_frame()
     assert frame.row(256)[1:5] == ("6162", "ab", 3, 0.5)
     assert frame.row(255)[2] == "\ufffd"
-    with pytest.raises(TokbenchError, match="id 258 is no token of this tokenizer"):
-        embeddings_of(vocabulary(b"ab"), tmp_path / "model", folder)
-    with pytest.raises(TokbenchError, match=r"index\.json: cannot be read .* make them with 'tokbench pack'"):
-        embeddings_of(known, tmp_path / "model", tmp_path / "model")
+    with pytest.raises(TokbenchError, match="counts of 258 tokens for 257; name the model's own tokenizer"):
+        read_occurrences(counts, 257)
     with pytest.raises(TokbenchError, match="no input embeddings here"):
-        embeddings_of(known, tmp_path / "packed", folder)
+        embeddings_of(known, tmp_path / "counts", occurrences)
     with pytest.raises(TokbenchError, match="3 embeddings for 258 tokens"):
-        embeddings_of(known, model(tmp_path / "other", matrix[:3]), folder)
+        embeddings_of(known, model(tmp_path / "other", matrix[:3]), occurrences)
 
 
 def test_undertrained_tokens() -> None:
@@ -291,8 +292,8 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
         assert done.status == 0, done.stderr
         rng = np.random.default_rng(0)
         weights = model(tmp_path / f"{name}-model", rng.normal(size=(320, 4)).astype(np.float32))
-        sequences = packed(tmp_path / f"{name}-packed", rng.integers(0, 301, 64).tolist())
-        inputs = ["--model", weights, "--packed", sequences, "--tokenizer", folder]
+        counts = token_counts(tmp_path / f"{name}-counts.parquet", *rng.integers(0, 300, 63), tokens=300)
+        inputs = ["--model", weights, "--token-counts", counts, "--tokenizer", folder]
         done = tokbench(
             "measure_embeddings", *inputs, "--model-name", "tiny", "--corpus", "books",
             "--metrics", '{"undertrained": {"corner": 0.1}}', "-o", cloud,

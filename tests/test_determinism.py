@@ -45,7 +45,14 @@ def run(text: Path, folder: Path, shards: int, threads: int) -> None:
     source = {"type": "text", "path": str(text), "documents": "paragraph"}
     flags = chain.measured({"source": source} | CORPUS, BYTE_LM, SIZE, {})
     tokenizer = path("tokenizers", "bpe")
-    call("pack", tokenizer, "--sequence-length", "64", "-o", path("packed"), *split("pretraining"))
+    packed = ("--sequence-length", "64", "-o", path("packed"), "--token-counts", path("token_counts.parquet"))
+    if shards == 1:
+        call("pack", tokenizer, *packed, *split("pretraining"))
+    else:
+        encoded = [path("encoded", Path(shard).name) for shard in split("pretraining")]
+        for shard, output in zip(split("pretraining"), encoded, strict=True):
+            call("encode_shard", tokenizer, shard, "-o", output)
+        call("pack", tokenizer, *packed, *encoded)
     call_apart(
         folder, "pretrain", "--recipe", MODEL, "--packed", path("packed"), "--tokenizer", tokenizer, "-o", path("model")
     )
@@ -72,7 +79,7 @@ def runs(text: bytes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
     "part",
     [
         *("counts/tokenizer.parquet", "counts/evaluation.parquet", "byte_lm", "tokenizers", "intrinsic"),
-        *("packed", "model", "tasks", "tables", "statistics"),
+        *("packed", "token_counts.parquet", "model", "tasks", "tables", "statistics"),
     ],
 )
 def test_same_bytes(runs: tuple[Path, Path], part: str) -> None:

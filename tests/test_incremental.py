@@ -13,7 +13,7 @@ from tests.workflow.checkout import Checkout
 EXPERIMENT = Path(__file__).parent / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
-PARTS = ("models", "embeddings")
+PARTS = ("packed", "models", "embeddings")
 VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
 FINAL = {"tables", "statistics"} | REPORT
 
@@ -53,12 +53,10 @@ def measured_on(resource: str, *variants: str, sizes: tuple[int, ...] = SIZES) -
     return {f"intrinsic/{variant}/{size}/{resource}.json" for variant in variants for size in sizes}
 
 
-def packed(*variants: str) -> set[str]:
-    return {f"encoded/{variant}/1024/books/64" for variant in variants}
-
-
 def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
-    return {f"{part}/{model}/{variant}/1024" for part in PARTS for model in models for variant in variants}
+    """Models, and what they read: sequences do not outlive the training that they were packed for."""
+    runs = [f"{model}/{variant}/1024" for model in models for variant in variants]
+    return {f"{part}/{run}" for part in PARTS for run in runs} | {f"token_counts/{run}.parquet" for run in runs}
 
 
 def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
@@ -68,12 +66,7 @@ def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
 def with_models(*variants: str) -> set[str]:
     """Everything that follows from variants which the language models read."""
     models = ("small", "large")
-    return (
-        tokenizers(*variants)
-        | packed(*variants)
-        | trained(*models, variants=variants)
-        | evaluated(*models, variants=variants)
-    )
+    return tokenizers(*variants) | trained(*models, variants=variants) | evaluated(*models, variants=variants)
 
 
 def changed(tmp_path: Path, key: str, value: Any) -> Path:

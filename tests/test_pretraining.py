@@ -3,25 +3,30 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from tests import apart
+from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover, seal
-from tokbench.pretraining.mds import write_mds
+from tokbench.pretraining.encoded import Encoded, encoded, read_encoded, write_encoded
+from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.options import PRESETS, ModelOptions
-from tokbench.pretraining.pack import Packing, pack
+from tokbench.pretraining.pack import Packing, check_sequences, pack, read_occurrences
 from tokbench.pretraining.train import _prepare, pretrain
 
 SMALL = PRESETS["tiny"].model_copy(
@@ -50,6 +55,10 @@ class Bytes:
 
     def __len__(self) -> int:
         return 256
+
+
+def pieces(documents: Iterable[bytes]) -> Iterator[Encoded]:
+    return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 
 
 def test_options_and_packing_load_no_torch() -> None:
@@ -95,7 +104,7 @@ def test_vocabulary_is_rounded_up() -> None:
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pretraining") / "packed"
-    pack(Bytes(), DOCUMENTS, folder, sequence_length=32)
+    pack(pieces(DOCUMENTS), 256, folder, sequence_length=32)
     return folder
 
 
@@ -117,11 +126,55 @@ def test_packed_sequences(packed: Path) -> None:
 def test_packing_ignores_how_documents_are_grouped(
     packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokbench.pretraining.pack.ENCODE_BYTES", 1)
-    pack(Bytes(), iter(DOCUMENTS), tmp_path / "packed", sequence_length=32)
+    monkeypatch.setattr("tokbench.pretraining.encoded.ENCODE_BYTES", 1)
+    monkeypatch.setattr("tokbench.pretraining.pack.JOINED", 5)
+    pack(pieces(DOCUMENTS), 256, tmp_path / "packed", sequence_length=32)
     names = sorted(file.name for file in packed.iterdir())
     assert names == sorted(file.name for file in (tmp_path / "packed").iterdir())
     assert all((packed / name).read_bytes() == (tmp_path / "packed" / name).read_bytes() for name in names)
+
+
+@given(st.lists(st.binary(max_size=40), min_size=1, max_size=30), st.integers(1, 5), st.integers(1, 50))
+def test_shards_that_were_encoded_side_by_side(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], shards: int, group: int
+) -> None:
+    folder = tmp_path_factory.mktemp("shards")
+    whole = list(pieces([*documents, bytes(8)]))
+    paths = [folder / f"{shard}.parquet" for shard in range(shards)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokbench.pretraining.encoded.GROUP_IDS", group)
+        for shard, path in enumerate(paths):
+            write_encoded(whole[shard::shards], path)
+    found = list(read_encoded(paths))
+    assert [piece[:3] for piece in found] == [piece[:3] for piece in whole]
+    assert [piece.ids.tolist() for piece in found] == [piece.ids.tolist() for piece in whole]
+    assert pack(found, 256, folder / "found", sequence_length=8) == pack(whole, 256, folder / "w", sequence_length=8)
+
+
+def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:
+    pack(pieces(DOCUMENTS), 256, tmp_path / "packed", sequence_length=32, counts=tmp_path / "counts.parquet")
+    stands = Counter(int(token) for ids in read_mds(packed) for token in ids)
+    assert dict(enumerate(read_occurrences(tmp_path / "counts.parquet", 256))) == {n: stands[n] for n in range(257)}
+
+
+@pytest.mark.parametrize("wrong", [-1, 257])
+def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
+    foreign = Encoded(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
+    with pytest.raises(TokbenchError, match=f"id {wrong} is no token of this tokenizer"):
+        pack([foreign], 256, tmp_path / "packed", sequence_length=2)
+    assert not (tmp_path / "packed").exists()
+
+
+def test_altered_sequences_are_not_trained_on(packed: Path, tmp_path: Path) -> None:
+    altered = tmp_path / "packed"
+    shutil.copytree(packed, altered)
+    check_sequences(altered, Packing.read(altered))
+    shard = altered / "shard.00000.mds"
+    held = bytearray(shard.read_bytes())
+    held[-3] ^= 1
+    shard.write_bytes(held)
+    with pytest.raises(TokbenchError, match="packed: not the sequences that were written; delete it"):
+        check_sequences(altered, Packing.read(altered))
 
 
 def test_shards_are_those_of_streaming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +195,7 @@ def test_shards_are_those_of_streaming(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_too_little_text_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match="has 4 tokens, fewer than one sequence of 32"):
-        pack(Bytes(), [b"abc"], tmp_path / "packed", sequence_length=32)
+        pack(pieces([b"abc"]), 256, tmp_path / "packed", sequence_length=32)
     assert not (tmp_path / "packed").exists()
 
 

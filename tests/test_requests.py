@@ -29,7 +29,7 @@ def test_the_demonstration() -> None:
     assert told.unknown == ()
 
 
-def test_models_that_read_one_packed_corpus_share_it(tmp_path: Path) -> None:
+def test_each_model_has_sequences_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "text.txt.gz").write_bytes(b"x" * 1000)
     (tmp_path / "a.yaml").write_text(
         f"""
@@ -47,13 +47,13 @@ runs: [{{models: [m, n], variants: [bpe], suites: [offline]}}]
     )
     told = disk(read(tmp_path / "a.yaml", {}))
     assert told.corpora == pytest.approx(0.4 * 3000)
-    assert told.packed == pytest.approx(4 / 3 * 1500)
+    assert told.packed == pytest.approx(2 * 4 / 3 * 1500)
 
 
 def test_the_line_says_what_is_short_and_what_nobody_knows() -> None:
     told = Disk(1e9, 4e9, 1e9, 6e9, ("pile",))
     assert told.line(20_000_000_000) == (
-        "disk: about 6.0 GB that stay, 4.0 GB of them packed sequences, at most 6.0 GB more while models are trained; "
+        "disk: about 2.0 GB that stay, at most 10 GB more while models are trained, 4.0 GB of it packed sequences; "
         "20 GB are free; not counted what is fetched for pile"
     )
     assert told.line(11_000_000_000).endswith("; free some, or name another folder under 'results'")

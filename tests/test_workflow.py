@@ -108,6 +108,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
     assert {node for edge in edges for node in edge} <= nodes
     if graph == "--rulegraph":
         unused = {
+            "encode_shard",
             "fetch",
             "fetch_tasks",
             "import_counts",
@@ -137,6 +138,18 @@ def test_many_shards_are_merged_as_a_tree(checkout: Checkout, shards: int, parts
     jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
     assert jobs.get("count"), printed
     assert (jobs["count"], jobs.get("merge_part", 0), jobs["merge_counts"]) == (shards, parts, 1)
+
+
+@pytest.mark.parametrize(("shards", "encoded"), [(1, 0), (16, 0), (17, 17)])
+def test_many_shards_are_encoded_side_by_side(checkout: Checkout, shards: int, encoded: int) -> None:
+    (checkout.folder / "text.txt").write_text("a")
+    models = (
+        "models: {m: tiny}\nsuites: {offline: offline}\nruns: [{models: [m], variants: [bpe], suites: [offline]}]\n"
+    )
+    (checkout.folder / "sharded.yaml").write_text(SHARDED.format(shards=shards) + models)
+    printed = checkout.snakemake("results/sharded/models/m/bpe/300", "-n", "--configfile", "sharded.yaml")
+    jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+    assert (jobs.get("encode_shard", 0), jobs["pack"], jobs["pretrain"]) == (encoded, 1, 1), printed
 
 
 def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:

@@ -18,9 +18,11 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from snakemake_logger_plugin_lines.disk import of_engine, why_silent
 from snakemake_logger_plugin_lines.executor import attach
 from snakemake_logger_plugin_lines.plans import remember_signatures, tell_briefly
 from tokbench.lean import lean_imports
+from tokbench.workflow import unlock
 
 with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
     import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
@@ -38,6 +40,7 @@ SAID = (
     "SLURM run",
 )
 """Beginnings of the messages that a person waits for."""
+LOCKED = "Directory cannot be locked"
 REASON = 240
 """Characters of the reason for which a job is planned: it may be a list of thousands of files."""
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
@@ -78,8 +81,14 @@ class LogHandler(LogHandlerBase):
         if event is LogEvent.JOB_INFO and self.brief:
             reason = record.reason
             return [record.rule_msg, f"    {reason[:REASON]}{'…' * (len(reason) > REASON)}"]
+        if LOCKED in str(record.msg) and unlock.stays:
+            return [f"tokbench: {unlock.stays[0]}"]
         if event in IN_FULL or dry or said or record.levelno >= WARNING:
             text = self.own.format(record)
+            if event is LogEvent.JOB_ERROR and (line := why_silent(next(iter(record.log or ()), None))):
+                return [line]
+            if event is not LogEvent.JOB_ERROR and record.levelno >= WARNING and (line := of_engine(text)):
+                return [line]
             return [text] if text else []
         if event is LogEvent.JOB_INFO and getattr(record, "rule_msg", None):
             self.running[record.jobid] = (record.rule_msg, now)

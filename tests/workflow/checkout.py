@@ -25,6 +25,8 @@ from pathlib import Path
 
 arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
 output = Path(arguments[arguments.index("-o") + 1])
+if arguments[0] == "pack":
+    Path(arguments[arguments.index("--token-counts") + 1]).write_text("counts")
 if output.suffix not in (".json", ".parquet", ".html"):
     output.mkdir(parents=True, exist_ok=True)
     output = output / "command"
@@ -93,6 +95,11 @@ class Prepared:
         self.place.cleanup()
 
 
+def environment_of(folder: Path) -> dict[str, str]:
+    """What makes every process take the sources of a copy; no ``tokbench`` is on the search path."""
+    return os.environ | {"PATH": os.defpath, "PYTHONPATH": str(folder / "src"), "PYTHONWARNINGS": "ignore"}
+
+
 class Checkout:
     """The workflow, its sources and compiled kernels, copied into an empty folder.
 
@@ -116,12 +123,8 @@ class Checkout:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes every process take this copy's sources; no ``tokbench`` is on the search path."""
-        return os.environ | {
-            "PATH": os.defpath,
-            "PYTHONPATH": str(self.folder / "src"),
-            "PYTHONWARNINGS": "ignore",
-        }
+        """See :func:`environment_of`."""
+        return environment_of(self.folder)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start Snakemake as the leader of a process group of its own."""

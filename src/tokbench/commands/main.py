@@ -43,6 +43,7 @@ GROUPS = {
         "score_bytes": "score every byte of a corpus shard",
     },
     "Language models": {
+        "encode_shard": "encode a shard of a large corpus",
         "pack": "encode a corpus into packed sequences for pretraining",
         "pretrain": "pretrain a language model",
         "measure_embeddings": "measure the embeddings of a language model",

@@ -10,7 +10,13 @@ from tokbench.commands.outputs import OutputFolder
 
 @click.command("measure_embeddings")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
-@click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="What it was trained on.")
+@click.option(
+    "--token-counts",
+    "counts",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="Each id's count in what it was trained on: 'tokbench pack' writes it.",
+)
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option("--model-name", "name", required=True, help="Name of the model in the tables.")
 @click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
@@ -19,7 +25,7 @@ from tokbench.commands.outputs import OutputFolder
 @click.option("-o", "--output", required=True, type=OutputFolder("embeddings"), help="Folder of the results.")
 def command(
     model: str,
-    packed: str,
+    counts: str,
     tokenizer: str,
     name: str,
     variant: str | None,
@@ -32,11 +38,12 @@ def command(
     from tokbench.commands.measurements import metric_families, write_measurements
     from tokbench.intrinsic.embeddings import embeddings_of
     from tokbench.intrinsic.measure import measure_embeddings
+    from tokbench.pretraining.pack import read_occurrences
     from tokbench.spreadsheets import write_csv
     from tokbench.tokenizer import Tokenizer
 
     loaded = Tokenizer.load(tokenizer)
-    embeddings = embeddings_of(loaded.vocabulary, Path(model), Path(packed))
+    embeddings = embeddings_of(loaded.vocabulary, Path(model), read_occurrences(Path(counts), len(loaded)))
     rows = [
         ("", replace(row, definition=f"{row.definition}; model {name}"))
         for row in measure_embeddings(embeddings, families=metric_families(metrics))

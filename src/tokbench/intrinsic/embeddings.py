@@ -5,7 +5,6 @@ hardly met keep embeddings of small L2 norm. The embeddings are those of the fil
 occurrences those in its packed sequences.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from tokbench.inputs.json import read_json
 from tokbench.vocabulary import Vocabulary
 
 WEIGHTS = "model.safetensors"
-AGAIN, MAKE = "pretrain the model again", "make them with 'tokbench pack'"
+AGAIN = "pretrain the model again"
 TENSOR = "transformer.wte.weight"
 """Name of the input embeddings in transformers' MPT, tied to the output."""
 
@@ -58,13 +57,13 @@ class Embeddings:
         )
 
 
-def embeddings_of(vocabulary: Vocabulary, model: Path, packed: Path) -> Embeddings:
+def embeddings_of(vocabulary: Vocabulary, model: Path, occurrences: NDArray[np.int64]) -> Embeddings:
     """The embeddings of a trained model and its tokens' occurrences.
 
     Args:
         vocabulary: the tokens of the model's tokenizer.
         model: folder of the model.
-        packed: folder of the sequences that it was trained on.
+        occurrences: int64 [tokens + 1], of each token and of the end of text in what the model was trained on.
 
     Raises:
         TokbenchError: a file is missing or is of another tokenizer.
@@ -73,14 +72,6 @@ def embeddings_of(vocabulary: Vocabulary, model: Path, packed: Path) -> Embeddin
     if len(matrix) < len(vocabulary):
         raise TokbenchError(f"{model}: {len(matrix)} embeddings for {len(vocabulary)} tokens; name its tokenizer")
     norms = np.linalg.norm(matrix[: len(vocabulary)].astype(np.float64), axis=1)
-    occurrences = np.zeros(len(vocabulary) + 1, np.int64)
-    for ids in packed_ids(packed):
-        if len(ids) and ids.min() < 0:
-            raise TokbenchError(f"{packed}: id {ids.min()} is no token of this tokenizer; name the model's own")
-        found = np.bincount(ids, minlength=len(occurrences))
-        if len(found) > len(occurrences):
-            raise TokbenchError(f"{packed}: id {len(found) - 1} is no token of this tokenizer; name the model's own")
-        occurrences += found
     return Embeddings(vocabulary, norms, occurrences[:-1])
 
 
@@ -102,29 +93,3 @@ def _input_embeddings(model: Path) -> NDArray[np.floating]:
     if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
         raise TokbenchError(f"{model / name}: '{TENSOR}' is no matrix of numbers; {AGAIN}")
     return matrix
-
-
-def packed_ids(folder: Path) -> Iterator[NDArray[np.int32]]:
-    """The token ids of packed sequences (MDS, one column of int32), shard by shard.
-
-    A shard is the number n of samples, n + 1 offsets of the samples from the file's start (all uint32), a description,
-    and the samples, little-endian.
-
-    Raises:
-        TokbenchError: the folder holds no such sequences.
-    """
-    try:
-        for shard in read_json(folder / "index.json", MAKE)["shards"]:
-            name = shard["raw_data"]["basename"]
-            if shard["compression"] or not shard["column_encodings"][0].startswith("ndarray:int32"):
-                raise ValueError("another form of sequences")
-            if Path(name).name != name:
-                raise ValueError(f"{name!a} is no file of this folder")
-            data = (folder / name).read_bytes()
-            samples = int(np.frombuffer(data, "<u4", 1)[0])
-            offsets = np.frombuffer(data, "<u4", samples + 1, 4)
-            if not offsets[0] <= offsets[-1] <= len(data):
-                raise ValueError(f"{name}: truncated")
-            yield np.frombuffer(data, "<i4", (int(offsets[-1]) - int(offsets[0])) // 4, int(offsets[0]))
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise TokbenchError(f"{folder}: not packed sequences ({error}); {MAKE}") from None

@@ -5,12 +5,16 @@ that library, and torch with it, takes longer than encoding a small corpus.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.errors import TokbenchError
+from tokbench.inputs.json import read_json
+
+MAKE = "make them with 'tokbench pack'"
 SHARD_BYTES = 1 << 26
 """Largest shard, in bytes: streaming's own default."""
 
@@ -69,3 +73,26 @@ def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length
     index = json.dumps({"version": 2, "shards": shards}, sort_keys=True)
     (folder / "index.json").write_text(index, encoding="utf-8")
     return total
+
+
+def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
+    """The token ids of packed sequences, shard by shard.
+
+    Raises:
+        TokbenchError: the folder holds no such sequences.
+    """
+    try:
+        for shard in read_json(folder / "index.json", MAKE)["shards"]:
+            name = shard["raw_data"]["basename"]
+            if shard["compression"] or not shard["column_encodings"][0].startswith("ndarray:int32"):
+                raise ValueError("another form of sequences")
+            if Path(name).name != name:
+                raise ValueError(f"{name!a} is no file of this folder")
+            data = (folder / name).read_bytes()
+            samples = int(np.frombuffer(data, "<u4", 1)[0])
+            offsets = np.frombuffer(data, "<u4", samples + 1, 4)
+            if not offsets[0] <= offsets[-1] <= len(data):
+                raise ValueError(f"{name}: truncated")
+            yield np.frombuffer(data, "<i4", (int(offsets[-1]) - int(offsets[0])) // 4, int(offsets[0]))
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise TokbenchError(f"{folder}: not packed sequences ({error}); {MAKE}") from None

@@ -1,38 +1,28 @@
-"""Packing: a corpus encoded once, cut into sequences, and written as MDS shards for llm-foundry."""
+"""Packing: a corpus's tokens cut into sequences and written as MDS shards for llm-foundry."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.atomic import atomic_folder
+from tokbench.atomic import atomic_file, atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.pretraining.mds import write_mds
+from tokbench.inputs.parquet import parquet, require
+from tokbench.pretraining.encoded import Encoded
+from tokbench.pretraining.mds import read_mds, write_mds
 
 PACKING = "packing.json"
 """File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
 
-ENCODE_BYTES = 8 << 20
-"""Text encoded at a time: short documents together, long ones in pieces where the tokenizer can cut them."""
-COPIES = 8
-"""Bytes held for each of a document that cannot be cut: four of its text, as it is read, and four of its ids."""
-
-
-class Encoder(Protocol):
-    """What packing asks of a tokenizer."""
-
-    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]: ...
-
-    def last_cut(self, text: bytes) -> int: ...
-
-    def __len__(self) -> int: ...
+JOINED = 1 << 22
+"""Tokens that are laid end to end at a time, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,34 +68,39 @@ class Packing:
         return cls(**values)
 
 
-def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequence_length: int) -> Packing:
-    """Encode documents, join them, cut them into sequences and write these, whole or not at all.
+def pack(
+    pieces: Iterable[Encoded], vocabulary: int, folder: Path, *, sequence_length: int, counts: Path | None = None
+) -> Packing:
+    """Join documents, cut them into sequences and write these, whole or not at all.
 
-    Every document is followed by the end-of-text id, ``len(tokenizer)``. Sequences run across documents; what is left
+    Every document is followed by the end-of-text id, ``vocabulary``. Sequences run across documents; what is left
     at the end and does not fill one is dropped and counted. Equal text gives equal files, byte for byte.
 
     Args:
-        tokenizer: encodes the text.
-        documents: text, in document order.
+        pieces: the documents' tokens, in document order.
+        vocabulary: tokens of the tokenizer, special ones not counted.
         folder: gets MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
         sequence_length: tokens in a sequence.
+        counts: Parquet file for how often each id stands in the sequences, see :func:`read_occurrences`.
 
     Raises:
-        TokbenchError: the documents do not fill one sequence.
+        TokbenchError: the documents do not fill one sequence, or hold an id that is no token.
     """
-    counts = {"documents": 0, "text_bytes": 0, "tokens": 0}
+    totals = {"documents": 0, "text_bytes": 0, "tokens": 0}
+    occurrences = np.zeros(vocabulary + 1, np.int64)
     digest = hashlib.blake2b(digest_size=16)
     rest = np.empty(0, np.int32)
 
     def blocks() -> Iterator[NDArray[np.int32]]:
         nonlocal rest
-        for pieces in _groups(documents, tokenizer):
-            tokens = _joined(tokenizer, pieces, rest)
-            counts["documents"] += sum(piece.ends for piece in pieces)
-            counts["text_bytes"] += sum(len(piece.text) for piece in pieces)
-            counts["tokens"] += len(tokens) - len(rest)
+        for group in _groups(pieces):
+            tokens = np.concatenate([rest, *_with_ends(group, vocabulary)])
+            totals["documents"] += sum(piece.ends for piece in group)
+            totals["text_bytes"] += sum(piece.text_bytes for piece in group)
+            totals["tokens"] += len(tokens) - len(rest)
             whole = len(tokens) // sequence_length * sequence_length
             digest.update(tokens[:whole].astype("<i4", copy=False).data)
+            occurrences[:] += _counted(tokens[:whole], vocabulary)
             rest = tokens[whole:].copy()
             yield tokens[:whole].reshape(-1, sequence_length)
 
@@ -113,56 +108,81 @@ def pack(tokenizer: Encoder, documents: Iterable[bytes], folder: Path, *, sequen
         sequences = write_mds(partial, blocks(), sequence_length)
         if not sequences:
             raise TokbenchError(
-                f"the pretraining split has {counts['tokens']} tokens, fewer than one sequence of {sequence_length}; "
+                f"the pretraining split has {totals['tokens']} tokens, fewer than one sequence of {sequence_length}; "
                 "give it more text or lower max_seq_len"
             )
         packing = Packing(
-            **counts,
+            **totals,
             sequences=sequences,
             dropped_tokens=len(rest),
             sequence_length=sequence_length,
-            vocabulary=len(tokenizer),
-            end_of_text=len(tokenizer),
+            vocabulary=vocabulary,
+            end_of_text=vocabulary,
             digest=digest.hexdigest(),
         )
         (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
+        if counts is not None:
+            table = pa.table({"id": np.arange(vocabulary + 1), "occurrences": occurrences})
+            with atomic_file(counts) as file:
+                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
     return packing
 
 
-class _Piece(NamedTuple):
-    """Text that is encoded by itself, and whether its document ends with it."""
+def check_sequences(folder: Path, packing: Packing) -> None:
+    """Read packed sequences through and hold them against their digest.
 
-    text: bytes
-    ends: bool
+    Raises:
+        TokbenchError: they are not those that were written.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for ids in read_mds(folder):
+        digest.update(ids.data)
+    if digest.hexdigest() != packing.digest:
+        raise TokbenchError(f"{folder}: not the sequences that were written; delete it, and make it again")
 
 
-def _groups(documents: Iterable[bytes], tokenizer: Encoder) -> Iterator[list[_Piece]]:
-    group: list[_Piece] = []
+def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
+    """How often each id stands in packed sequences: int64 [vocabulary + 1], the last that of the end of text.
+
+    Raises:
+        TokbenchError: the file is no such file, or one of another tokenizer.
+    """
+    with parquet(path, "counts of tokens", "make them with 'tokbench pack --token-counts'") as file:
+        require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
+        table = file.read(columns=["id", "occurrences"], use_threads=False)
+        ids, occurrences = (column.to_numpy().astype(np.int64, casting="safe") for column in table.columns)
+        if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):
+            raise ValueError("ids are not 0, 1, 2, ..., or a count is below 0")
+    if len(occurrences) != vocabulary + 1:
+        raise TokbenchError(
+            f"{path}: counts of {max(0, len(occurrences) - 1)} tokens for {vocabulary}; name the model's own tokenizer"
+        )
+    return occurrences
+
+
+def _groups(pieces: Iterable[Encoded]) -> Iterator[list[Encoded]]:
+    group: list[Encoded] = []
     size = 0
-    for piece in chain.from_iterable(_pieces(document, tokenizer) for document in documents):
+    for piece in pieces:
         group.append(piece)
-        size += len(piece.text)
-        if size >= ENCODE_BYTES:
+        size += len(piece.ids) + piece.ends
+        if size >= JOINED:
             yield group
             group, size = [], 0
     if group:
         yield group
 
 
-def _pieces(document: bytes, tokenizer: Encoder) -> Iterator[_Piece]:
-    """A document in pieces whose ids, one after another, are those of the whole."""
-    start = 0
-    if len(document) > ENCODE_BYTES:
-        for first in range(0, len(document), ENCODE_BYTES):
-            if cut := tokenizer.last_cut(document[first : first + ENCODE_BYTES]):
-                yield _Piece(document[start : first + cut], False)
-                start = first + cut
-    yield _Piece(document[start:], True)
+def _counted(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
+    """int64 [vocabulary + 1], how often each id stands there."""
+    if len(ids) and not 0 <= (wrong := int(ids.min())) <= (wrong := int(ids.max())) <= vocabulary:
+        raise TokbenchError(f"id {wrong} is no token of this tokenizer; encode the text with it again")
+    return np.bincount(ids, minlength=vocabulary + 1)
 
 
-def _joined(tokenizer: Encoder, pieces: Sequence[_Piece], rest: NDArray[np.int32]) -> NDArray[np.int32]:
-    end = np.array([len(tokenizer)], np.int32)
-    parts = [rest]
-    for piece, ids in zip(pieces, tokenizer.encode_batch([piece.text for piece in pieces]), strict=True):
-        parts += (ids, end) if piece.ends else (ids,)
-    return np.concatenate(parts)
+def _with_ends(pieces: Iterable[Encoded], end_of_text: int) -> Iterator[NDArray[np.int32]]:
+    end = np.array([end_of_text], np.int32)
+    for piece in pieces:
+        yield piece.ids
+        if piece.ends:
+            yield end

@@ -42,8 +42,8 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         checkpoints: folder of this run's own, removed once the model stands.
 
     Raises:
-        TokbenchError: sequences of another length or too few of them, a device that is not there, a folder of
-            checkpoints that holds something else, or a checkpoint that training did not write.
+        TokbenchError: sequences of another length, too few of them or altered ones, a device that is not there, a
+            folder of checkpoints that holds something else, or a checkpoint that training did not write.
     """
     _environment(options)
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             from tokbench.pretraining import foundry
             from tokbench.pretraining.export import publish
     from tokbench.pretraining.curve import read_curve
-    from tokbench.pretraining.pack import Packing
+    from tokbench.pretraining.pack import Packing, check_sequences
 
     packing = Packing.read(packed)
     if packing.sequence_length != options.max_seq_len:
@@ -67,6 +67,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     batches = options.total_batches(packing.sequences)
     first = foundry.join()
     if first:
+        check_sequences(packed, packing)
         recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": asdict(packing)}
         _prepare(checkpoints, recipe)
         recover(foundry.states(checkpoints))

@@ -2,7 +2,8 @@
 
 Memory doubles: whoever kills a job for it does not say how much it would have taken, and two retries reach four times
 what was asked for first. Time grows by as much as there was at first: models in training go on from their checkpoints,
-and the longer a job may take, the longer it waits for its turn. Memory stays within a profile's ``resources``.
+and the longer a job may take, the longer it waits for its turn. It ends at two days, as many partitions do.
+Memory stays within a profile's ``resources``.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any
 
 BESIDE = 400
 """MB for the two processes of the workflow engine that a cluster's job holds beside its own."""
+LONGEST = 2880
+"""Minutes that no job asks for more than on its own account."""
 Request = Callable[[Any, int], int]
 """What Snakemake calls with the wildcards and the attempt."""
 
@@ -21,7 +24,7 @@ def more_memory(mem_mb: int, attempt: int) -> int:
 
 def more_time(runtime: int, attempt: int) -> int:
     """Minutes that a job's attempt, 1 at first, asks for, where ``runtime`` is the first's."""
-    return runtime * attempt
+    return min(LONGEST, runtime * attempt)
 
 
 def doubling(mem_mb: int) -> Request:
@@ -34,7 +37,7 @@ def doubling(mem_mb: int) -> Request:
 
 
 def lengthening(runtime: int) -> Request:
-    """Once, twice, three times ``runtime``: a rule's time, in minutes."""
+    """Once, twice, three times ``runtime``, two days at most: a rule's time, in minutes."""
 
     def asked(wildcards: Any, attempt: int) -> int:
         return more_time(runtime, attempt)

@@ -2,18 +2,17 @@
 
 import shlex
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from tokbench.errors import TokbenchError
 from tokbench.status.overview import overview
 from tokbench.status.plan import Plan
 from tokbench.status.terminal import summary
-from tokbench.status.traces import life_of
+from tokbench.workflow.dead import check_dead, runs_of
 from tokbench.workflow.lock import held_meanwhile, is_held
-from tokbench.workflow.slurm import cancel_jobs, told_runs
+from tokbench.workflow.slurm import cancel_jobs
+from tokbench.workflow.unlock import engine_locks
 
 
 def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
@@ -29,7 +28,7 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
         TokbenchError: the run is at work, or may be; its jobs cannot be cancelled, or do not go.
     """
     check_dead(plan, force)
-    runs = list(dict.fromkeys((*plan.run.slurm, *told_runs(plan.run.log))))
+    runs = runs_of(plan)
     with nullcontext() if is_held(plan.folder) else held_meanwhile(plan.folder):
         yield from _cancelled(runs, force)
         yield from _unlocked(plan)
@@ -37,24 +36,6 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
     yield f"{plan.folder}: {summary(seen)}"
     if seen.total.counts["done"] < seen.total.jobs:
         yield f"Go on with: cd {shlex.quote(plan.run.directory)} && {plan.run.command}"
-
-
-def check_dead(plan: Plan, force: bool) -> None:
-    """Reject a run that is at work, or may be.
-
-    Raises:
-        TokbenchError: it is, or nothing here tells that it is not and ``force`` is not given.
-    """
-    run, life = plan.run, life_of(plan)
-    here = run.host == socket.gethostname()
-    who = f"{plan.folder}: process {run.pid} on {run.host}"
-    if life == "running" and (here or not force):
-        raise TokbenchError(f"{who} is at work; end it there first, with Ctrl-C or 'kill {run.pid}'")
-    if life == "unknown" and not force:
-        raise TokbenchError(
-            f"{who} holds no lock that is seen from here, but may be at work; say this on {run.host}, or add --force "
-            "once it has ended"
-        )
 
 
 def _cancelled(runs: list[str], force: bool) -> Iterator[str]:
@@ -76,17 +57,3 @@ def _unlocked(plan: Plan) -> Iterator[str]:
     for lock in locks:
         lock.unlink(missing_ok=True)
     yield f"Unlocked {plan.run.directory}." if locks else f"{plan.run.directory} was not locked."
-
-
-def engine_locks(directory: str, folder: str) -> list[Path]:
-    """The workflow engine's locks on an experiment's files, in the directory in which its run was started.
-
-    Each names the files that a run reads or writes; those of other experiments stay.
-    """
-    inside = f"{folder}/".encode(errors="surrogateescape")
-    found = []
-    for lock in sorted(Path(directory, ".snakemake", "locks").glob("*.lock")):
-        with lock.open("rb") as names:
-            if any(name.startswith(inside) for name in names):
-                found.append(lock)
-    return found

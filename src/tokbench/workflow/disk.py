@@ -1,7 +1,7 @@
 """The disk that an experiment will take, estimated from its configuration before it starts.
 
-Corpora lie there as compressed text. Packed sequences are the bulk of an experiment with language models; checkpoints
-go once their model is done.
+Corpora lie there as compressed text. Packed sequences are the bulk of an experiment with language models; they and
+checkpoints go once their model is done.
 """
 
 import shutil
@@ -38,9 +38,9 @@ class Disk:
 
     Attributes:
         corpora: prepared text.
-        packed: packed sequences, which models of equal length share.
+        packed: packed sequences of all trainings; gone when these are done.
         models: weights.
-        checkpoints: states of all trainings; gone when these are done.
+        checkpoints: states of all trainings; gone like them.
         unknown: corpora of which nothing is known before they are fetched.
     """
 
@@ -53,20 +53,19 @@ class Disk:
     @property
     def kept(self) -> float:
         """What stays."""
-        return self.corpora + self.packed + self.models
+        return self.corpora + self.models
 
     @property
     def most(self) -> float:
         """What it comes to if all models are trained at once."""
-        return self.kept + self.checkpoints
+        return self.kept + self.packed + self.checkpoints
 
     def line(self, free: int) -> str:
         """One line for a person, who has so many bytes free."""
         parts = [f"{shown(self.kept)} that stay"]
         if self.packed:
-            parts[0] += f", {shown(self.packed)} of them packed sequences"
-        if self.checkpoints:
-            parts.append(f"at most {shown(self.checkpoints)} more while models are trained")
+            more = shown(self.packed + self.checkpoints)
+            parts.append(f"at most {more} more while models are trained, {shown(self.packed)} of it packed sequences")
         told = f"disk: about {', '.join(parts)}; {shown(free)} are free"
         if self.unknown:
             told += f"; not counted what is fetched for {', '.join(self.unknown)}"
@@ -77,16 +76,12 @@ def disk(experiment: Experiment) -> Disk:
     """Estimate what an experiment will take."""
     texts = {name: _text(experiment, name) for name in experiment.corpora}
     models = dict(_models(experiment))
-    packed = {
-        (variant, size, corpus, experiment.models[model].max_seq_len): corpus
-        for (model, variant, size), corpus in models.items()
-    }
     counts = [parameters(experiment.models[model], size) for model, _, size in models]
     return Disk(
         corpora=sum(STORED * text for text in texts.values() if text),
         packed=sum(
             TOKEN_BYTES / BYTES_PER_TOKEN * (texts[corpus] or 0.0) * _share(experiment, corpus, "pretraining")
-            for corpus in packed.values()
+            for corpus in models.values()
         ),
         models=float(WEIGHT_BYTES * sum(counts)),
         checkpoints=float(STATE_BYTES * CHECKPOINTS * sum(counts)),

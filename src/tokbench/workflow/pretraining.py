@@ -7,13 +7,14 @@ from typing import Any
 from tokbench.config.experiment import Experiment
 from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
 from tokbench.pretraining.options import ModelOptions
-from tokbench.workflow.attempts import BESIDE, more_memory, more_time
+from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
+from tokbench.workflow.corpus import shard_names
 
 START = 30
 """Minutes for imports, checkpoints and the export."""
-LONGEST = 2880
-"""Minutes."""
+ENCODED_AT_ONCE = 16
+"""Shards that the job encodes by itself which packs them; more are encoded by jobs of their own, side by side."""
 SEQUENCES = 16
 """Sequences that evaluation scores at a time."""
 
@@ -32,6 +33,23 @@ class Models:
         """Corpus whose pretraining and evaluation splits the model reads."""
         key = (wildcards.model, wildcards.variant, int(wildcards.size))
         return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
+
+    def text(self, wildcards: Any) -> list[str]:
+        """What the model's sequences are packed from: its corpus, or each shard's tokens where there are many."""
+        shards = self._shards(wildcards)
+        if len(shards) <= ENCODED_AT_ONCE:
+            return [f"{self.experiment.folder}/corpus/{self.corpus(wildcards)}"]
+        return [
+            f"{self.experiment.folder}/encoded/{wildcards.model}/{wildcards.variant}/{wildcards.size}/{shard}.parquet"
+            for shard in shards
+        ]
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """Files of that: shards of the pretraining split, or of tokens."""
+        text = self.text(wildcards)
+        if len(text) > 1:
+            return text
+        return [f"{text[0]}/pretraining/{shard}.parquet" for shard in self._shards(wildcards)]
 
     def length(self, wildcards: Any) -> int:
         """Tokens of a packed sequence."""
@@ -58,7 +76,7 @@ class Models:
         as it can: the next attempt goes on from its checkpoint."""
         seconds = training_seconds(self._options(wildcards), int(wildcards.size))
         minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
-        return min(LONGEST, more_time(minutes, attempt))
+        return more_time(minutes, attempt)
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""
@@ -68,6 +86,9 @@ class Models:
     def _read(self) -> dict[tuple[str, str, int], str]:
         """Corpus that each language model reads; the runs do not contradict each other."""
         return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
+
+    def _shards(self, wildcards: Any) -> list[str]:
+        return shard_names(self.experiment, self.corpus(wildcards))
 
     def _options(self, wildcards: Any) -> ModelOptions:
         return self.experiment.models[wildcards.model]

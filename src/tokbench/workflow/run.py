@@ -8,11 +8,12 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
 from tokbench.faults import line_and_status
 from tokbench.workflow.lock import hold
+from tokbench.workflow.parts import check_parts
 
 
 def begin(workflow: Any, log: Sequence[str]) -> None:
-    """Hold the folder's lock, say what disk the experiment takes and leave the run's plan; a mistake ends the process
-    in one line.
+    """Hold the folder's lock, see that what the jobs import is there, say what disk the experiment takes and leave the
+    run's plan; a mistake ends the process in one line.
 
     Only the process that hands out the jobs comes here, and no dry run does. A workflow that takes these rules as a
     module calls it in its own ``onstart``, because the engine does not run a module's.
@@ -24,6 +25,8 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
     try:
         experiment = _experiment(workflow)
         hold(experiment.folder)
+        if not workflow.deployment_settings.deployment_method:
+            check_parts(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})
     except Exception as error:
         sys.exit(line_and_status(error)[0])
 

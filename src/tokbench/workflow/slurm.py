@@ -61,6 +61,16 @@ def cancel_jobs(runs: Sequence[str]) -> int:
     return len(jobs)
 
 
+def count_jobs(runs: Sequence[str]) -> int:
+    """How many jobs of these runs SLURM has.
+
+    Raises:
+        TokbenchError: SLURM does not answer.
+        OSError: its commands are not here.
+    """
+    return len(_jobs(runs))
+
+
 def _jobs(runs: Sequence[str]) -> list[tuple[str, str]]:
     """Number and name of each job of these runs that SLURM has, elements of arrays by themselves."""
     lines = _call("squeue", "--noheader", "--array", f"--name={','.join(runs)}", "--format=%i %j").splitlines()
@@ -68,7 +78,10 @@ def _jobs(runs: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _call(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise TokbenchError(f"{command[0]}: no answer within {PATIENCE:.0f} s; try again") from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise TokbenchError(f"{command[0]}: {said[-1] if said else f'exit status {done.returncode}'}; try again")
