@@ -20,7 +20,7 @@ OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedto
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram within wordpiece
 OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
 
-.PHONY: help demo test test-slurm published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
+.PHONY: help demo test test-slurm test-faults published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: install  ## run the tests, as many files at a time as CORES says
 test-slurm: install  ## run the profile on a real SLURM, installed and started here, as root on Debian; EXPERIMENT=models too
 	@tests/slurm/install
 	@TOKBENCH_SLURM=$(EXPERIMENT) python -m pytest tests/slurm
+
+test-faults: install  ## kill, fill disks, alter files and shift clocks under whole runs, about 15 minutes; SEED draws the kills
+	@TOKBENCH_FAULTS=1 TOKBENCH_SEED=$(SEED) python -m pytest tests/faults
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py

@@ -9,6 +9,10 @@ if not workflow.configfiles:
     configfile: "config.yaml"
 
 
+# Made of envs/container.def, and used where --software-deployment-method says apptainer.
+container: "tokbench.sif"
+
+
 include: "rules/common.smk"
 
 

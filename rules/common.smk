@@ -23,9 +23,9 @@ if workflow.is_main_process:
 # A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
 sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4
 
-with_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-shell.prefix(shell_prefix(conda=with_conda))
-if not with_conda:
+apart = {DeploymentMethod.CONDA, DeploymentMethod.APPTAINER} & set(workflow.deployment_settings.deployment_method)
+shell.prefix(shell_prefix(apart=bool(apart)))
+if not apart:
     fork_jobs(sys.modules["snakemake.shell"])
 
 

@@ -35,9 +35,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def received(folder: Path, script: str, *, conda: bool = False, path: str = os.defpath) -> list[str]:
+def received(folder: Path, script: str, *, apart: bool = False, path: str = os.defpath) -> list[str]:
     """The arguments that reach the command which ``script`` calls after the prefix."""
-    (folder / "script").write_text(shell_prefix(conda=conda).format() + script)
+    (folder / "script").write_text(shell_prefix(apart=apart).format() + script)
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder)}
     subprocess.run(["bash", "script"], cwd=folder, env=environment, check=True)
     return (folder / "out.json").read_text().split("\0")
@@ -49,7 +49,7 @@ def test_running_interpreter_is_called_whatever_the_search_path(folder: Path) ->
 
 def test_conda_environment_calls_its_own(folder: Path) -> None:
     path = os.pathsep.join([str(folder / "bin"), os.defpath])
-    assert received(folder, "tokbench count -o out.json", conda=True, path=path) == ["count", "-o", "out.json"]
+    assert received(folder, "tokbench count -o out.json", apart=True, path=path) == ["count", "-o", "out.json"]
 
 
 def test_arguments_arrive_as_they_are(folder: Path) -> None:

@@ -19,7 +19,7 @@ from tests.workflow.checkout import Prepared
 from tokbench.workflow.shell import shell_prefix
 from tokbench.workflow.starts import Fork, Starts, understood
 
-PREFIX = shell_prefix(conda=False).replace("{{", "{").replace("}}", "}")
+PREFIX = shell_prefix(apart=False).replace("{{", "{").replace("}}", "}")
 TEXTS = ["one text", "another one", "the third\n"]
 
 Start = Callable[[str], Any]

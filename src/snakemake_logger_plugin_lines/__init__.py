@@ -6,6 +6,7 @@ is left out. Chosen by ``logger: lines`` in the workflow's profile.
 """
 
 import gc
+import logging
 import sys
 import time
 from logging import WARNING, LogRecord
@@ -59,6 +60,7 @@ class LogHandler(LogHandlerBase):
         self.running: dict[int, tuple[str, float]] = {}
         self.finished: list[tuple[str, float]] = []
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
+        logging.raiseExceptions = False  # A log file that cannot be written is worth no traceback for every record.
         attach()
         remember_signatures(snakemake.common, snakemake.rules)
         self.brief = self.common_settings.dryrun and not self.common_settings.printshellcmds

@@ -6,7 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 BLOCK = bytes(1 << 14)
-REMEDY = "make room there, or name another folder under 'results', and run again: what is finished is kept"
+NOTES = ".snakemake"
+"""Where Snakemake writes what it names no file of."""
+ROOM, ELSEWHERE = "make room there", "let it be written to"
+"""What to do about a place that is full, and about one that takes no writes for another reason."""
 CANNOT = re.compile(
     r"(?:OSError|PermissionError): \[Errno \d+\] (No space left on device|Disk quota exceeded|Read-only file system|"
     r"Permission denied|File too large|Input/output error)(?:: '([^']*)')?"
@@ -22,11 +25,16 @@ def why_silent(log: str | None) -> str | None:
         with TemporaryFile(dir=folder) as file:
             file.write(BLOCK)
     except OSError as error:
-        return f"tokbench: {os.path.relpath(folder)}: {error.strerror}; {REMEDY}"
+        return _line(os.path.relpath(folder), error.strerror or "")
     return None
 
 
 def of_engine(text: str) -> str | None:
     """An error of Snakemake's own as a line, where it is one of writing."""
     found = CANNOT.search(text)
-    return found and f"tokbench: {f'{found[2]}: ' if found[2] else ''}{found[1]}; {REMEDY}"
+    return _line(found[2] or NOTES, found[1]) if found else None
+
+
+def _line(place: str, reason: str) -> str:
+    remedy = ROOM if reason.startswith(("No space", "Disk quota")) else ELSEWHERE
+    return f"tokbench: {place}: {reason}; {remedy} and run again: what is finished is kept"

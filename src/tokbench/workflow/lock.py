@@ -28,7 +28,7 @@ def hold(folder: Path | str) -> None:
     """Hold the lock of a folder of results until this process ends.
 
     Raises:
-        TokbenchError: another process holds it, which the message tells, or the folder cannot be written to.
+        TokbenchError: another process holds it, which the message tells, or nothing can be written there.
     """
     path = Path(folder) / NAME
     try:
@@ -49,9 +49,14 @@ def hold(folder: Path | str) -> None:
             f"tokbench: {path}: no locks here ({error.strerror}); start no second run in this folder", file=sys.stderr
         )
     held.append(descriptor)
-    os.ftruncate(descriptor, 0)
     holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
-    os.pwrite(descriptor, os.fsencode(holder), 0)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, os.fsencode(holder), 0)
+    except OSError as error:
+        raise TokbenchError(
+            f"{path}: {error.strerror}; make room there, or name another folder under 'results'"
+        ) from None
 
 
 @contextmanager

@@ -5,19 +5,19 @@ import sys
 from typing import Any
 
 
-def shell_prefix(*, conda: bool) -> str:
+def shell_prefix(*, apart: bool) -> str:
     """What goes before every rule's shell command: strictness, and ``tokbench`` as a function of the shell.
 
-    It calls the interpreter that runs the workflow, or what is installed in the rule's conda environment. Arguments
+    It calls the interpreter that runs the workflow, or what is installed in the rule's own environment. Arguments
     pass through a file that the shell itself writes, because an operating system bounds those of a process.
 
     Args:
-        conda: whether each rule runs in a conda environment of its own.
+        apart: whether rules run in environments of their own: conda's, or a container.
 
     Returns:
         Text in which braces are doubled: the workflow engine fills in what stands between single ones.
     """
-    called = "command tokbench" if conda else f"{shlex.quote(sys.executable)} -P -m tokbench"
+    called = "command tokbench" if apart else f"{shlex.quote(sys.executable)} -P -m tokbench"
     function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
     return f"set -euo pipefail; {function} ".replace("{", "{{").replace("}", "}}")
 

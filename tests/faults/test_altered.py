@@ -1,0 +1,86 @@
+"""A file that was cut off or altered is never taken for what it was: whoever reads it says which it is."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.trial import Trial, by_itself, differing
+
+pytestmark = by_itself
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def flip(file: Path) -> None:
+    held = bytearray(file.read_bytes())
+    held[len(held) // 2] ^= 16
+    file.write_bytes(held)
+
+
+DAMAGES = {"cut": cut, "altered": flip}
+SCORES = "byte_lm/pydoc/bytes/scores/0000.parquet"
+PLACES = {
+    "shard": ("corpus/pydoc/evaluation/0000.parquet", "corpus/pydoc", "pretokens/pydoc/evaluation intrinsic tables"),
+    "counts": ("pretokens/pydoc/evaluation/gpt2.parquet", "", "intrinsic tables"),
+    "vocabulary": ("tokenizers/bpe/800/tokens.vocab", "tokenizers/bpe/800", "intrinsic tables"),
+    "byte scores": (SCORES, "", "tokenizers/bytespan intrinsic/bytespan tables"),
+    "model": ("models/tiny/bpe/800/model.safetensors", "models/tiny/bpe/800", "downstream tables"),
+    "measurements": ("intrinsic/bpe/800.json", "", "tables"),
+    "table": ("tables/intrinsic.parquet", "tables", "figures"),
+}
+"""A file, the folder that is made with it, and what is missing, so that it must be read."""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("place", PLACES)
+def test_results(place: str, damage: str, small: Trial, tmp_path: Path) -> None:
+    name, whole, missing = PLACES[place]
+    trial = small.copied(tmp_path / "trial")
+    for number, output in enumerate(missing.split()):
+        (trial.results / output).rename(tmp_path / str(number))
+    DAMAGES[damage](trial.results / name)
+    printed = trial.run(status=1)
+    assert f"tokbench: results/small/{whole or name}" in printed, printed
+    assert "Traceback" not in printed
+    (trial.results / (whole or name)).rename(tmp_path / "aside")
+    trial.run()
+    assert differing(trial.contents(), small.contents()) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_packed_sequences(damage: str, small: Trial, tmp_path: Path) -> None:
+    trial = small.copied(tmp_path / "trial")
+    trial.run("--forcerun", "pack", "--until", "pack", "--notemp")
+    packed = trial.results / "packed" / "tiny" / "bpe" / "800"
+    DAMAGES[damage](packed / "shard.00000.mds")
+    printed = trial.run("--forcerun", "pretrain", "--until", "pretrain", status=1)
+    assert "tokbench: results/small/packed/tiny/bpe/800: not " in printed
+    assert "Traceback" not in printed
+    packed.rename(tmp_path / "aside")
+    trial.run()
+    assert differing(trial.contents(), small.contents()) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_checkpoint(damage: str, small: Trial, tmp_path: Path) -> None:
+    """Training is killed with a checkpoint behind it, which is altered before training goes on."""
+    trial = small.copied(tmp_path / "trial")
+    states = trial.results / "checkpoints" / "pretrain" / "tiny" / "bpe" / "800" / "states"
+    run = trial.start("--forcerun", "pretrain")
+    assert run.until(_sealed(states)), run.printed()
+    run.kill()
+    [checkpoint] = states.glob("ba*.pt")
+    DAMAGES[damage](checkpoint)
+    printed = trial.run(status=1)
+    assert f"{checkpoint.relative_to(trial.folder)}: not the checkpoint that was written; delete" in printed
+    assert "Traceback" not in printed
+    states.parent.rename(tmp_path / "aside")
+    trial.run()
+    assert differing(trial.contents(), small.contents()) == []
+
+
+def _sealed(states: Path) -> Callable[[], object]:
+    return lambda: list(states.glob("ba*.pt"))
