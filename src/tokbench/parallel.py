@@ -8,9 +8,14 @@ give back; a thread that cannot be started is done without.
 import _thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from tokbench.inputs.numbers import MOST_THREADS, whole_argument
+
+RANGE_ITEMS = 1 << 12
+"""Items that are worth a range of their own, where each takes a few steps."""
+MOST_RANGES = 16
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,6 +35,18 @@ def mapped(work: Callable[[Item], Result], items: Iterable[Item], threads: int) 
     if threads <= 1 or len(waiting) <= 1:
         return map(work, waiting)
     return _Sharing(work, waiting).results(min(threads, len(waiting)) - 1)
+
+
+def shared_by(threads: int) -> Callable[[Callable[[int], object], Iterable[int]], object]:
+    """What does some work on each of its items, for kernels that take such a function."""
+    return lambda work, items: deque(mapped(work, items, threads), maxlen=0)
+
+
+def over_ranges(work: Callable[[int, int], Result], size: int, threads: int) -> list[Result]:
+    """Results of ``work(first, last)`` on ranges of as many items each, whose number depends on that of items alone."""
+    ranges = max(1, min(MOST_RANGES, size // RANGE_ITEMS))
+    edges = [size * place // ranges for place in range(ranges + 1)]
+    return list(mapped(lambda edge: work(*edge), pairwise(edges), threads))
 
 
 class _Sharing(Generic[Item, Result]):

@@ -106,7 +106,7 @@ class Vocabulary:
         """The tokens as kernels take them: uint8 bytes end to end, int64 [tokens + 1] offsets."""
         data = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
         offsets = np.zeros(len(self.tokens) + 1, np.int64)
-        np.cumsum([len(token) for token in self.tokens], out=offsets[1:])
+        np.cumsum(np.fromiter(map(len, self.tokens), np.int64, len(self.tokens)), out=offsets[1:])
         return data, offsets
 
     def write(self, folder: Path) -> None:

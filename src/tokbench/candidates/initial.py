@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -47,14 +45,7 @@ PAPER_INITIAL_SIZE = 262_144
 
 def fitting(initial: Vocabulary, max_token_bytes: int) -> tuple[bytes, ...]:
     """The initial vocabulary's tokens that are short enough: the 256 bytes first, the others in their own order."""
-    return BYTES + tuple(token for token in initial.tokens if 1 < len(token) <= max_token_bytes)
-
-
-def byte_ranks(tokens: Sequence[bytes]) -> NDArray[np.int64]:
-    """int64 [tokens]: the place of each token in byte order, for ties that fall to the bytes."""
-    ranks = np.empty(len(tokens), np.int64)
-    ranks[sorted(range(len(tokens)), key=tokens.__getitem__)] = np.arange(len(tokens))
-    return ranks
+    return (*BYTES, *[token for token in initial.tokens if 1 < len(token) <= max_token_bytes])
 
 
 def schedule(initial_size: int, size: int) -> Iterator[int]:

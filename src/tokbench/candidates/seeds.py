@@ -9,10 +9,13 @@ from pydantic import Field, model_validator
 
 from tokbench.candidates.barriers import barriers
 from tokbench.candidates.characters import frequent_characters
+from tokbench.candidates.repeats import repeats
 from tokbench.kernels.elementary import logs_of
-from tokbench.kernels.suffix import repeats
+from tokbench.kernels.order import descending
 from tokbench.options import Options
+from tokbench.parallel import over_ranges
 from tokbench.pretokens import PretokenCounts
+from tokbench.slices import gather
 from tokbench.vocabulary import BYTES
 
 
@@ -78,26 +81,17 @@ class Pieces(NamedTuple):
     kept: int
 
 
-def gather(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Lay the slices ``data[start:end]`` end to end; int64 [slices + 1] offsets say where each starts."""
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(ends - starts, out=offsets[1:])
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)
-    return data[places], offsets
-
-
-def repeated(counts: PretokenCounts, options: SeedOptions, alphabet: Collection[bytes] | None) -> NDArray[np.int64]:
-    """Substrings that may be tokens, int64 [m, 4] as :func:`tokbench.kernels.suffix.repeats` gives them."""
-    found: NDArray[np.int64] = repeats(
-        counts.data,
-        counts.offsets,
-        counts.counts,
+def repeated(
+    counts: PretokenCounts, options: SeedOptions, alphabet: Collection[bytes] | None, threads: int
+) -> NDArray[np.int64]:
+    """Substrings that may be tokens, int64 [m, 4] as :func:`tokbench.candidates.repeats.repeats` gives them."""
+    found = repeats(
+        counts,
         options.max_token_length,
-        options.whole_characters,
-        options.seed_counts == "occurrences",
-        options.seed_boundaries == "distinct",
+        whole_characters=options.whole_characters,
+        by_occurrence=options.seed_counts == "occurrences",
+        distinct_ends=options.seed_boundaries == "distinct",
+        threads=threads,
     )
     rules = options.split_by_unicode_script, options.split_by_whitespace, options.split_digits
     if not any(rules) and alphabet is None:
@@ -117,26 +111,36 @@ def repeated(counts: PretokenCounts, options: SeedOptions, alphabet: Collection[
     return found[crossed[found[:, 1]] == crossed[found[:, 0] + 1]]
 
 
-def seeds(counts: PretokenCounts, options: SeedOptions) -> Pieces:
+def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> Pieces:
     """The alphabet, and the repeated substrings of greatest count times length; ties fall to the greater bytes."""
     alphabet = frequent_characters(counts, options.character_coverage) if options.alphabet == "character" else None
     wide = [character for character in alphabet or () if len(character) > 1]
-    found = repeated(counts, options, None if alphabet is None else set(alphabet))
-    starts, ends, characters, occurrences = found.T
+    found = repeated(counts, options, None if alphabet is None else set(alphabet), threads)
+    starts, ends, characters, occurrences = np.ascontiguousarray(found[::-1].T)
     values = characters.astype(np.float64) * occurrences  # beyond 64 bits in a long run of one character
-    kept = characters == 1 if alphabet is not None else ends - starts == 1
+    single = characters == 1
+    kept = single if alphabet is not None else ends - starts == 1
     places = {token: place for place, token in enumerate([*BYTES, *wide])}
     first = np.zeros(len(places))
     for index in np.flatnonzero(kept).tolist():
         first[places[counts.data[starts[index] : ends[index]].tobytes()]] = values[index]
-    order = np.lexsort((-np.arange(len(found)), -values, characters > 1))
-    chosen = order[~kept[order]][: max(options.seed_size - int(kept.sum()), 0)]
+    groups = [np.flatnonzero(single & ~kept), np.flatnonzero(~single & ~kept)]
+    order = np.concatenate([group[descending(values[group])] for group in groups])
+    chosen = order[: max(options.seed_size - int(kept.sum()), 0)]
     spelt = np.frombuffer(b"".join(places), np.uint8)
-    edges = np.cumsum([0, *map(len, places)])
+    lengths = np.fromiter(map(len, places), np.int64)
     data, offsets = gather(
         np.concatenate([spelt, counts.data]),
-        np.concatenate([edges[:-1], starts[chosen] + len(spelt)]),
-        np.concatenate([edges[1:], ends[chosen] + len(spelt)]),
+        np.concatenate([np.cumsum(lengths) - lengths, starts[chosen] + len(spelt)]),
+        np.concatenate([lengths, ends[chosen] - starts[chosen]]),
+        threads,
     )
     values = np.concatenate([first, values[chosen]])
-    return Pieces(data, offsets, logs_of(values / max(values.sum(), 1.0)), len(first))
+    scores = np.empty(len(values))
+    total = max(values.sum(), 1.0)
+
+    def score(low: int, high: int) -> None:
+        scores[low:high] = logs_of(values[low:high] / total)
+
+    over_ranges(score, len(values), threads)
+    return Pieces(data, offsets, scores, len(first))

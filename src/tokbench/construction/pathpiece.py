@@ -9,7 +9,7 @@ in the paper: they are those that explain the published vocabularies.
 Reference: :mod:`tokbench.reference.pathpiece`.
 """
 
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -19,7 +19,6 @@ from pydantic import AfterValidator, Field
 from tokbench.candidates.initial import (
     PAPER_INITIAL_SIZE,
     InitialName,
-    byte_ranks,
     check_descending,
     check_size,
     fitting,
@@ -29,14 +28,17 @@ from tokbench.candidates.initial import (
 from tokbench.candidates.limits import check_longest
 from tokbench.construction import construction
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.kernels.order import ascending, by_bytes
 from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.parallel import mapped
+from tokbench.parallel import shared_by
 from tokbench.pretokens import PretokenCounts
+from tokbench.slices import gather
+from tokbench.tallies import tallied
 from tokbench.vocabulary import BYTES, Vocabulary
 
-PARTS = 16
+PARTS = 64
 
 
 class PathPieceOptions(Options):
@@ -75,36 +77,35 @@ def build(
     check_longest(counts, MAX_BYTES, "pathpiece")
     tokens = fitting(initial, options.max_token_bytes)
     data, offsets = Vocabulary(tokens).flat()
-    ranks = byte_ranks(tokens)
+    lengths = np.diff(offsets)
+    order = by_bytes(data, offsets)
+    data, offsets = gather(data, offsets[order], lengths[order], threads)
+    longer = lengths[order] > 1
     alive = np.ones(len(tokens), np.bool_)
     left = len(tokens)
     sizes = schedule(left, size) if options.schedule is None else own_schedule(options.schedule, left, size)
     for target in sizes:
         while left > target:
-            trie = Trie(data, offsets, included=alive)
+            trie = Trie(data, offsets, included=alive, share=shared_by(threads))
             key = _key(seed, left) if options.ties == "random" else None
             increases, occurrences = _costs(counts, trie, len(tokens), key, threads)
-            candidates = len(BYTES) + np.flatnonzero(alive[len(BYTES) :])
-            order = np.lexsort((ranks[candidates], occurrences[candidates], increases[candidates]))
-            alive[choose_drops(trie, data, offsets, candidates[order], left - target)] = False
+            candidates = np.flatnonzero(alive & longer)
+            first = candidates[ascending(increases[candidates], occurrences[candidates])]
+            alive[choose_drops(trie, data, offsets, first, left - target)] = False
             left = int(alive.sum())
-    return Vocabulary(tuple(token for token, stays in zip(tokens, alive.tolist(), strict=True) if stays))
+    stays = np.empty(len(tokens), np.bool_)
+    stays[order] = alive
+    return Vocabulary(tuple(compress(tokens, stays.tolist())))
 
 
-def _costs(
-    counts: PretokenCounts, trie: Trie, tokens: int, key: int | None, threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Increase and occurrences of each token over all pre-tokens; sums of integers, so the threads cannot show."""
+def _costs(counts: PretokenCounts, trie: Trie, tokens: int, key: int | None, threads: int) -> NDArray[np.int64]:
+    """Increase and occurrences of each token over all pre-tokens, int64 [2, tokens]."""
     cuts = np.searchsorted(counts.offsets, np.linspace(0, counts.offsets[-1], PARTS + 1)).tolist()
 
-    def part(edge: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return omission_costs(trie, counts.data, counts.offsets, counts.counts, *edge, tokens, key)[:2]
+    def add(edge: tuple[int, int], costs: NDArray[np.int64]) -> None:
+        omission_costs(trie, counts.data, counts.offsets, counts.counts, *edge, costs[0], costs[1], key)
 
-    increases, occurrences = np.zeros(tokens, np.int64), np.zeros(tokens, np.int64)
-    for increase, occurrence in mapped(part, pairwise(cuts), threads):
-        increases += increase
-        occurrences += occurrence
-    return increases, occurrences
+    return tallied(add, pairwise(cuts), (2, tokens), threads)
 
 
 def _key(seed: int, size: int) -> int:

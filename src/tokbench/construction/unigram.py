@@ -12,28 +12,33 @@ sentencepiece are ``alphabet: character``, ``seed_counts: occurrences``, ``split
 Reference: :mod:`tokbench.reference.unigram`.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.candidates.limits import check_alphabet, check_bytes
-from tokbench.candidates.seeds import Pieces, SeedOptions, gather, seeds
+from tokbench.candidates.seeds import Pieces, SeedOptions, seeds
 from tokbench.construction import construction
-from tokbench.exact import total
 from tokbench.kernels.elementary import digamma_of, exponentials_of
+from tokbench.kernels.order import descending
+from tokbench.kernels.sums import whole_sum
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
-from tokbench.parallel import mapped
+from tokbench.parallel import mapped, over_ranges, shared_by
 from tokbench.pretokens import PretokenCounts
+from tokbench.slices import gather
+from tokbench.tallies import tallied
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 8
-"""Parts in which pre-tokens and tokens are gone through; fixed, so that sums are the same for any number of threads."""
+"""Parts in which pre-tokens are gone through for sums; fixed, so that these are the same for any number of threads."""
+
+FINE_PARTS = 64
+"""Parts for what is no sum of rounded numbers: a thread waits less for the last of more parts."""
 
 MIN_EXPECTED = 0.5
 """Tokens expected less often than this are dropped."""
@@ -66,51 +71,72 @@ class UnigramOptions(SeedOptions):
     ``tokenizers``, or the probability, as in sentencepiece."""
 
 
-T = TypeVar("T")
+def runs(offsets: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
+    """First and last of runs of items of about as many bytes each."""
+    cuts = np.searchsorted(offsets, np.linspace(offsets[0], offsets[-1], parts + 1)[1:-1])
+    return list(pairwise([0, *cuts.tolist(), len(offsets) - 1]))
 
 
-def over_parts(work: Callable[[int, int], T], offsets: NDArray[np.int64], threads: int) -> list[T]:
-    """Do ``work(first, last)`` on :data:`PARTS` runs of items of about as many bytes each; results in their order."""
-    cuts = np.searchsorted(offsets, np.linspace(offsets[0], offsets[-1], PARTS + 1)[1:-1])
-    edges = [0, *cuts.tolist(), len(offsets) - 1]
-    return list(mapped(lambda edge: work(*edge), pairwise(edges), threads))
-
-
-def select(pieces: Pieces, chosen: NDArray[np.int64]) -> Pieces:
+def select(pieces: Pieces, chosen: NDArray[np.int64], threads: int = 1) -> Pieces:
     """Those that are always kept and the chosen others, in the order given."""
     chosen = np.concatenate([np.arange(pieces.kept), chosen])
-    data, offsets = gather(pieces.data, pieces.offsets[chosen], pieces.offsets[chosen + 1])
+    starts = pieces.offsets[chosen]
+    data, offsets = gather(pieces.data, starts, pieces.offsets[chosen + 1] - starts, threads)
     return Pieces(data, offsets, pieces.scores[chosen], pieces.kept)
 
 
 def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.float64]:
     """The scores with a finite one for what is kept and has none: :data:`UNSEEN_PENALTY` below the least."""
-    least = scores[np.isfinite(scores)].min(initial=0.0)
-    unseen = (np.arange(len(scores)) < kept) & np.isneginf(scores)
-    return np.where(unseen, least - UNSEEN_PENALTY, scores)
+    least = np.min(scores, where=np.isfinite(scores), initial=0.0)
+    result = scores.copy()
+    result[:kept][np.isneginf(scores[:kept])] = least - UNSEEN_PENALTY
+    return result
 
 
 def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> tuple[NDArray[np.float64], float]:
     """Expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
     scores = with_every_byte(pieces.scores, pieces.kept)
-    probabilities = exponentials_of(scores)
+    probabilities = np.empty(len(scores))
 
-    def work(first: int, last: int) -> tuple[NDArray[np.float64], float]:
+    def fill(first: int, last: int) -> None:
+        probabilities[first:last] = exponentials_of(scores[first:last])
+
+    def work(edge: tuple[int, int]) -> tuple[NDArray[np.float64], float]:
         expected = np.zeros(len(scores))
-        return expected, add_expected(
-            trie, probabilities, counts.data, counts.offsets, counts.counts, first, last, expected
-        )
+        return expected, add_expected(trie, probabilities, counts.data, counts.offsets, counts.counts, *edge, expected)
 
-    results = over_parts(work, counts.offsets, threads)
-    return np.sum([expected for expected, _ in results], axis=0), sum(likelihood for _, likelihood in results)
+    over_ranges(fill, len(scores), threads)
+    results = list(mapped(work, runs(counts.offsets, PARTS), threads))
+    expected, *others = [expected for expected, _ in results]
+
+    def add(first: int, last: int) -> None:
+        for other in others:
+            expected[first:last] += other[first:last]
+
+    over_ranges(add, len(scores), threads)
+    return expected, sum(likelihood for _, likelihood in results)
 
 
-def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+def maximise(
+    scores: NDArray[np.float64], expected: NDArray[np.float64], threads: int = 1
+) -> NDArray[np.float64]:
     """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
-    kept = np.isfinite(scores) & (expected >= MIN_EXPECTED)
+
+    def choose(first: int, last: int) -> tuple[NDArray[np.int64], int]:
+        kept = np.isfinite(scores[first:last]) & (expected[first:last] >= MIN_EXPECTED)
+        chosen = first + np.flatnonzero(kept)
+        return chosen, whole_sum(expected[chosen])
+
+    chosen, sums = zip(*over_ranges(choose, len(scores), threads), strict=True)
     result = np.full(len(scores), -np.inf)
-    if kept.any():
-        result[kept] = digamma_of(expected[kept]) - digamma_of(total(expected[kept]))
+    if not (whole := sum(sums)):
+        return result
+    least = digamma_of(whole / (1 << 1074))
+
+    def fill(kept: NDArray[np.int64]) -> None:
+        result[kept] = digamma_of(expected[kept]) - least
+
+    shared_by(threads)(fill, chosen)
     return result
 
 
@@ -120,28 +146,23 @@ def by_loss(
     """The tokens beyond the alphabet that are worth keeping, most needed first; ties in their present order."""
     scores = with_every_byte(pieces.scores, pieces.kept)
 
-    def best(first: int, last: int) -> NDArray[np.int64]:
-        occurrences = np.zeros(len(scores), np.int64)
-        count_best(trie, scores, counts.data, counts.offsets, counts.counts, first, last, occurrences)
-        return occurrences
+    def best(edge: tuple[int, int], occurrences: NDArray[np.int64]) -> None:
+        count_best(trie, scores, counts.data, counts.offsets, counts.counts, *edge, occurrences)
 
-    occurrences = np.sum(over_parts(best, counts.offsets, threads), axis=0)
+    occurrences = tallied(best, runs(counts.offsets, FINE_PARTS), (len(scores),), threads)
     total, growth = int(occurrences.sum()), -1
     if options.pruning_loss == "tokenizers":
         unknown = np.isneginf(pieces.scores)
         growth = int(np.count_nonzero(~unknown))
         occurrences[unknown] = occurrences[unknown].sum()
     loss = np.empty(len(scores))
-    over_parts(
-        lambda first, last: losses(
-            trie, scores, occurrences, pieces.data, pieces.offsets, first, last, total, growth, loss
-        ),
-        pieces.offsets,
-        threads,
-    )
-    loss[: pieces.kept] = -np.inf
-    order = np.argsort(-loss, kind="stable")
-    return order[: np.count_nonzero(loss > -np.inf)]
+
+    def lose(edge: tuple[int, int]) -> None:
+        losses(trie, scores, occurrences, pieces.data, pieces.offsets, *edge, total, growth, loss)
+
+    shared_by(threads)(lose, runs(pieces.offsets, FINE_PARTS))
+    needed = pieces.kept + np.flatnonzero(loss[pieces.kept :] > -np.inf)
+    return needed[descending(loss[needed])]
 
 
 @construction("unigram", options=UnigramOptions, segmentation="likelihood", gives_initial=True)
@@ -163,28 +184,28 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
         TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
     """
     check_bytes(counts, "unigram")
-    pieces = seeds(counts, options)
+    pieces = seeds(counts, options, threads)
     if options.alphabet == "character":
         check_alphabet(range(pieces.kept), size, "unigram")
     kept = pieces.kept
     enough = max(int(SLACK * size), kept)
     while True:
-        trie = Trie(pieces.data, pieces.offsets)
+        trie = Trie(pieces.data, pieces.offsets, share=shared_by(threads))
         for _ in range(options.sub_iterations):
             expected, _ = expect(counts, trie, pieces, threads)
-            pieces = pieces._replace(scores=maximise(pieces.scores, expected))
+            pieces = pieces._replace(scores=maximise(pieces.scores, expected, threads))
         estimated = np.isfinite(pieces.scores)
         left = int(estimated.sum())
         if left <= enough:
             break
         target = max(enough, int(options.shrinking_factor * left))
         needed = by_loss(counts, trie, pieces, options, threads)[: target - int(estimated[:kept].sum())]
-        pieces = select(pieces, needed)
+        pieces = select(pieces, needed, threads)
     # By now the order is that of need, which decides what the slack is cut to.
     chosen = kept + np.flatnonzero(estimated[kept:])
     if options.final_cut == "score":
         chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]
-    pieces = select(pieces, chosen[: max(size - kept, 0)])
+    pieces = select(pieces, chosen[: max(size - kept, 0)], threads)
     text = pieces.data.tobytes()
     longer = [text[start:end] for start, end in zip(pieces.offsets[256:-1], pieces.offsets[257:], strict=True)]
     scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)

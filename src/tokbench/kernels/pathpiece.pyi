@@ -15,10 +15,11 @@ def omission_costs(
     counts: NDArray[np.int64],  # [n]
     first: int,
     last: int,
-    tokens: int,
+    increases: NDArray[np.int64],  # [tokens]
+    occurrences: NDArray[np.int64],  # [tokens]
     key: int | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Segment pre-tokens ``first`` to ``last`` by shortest paths and sum what omitting each token would cost."""
+) -> int:
+    """Segment pre-tokens ``first`` to ``last`` by shortest paths and add up what omitting each token would cost."""
 
 def choose_drops(
     trie: Trie,

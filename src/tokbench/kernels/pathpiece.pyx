@@ -111,10 +111,11 @@ def omission_costs(
     const int64_t[::1] counts,
     int64_t first,
     int64_t last,
-    int64_t tokens,
+    int64_t[::1] increases,
+    int64_t[::1] occurrences,
     key=None,
 ):
-    """Segment pre-tokens ``first`` to ``last`` by shortest paths and sum what omitting each token would cost.
+    """Segment pre-tokens ``first`` to ``last`` by shortest paths and add up what omitting each token would cost.
 
     Args:
         trie: the vocabulary; every single byte, no token over 32 bytes.
@@ -122,23 +123,19 @@ def omission_costs(
         offsets: int64 [n + 1], where each pre-token starts.
         counts: int64 [n], occurrences of each pre-token.
         first, last: which pre-tokens, ``first <= i < last``.
-        tokens: one more than the largest id in the trie.
+        increases: int64 [tokens], increases in the number of tokens; added to.
+        occurrences: int64 [tokens]; added to. Both are weighted by ``counts`` and for tokens of two bytes or more.
         key: None, and ties go to the wider token; or an integer below 2^64, and a tie is drawn uniformly among the
             widths that end a shortest path there. The draws are a function of the key and the pre-token's bytes.
 
     Returns:
-        int64 [tokens] increases in the number of tokens, int64 [tokens] occurrences, both weighted by ``counts`` and
-        for tokens of two bytes or more; the number of tokens of the segmentation, single bytes included.
+        The number of tokens of the segmentation, single bytes included, weighted by ``counts``.
 
     Raises:
         ValueError: the trie holds a token over 32 bytes, or a pre-token is longer than :data:`MAX_BYTES`.
     """
     if trie.view.max_length > MAX_WIDTH:
         raise ValueError(f"a token of {trie.view.max_length} bytes is longer than {MAX_WIDTH}")
-    increases = np.zeros(tokens, np.int64)
-    occurrences = np.zeros(tokens, np.int64)
-    cdef int64_t[::1] increase_of = increases
-    cdef int64_t[::1] occurrences_of = occurrences
     cdef vector[uint32_t] widths
     cdef vector[int32_t] reach
     cdef vector[int32_t] rest
@@ -174,12 +171,12 @@ def omission_costs(
                     for place in range(start, end):
                         node = step(view, node, text[place])
                     token = token_at(view, node)
-                    occurrences_of[token] += counts[item]
-                    increase_of[token] += counts[item] * increase_without(
+                    occurrences[token] += counts[item]
+                    increases[token] += counts[item] * increase_without(
                         widths.data(), reach.data(), rest.data(), start, end, widest, reach[n]
                     )
                 end = start
-    return increases, occurrences, total
+    return total
 
 
 def choose_drops(

@@ -5,6 +5,10 @@
 A radix sort from the first byte on visits the inner nodes of the suffix tree in byte order and goes no deeper than the
 longest substring wanted, so that no suffix array or table of common prefixes is kept. No substring crosses words.
 
+Threads share the work: suffixes are dealt out by their first two bytes, part by part of the words; the largest nodes
+are visited by one thread; the small trees that are left below them are searched side by side, and what they hold is
+put together in the order of the nodes.
+
 Reference: :mod:`tokbench.reference.unigram`.
 """
 
@@ -17,6 +21,10 @@ from libcpp.vector cimport vector
 cdef enum:
     SMALL = 16      # ranges up to this many suffixes are sorted by insertion
     END = 0         # key of a suffix that is used up; that of byte b is b + 1
+    KEYS = 257
+    DEALT = 2       # bytes by which the suffixes are dealt out, before any node is visited
+    PAIRS = 256 * KEYS
+    TREES = 64      # trees that are searched apart hold at most this share of the suffixes
 
 
 cdef struct Suffix:
@@ -39,20 +47,69 @@ cdef struct Range:
     int32_t characters      # characters of that label
 
 
+cdef struct Tree:
+    # The ranges ``first`` to ``last``, found after ``before`` numbers of the nodes above.
+    int64_t first
+    int64_t last
+    int64_t before
+
+
+cdef class Branch:
+    """A search under way: the nodes still to visit, and what has been found."""
+
+    cdef vector[Range] stack
+    cdef vector[Suffix] spare
+    cdef vector[int64_t] found      # start, end, characters and weight of each substring
+
+
 cdef class Suffixes:
-    """The suffixes under way, and what has been found in them."""
+    """The suffixes of counted words, and the substrings that are found in them.
+
+    One after the other: :meth:`tally` each part, :meth:`place`, :meth:`put` each part, :meth:`divide`, :meth:`search`
+    each tree, :meth:`found`. Parts and trees may be gone through in any order, and by several threads at once.
+
+    Args:
+        data: uint8 [n], the words laid end to end; n is less than 2**31.
+        offsets: int64 [words + 1], where each word starts; the last entry is n.
+        counts: int64 [words], occurrences of each word.
+        edges: int64 [parts + 1], the first word of each part, and the number of words.
+        max_length: longest substring, in characters.
+        whole_characters: characters are those of UTF-8, where a byte that is out of place is one of its own; else
+            every byte is a character.
+        by_occurrence: count by occurrence rather than by type.
+        distinct_ends: every end of a word is a way of its own to go on.
+
+    Raises:
+        ValueError: the text is too long.
+    """
 
     cdef const uint8_t[::1] data
     cdef const int64_t[::1] offsets
     cdef const int64_t[::1] counts
+    cdef const int64_t[::1] edges
     cdef int32_t max_length
     cdef bint whole_characters
     cdef bint by_occurrence
     cdef bint distinct_ends
     cdef vector[Suffix] suffixes
-    cdef vector[Suffix] spare
-    cdef vector[Range] stack
-    cdef vector[int64_t] found      # start, end, characters and weight of each substring
+    cdef vector[int32_t] places         # [parts, PAIRS]: how many suffixes begin so, then where the next goes
+    cdef Branch trunk
+    cdef vector[Range] ranges
+    cdef vector[Tree] trees
+    cdef vector[vector[int64_t]] leaves     # what was found in each tree
+
+    def __init__(
+        self, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts,
+        const int64_t[::1] edges, int64_t max_length, bint whole_characters, bint by_occurrence, bint distinct_ends,
+    ):
+        if data.shape[0] >= 2**31:
+            raise ValueError(f"a text of {data.shape[0]} bytes cannot be sorted, the limit is {2**31 - 1}")
+        self.data, self.offsets, self.counts, self.edges = data, offsets, counts, edges
+        self.max_length = <int32_t>min(max_length, 2**30)
+        self.whole_characters, self.by_occurrence = whole_characters, by_occurrence
+        self.distinct_ends = distinct_ends
+        self.trunk = Branch()
+        self.places.resize((edges.shape[0] - 1) * PAIRS)
 
     cdef inline Character advance(self, Character last, uint8_t byte) noexcept nogil:
         """Read one more byte; one that is out of place in UTF-8 is a character of its own."""
@@ -65,34 +122,131 @@ cdef class Suffixes:
             last.lacking = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3 if byte < 0xF5 else 0
         return last
 
-    cdef int start(self) except -1 nogil:
-        cdef Range every
-        cdef Suffix suffix
-        cdef Character last
-        cdef int64_t word, i
-        self.suffixes.reserve(self.data.shape[0])
-        for word in range(self.counts.shape[0]):
-            last.begun = last.lacking = 0
-            for i in range(self.offsets[word], self.offsets[word + 1]):
-                suffix.start, suffix.word = <int32_t>i, <int32_t>word
-                every.depth = last.begun
-                last = self.advance(last, self.data[i])
-                if last.begun > every.depth:
-                    self.suffixes.push_back(suffix)
-        self.spare.resize(self.suffixes.size())
-        every.low, every.high, every.depth, every.whole, every.characters = 0, self.suffixes.size(), 0, 0, 0
-        every.last.begun = every.last.lacking = 0
-        if every.high > 0:
-            self.stack.push_back(every)
-        return 0
-
     cdef inline int32_t key(self, const Suffix *suffix, int32_t depth) noexcept nogil:
         cdef int64_t at = <int64_t>suffix.start + depth
         return self.data[at] + 1 if at < self.offsets[suffix.word + 1] else END
 
-    cdef void sort(self, int64_t low, int64_t high, int32_t depth) noexcept nogil:
+    cdef void deal(self, int64_t part, bint counted) noexcept nogil:
+        """Go through the suffixes of a part's words, to count them or to put them where they belong."""
+        cdef int32_t *places = self.places.data() + part * PAIRS
+        cdef Suffix suffix
+        cdef Character last
+        cdef int64_t word, i, end
+        cdef int32_t before, pair
+        for word in range(self.edges[part], self.edges[part + 1]):
+            last.begun = last.lacking = 0
+            end = self.offsets[word + 1]
+            for i in range(self.offsets[word], end):
+                before = last.begun
+                last = self.advance(last, self.data[i])
+                if last.begun > before:
+                    pair = self.data[i] * KEYS + (self.data[i + 1] + 1 if i + 1 < end else END)
+                    if not counted:
+                        suffix.start, suffix.word = <int32_t>i, <int32_t>word
+                        self.suffixes[places[pair]] = suffix
+                    places[pair] += 1
+
+    def tally(self, int64_t part):
+        """Count the suffixes of a part by their first two bytes."""
+        with nogil:
+            self.deal(part, True)
+
+    def place(self):
+        """Give each part its places among the suffixes, those of all parts before it first."""
+        cdef int64_t parts = self.edges.shape[0] - 1, part, pair
+        cdef int32_t size = 0, held
+        with nogil:
+            for pair in range(PAIRS):
+                for part in range(parts):
+                    held = self.places[part * PAIRS + pair]
+                    self.places[part * PAIRS + pair] = size
+                    size += held
+            self.suffixes.resize(size)
+
+    def put(self, int64_t part):
+        """Put the suffixes of a part in their places."""
+        with nogil:
+            self.deal(part, False)
+
+    def divide(self):
+        """Visit the largest nodes; returns how many trees are left to search."""
+        cdef Range every, shared
+        cdef Tree tree
+        cdef Branch trunk = self.trunk
+        cdef int64_t most, size
+        with nogil:
+            self.places.clear()
+            self.places.shrink_to_fit()
+            most = 1 + <int64_t>self.suffixes.size() // TREES
+            every.low, every.high, every.depth, every.whole, every.characters = 0, self.suffixes.size(), 0, 0, 0
+            every.last.begun = every.last.lacking = 0
+            if every.high > 0:
+                trunk.stack.push_back(every)
+            size = most     # of the tree under way
+            while trunk.stack.size() > 0:
+                shared = trunk.stack.back()
+                trunk.stack.pop_back()
+                if shared.high - shared.low > most:
+                    self.visit(shared, trunk)
+                    continue
+                if self.trees.empty() or size + shared.high - shared.low > most or (
+                    self.trees.back().before < <int64_t>trunk.found.size()
+                ):
+                    tree.first = tree.last = self.ranges.size()
+                    tree.before = trunk.found.size()
+                    self.trees.push_back(tree)
+                    size = 0
+                self.ranges.push_back(shared)
+                self.trees[self.trees.size() - 1].last = self.ranges.size()
+                size += shared.high - shared.low
+            self.leaves.resize(self.trees.size())
+        return self.trees.size()
+
+    def search(self, int64_t tree):
+        """Visit the nodes of a tree."""
+        cdef Branch branch = Branch()
+        cdef Range shared
+        cdef int64_t i
+        with nogil:
+            for i in range(self.trees[tree].first, self.trees[tree].last):
+                branch.stack.push_back(self.ranges[i])
+                while branch.stack.size() > 0:
+                    shared = branch.stack.back()
+                    branch.stack.pop_back()
+                    self.visit(shared, branch)
+            self.leaves[tree].swap(branch.found)
+
+    def found(self):
+        """The substrings found.
+
+        Returns:
+            int64 [m, 4] in order of their bytes: start and end of an occurrence in ``data``, characters, count.
+        """
+        cdef int64_t size = self.trunk.found.size(), at = 0, before = 0
+        cdef size_t tree
+        for tree in range(self.leaves.size()):
+            size += self.leaves[tree].size()
+        numbers = np.empty(size, np.int64)
+        cdef int64_t[::1] flat = numbers
+        with nogil:
+            for tree in range(self.leaves.size()):
+                at = self.take(flat, at, self.trunk.found, before, self.trees[tree].before)
+                before = self.trees[tree].before
+                at = self.take(flat, at, self.leaves[tree], 0, self.leaves[tree].size())
+            self.take(flat, at, self.trunk.found, before, self.trunk.found.size())
+        return numbers.reshape(-1, 4)
+
+    cdef int64_t take(
+        self, int64_t[::1] flat, int64_t at, const vector[int64_t]& numbers, int64_t first, int64_t last
+    ) noexcept nogil:
+        """Copy numbers from ``first`` to ``last`` to ``at``; returns where the next go."""
+        if last > first:
+            memcpy(&flat[at], numbers.data() + first, (last - first) * sizeof(int64_t))
+        return at + last - first
+
+    cdef int sort(self, int64_t low, int64_t high, int32_t depth, vector[Suffix]& spare) except -1 nogil:
         """Order suffixes by the byte at ``depth``; stable."""
-        cdef int64_t tally[258]
+        cdef int64_t tally[KEYS + 1]
         cdef int64_t i, j
         cdef int32_t key
         cdef Suffix suffix
@@ -105,33 +259,56 @@ cdef class Suffixes:
                     self.suffixes[j] = self.suffixes[j - 1]
                     j -= 1
                 self.suffixes[j] = suffix
-            return
+            return 0
+        if <int64_t>spare.size() < high - low:
+            spare.resize(high - low)
         memset(tally, 0, sizeof(tally))
         for i in range(low, high):
             tally[self.key(&self.suffixes[i], depth) + 1] += 1
-        for key in range(257):
+        for key in range(KEYS):
             tally[key + 1] += tally[key]
         for i in range(low, high):
             key = self.key(&self.suffixes[i], depth)
-            self.spare[tally[key]] = self.suffixes[i]
+            spare[tally[key]] = self.suffixes[i]
             tally[key] += 1
-        for i in range(low, high):
-            self.suffixes[i] = self.spare[i - low]
+        memcpy(&self.suffixes[low], spare.data(), (high - low) * sizeof(Suffix))
+        return 0
 
-    cdef int report(self, const Range *shared, int64_t length, int64_t characters) except -1 nogil:
+    cdef int64_t first_of(self, int64_t low, int64_t high, int32_t depth) noexcept nogil:
+        """Where the suffixes begin that have the byte at ``depth`` of the last before ``high``; all are in order."""
+        cdef int32_t key = self.key(&self.suffixes[high - 1], depth)
+        cdef int64_t middle, step = 1
+        high -= 1
+        if high - low < SMALL:
+            while high > low and self.key(&self.suffixes[high - 1], depth) == key:
+                high -= 1
+            return high
+        while high - step > low and self.key(&self.suffixes[high - step], depth) == key:
+            high -= step
+            step *= 2
+        low = max(low, high - step)
+        while low < high:
+            middle = low + (high - low) // 2
+            if self.key(&self.suffixes[middle], depth) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef int report(self, const Range *shared, int64_t length, int64_t characters, Branch branch) except -1 nogil:
         cdef int64_t start = self.suffixes[shared.low].start, weight = shared.high - shared.low, i
         if self.by_occurrence or characters == 1:
             weight = 0
             for i in range(shared.low, shared.high):
                 weight += self.counts[self.suffixes[i].word]
         if weight > 1 or characters == 1:
-            self.found.push_back(start)
-            self.found.push_back(start + length)
-            self.found.push_back(characters)
-            self.found.push_back(weight)
+            branch.found.push_back(start)
+            branch.found.push_back(start + length)
+            branch.found.push_back(characters)
+            branch.found.push_back(weight)
         return 0
 
-    cdef int report_word(self, const Range *alone) except -1 nogil:
+    cdef int report_word(self, const Range *alone, Branch branch) except -1 nogil:
         """Report the word of a suffix that shares no more with others, if the suffix is the whole word."""
         cdef Suffix suffix = self.suffixes[alone.low]
         cdef int64_t start = self.offsets[suffix.word], end = self.offsets[suffix.word + 1], i = start
@@ -143,10 +320,10 @@ cdef class Suffixes:
             last = self.advance(last, self.data[i])
             i += 1
         if 1 < last.begun <= self.max_length and last.lacking == 0:
-            self.report(alone, end - start, last.begun)
+            self.report(alone, end - start, last.begun, branch)
         return 0
 
-    cdef int visit(self, Range shared) except -1 nogil:
+    cdef int visit(self, Range shared, Branch branch) except -1 nogil:
         """Report the substring that just these suffixes share, if it branches, and stack the longer ranges."""
         cdef int64_t high, low
         cdef int32_t key
@@ -154,77 +331,28 @@ cdef class Suffixes:
         if shared.depth > 0 and shared.last.lacking == 0:
             shared.whole, shared.characters = shared.depth, shared.last.begun
             if shared.characters == 1:
-                self.report(&shared, shared.whole, 1)
+                self.report(&shared, shared.whole, 1, branch)
         if shared.high - shared.low == 1 and shared.last.begun > (1 if shared.last.lacking else 0):
             if self.distinct_ends:
-                self.report_word(&shared)
+                self.report_word(&shared, branch)
             return 0
-        self.sort(shared.low, shared.high, shared.depth)
+        if shared.depth >= DEALT:
+            self.sort(shared.low, shared.high, shared.depth, branch.spare)
         low = self.key(&self.suffixes[shared.low], shared.depth)
         high = self.key(&self.suffixes[shared.high - 1], shared.depth)
         if low < high or (self.distinct_ends and low == END):
             if shared.characters > 1:
-                self.report(&shared, shared.whole, shared.characters)
+                self.report(&shared, shared.whole, shared.characters, branch)
             shared.whole = shared.characters = 0
         high = shared.high
         while high > shared.low:
-            low = high - 1
+            low = self.first_of(shared.low, high, shared.depth)
             key = self.key(&self.suffixes[low], shared.depth)
-            while low > shared.low and self.key(&self.suffixes[low - 1], shared.depth) == key:
-                low -= 1
             if key != END:
                 below = shared
                 below.low, below.high, below.depth = low, high, shared.depth + 1
                 below.last = self.advance(shared.last, <uint8_t>(key - 1))
                 if below.last.begun <= self.max_length + (below.whole > 0 and below.last.lacking > 0):
-                    self.stack.push_back(below)
+                    branch.stack.push_back(below)
             high = low
         return 0
-
-
-def repeats(
-    const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts, int64_t max_length,
-    bint whole_characters, bint by_occurrence, bint distinct_ends,
-):
-    """Substrings that occur repeatedly and could not be longer: some two occurrences are followed differently.
-
-    By type, a substring counts once for each place in the unique words, as for ``tokenizers``; by occurrence, a place
-    counts as often as its word, as for sentencepiece. In the suffix arrays of both, all ends of words are one way to
-    go on. With distinct ends each is a way of its own, so that words which occur twice are found too.
-
-    Args:
-        data: uint8 [n], the words laid end to end; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word.
-        max_length: longest substring, in characters.
-        whole_characters: characters are those of UTF-8, where a byte that is out of place is one of its own; else
-            every byte is a character.
-        by_occurrence: count by occurrence rather than by type.
-        distinct_ends: every end of a word is a way of its own to go on.
-
-    Returns:
-        int64 [m, 4] in order of the substrings' bytes: start and end of an occurrence in ``data``, characters, count.
-        Substrings of one character are all there, always counted by occurrence.
-
-    Raises:
-        ValueError: the text is too long.
-    """
-    if data.shape[0] >= 2**31:
-        raise ValueError(f"a text of {data.shape[0]} bytes cannot be sorted, the limit is {2**31 - 1}")
-    cdef Suffixes suffixes = Suffixes()
-    cdef Range shared
-    suffixes.data, suffixes.offsets, suffixes.counts = data, offsets, counts
-    suffixes.max_length = <int32_t>min(max_length, 2**30)
-    suffixes.whole_characters, suffixes.by_occurrence = whole_characters, by_occurrence
-    suffixes.distinct_ends = distinct_ends
-    with nogil:
-        suffixes.start()
-        while suffixes.stack.size() > 0:
-            shared = suffixes.stack.back()
-            suffixes.stack.pop_back()
-            suffixes.visit(shared)
-    found = np.empty((suffixes.found.size() // 4, 4), np.int64)
-    cdef int64_t[::1] flat = found.reshape(-1)
-    if suffixes.found.size() > 0:
-        memcpy(&flat[0], suffixes.found.data(), suffixes.found.size() * sizeof(int64_t))
-    return found

@@ -1,5 +1,9 @@
+from collections.abc import Callable, Iterable
+
 import numpy as np
 from numpy.typing import NDArray
+
+Share = Callable[[Callable[[int], object], Iterable[int]], object]
 
 class Trie:
     """An immutable trie of tokens."""
@@ -14,6 +18,7 @@ class Trie:
         offsets: NDArray[np.int64],  # [tokens + 1]
         included: NDArray[np.bool_] | None = None,  # [tokens]
         backwards: bool = False,
+        share: Share | None = None,
     ) -> None: ...
     @property
     def slots(self) -> int:

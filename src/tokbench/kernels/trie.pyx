@@ -30,6 +30,8 @@ import numpy as np
 cdef enum:
     HOLES_TRIED = 32        # free slots tried for a family of children before the end of the array is taken
     SMALL = 24              # ranges up to this many tokens are sorted by insertion
+    LEAST = 1024            # tokens for which it is worth while to grow a subtree apart
+    SUBTREES = 64           # subtrees that are grown apart hold at most this share of the tokens
     MARGIN = 256            # slots past the last used one, so that base + byte stays inside
     ROOT_BASE = 1           # slots 1 to 256 are kept for the root's children; a leaf's base is 0
     NOBODY = -1             # check of a kept slot without a child
@@ -54,6 +56,17 @@ cdef struct Builder:
     int64_t slots           # all slots from ``frontier`` to here are free and linked
     int64_t frontier        # one past the last used slot
     int64_t first_free      # free slots form a list in ascending order: base = previous, check = ~next
+    bint whole              # slot 0 is the trie's root, whose children have their slots kept
+
+
+cdef struct Subtree:
+    # The subtrees of pending[first:last]: their roots are slots 0 on, and nodes are from slot ``kept`` on.
+    Builder builder
+    int64_t first
+    int64_t last
+    int64_t kept
+    int64_t nodes
+    int64_t place           # where the slot ``kept`` goes in the whole
 
 
 cdef inline uint8_t byte_at(const Spelling* spelling, int32_t token, int32_t depth) noexcept nogil:
@@ -99,7 +112,7 @@ cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, in
     """Find a base at which all ``children`` of ``parent`` fall on free slots and take them."""
     cdef int64_t slot, base
     cdef int32_t tried, child
-    if parent == 0:
+    if parent == 0 and builder.whole:
         for child in range(count):
             builder.units[ROOT_BASE + children[child]].check = 0
         return ROOT_BASE
@@ -153,24 +166,40 @@ cdef void sort_by_byte(const Spelling* spelling, int32_t* order, int32_t* spare,
         order[i] = spare[i]
 
 
+cdef int start(Builder* builder, int64_t kept, bint whole) except -1 nogil:
+    """Make a builder's first slots, ``kept`` of which no child is given."""
+    cdef int64_t slot
+    builder.whole = whole
+    grow(builder, kept + 4 * MARGIN)
+    for slot in range(kept):
+        take(builder, slot, NOBODY)
+    return 0
+
+
 cdef int64_t build(
-    Builder* builder, const Spelling* spelling, int32_t* order, int32_t* spare, Range* stack, int32_t n
+    Builder* builder, const Spelling* spelling, int32_t* order, int32_t* spare, Range* stack, int64_t top,
+    int32_t most, Range* pending, int64_t* left,
 ) except -1 nogil:
-    """Radix-sort the tokens, making each node as its range comes up; returns the number of nodes."""
+    """Radix-sort the tokens of the ranges on the stack, making each node as its range comes up.
+
+    Ranges of at most ``most`` tokens are put before ``pending`` instead, their number to ``left``.
+
+    Returns:
+        The number of nodes made.
+    """
     cdef Range here, below
     cdef uint8_t children[256]
     cdef int32_t edges[257]
     cdef uint8_t byte
     cdef int32_t i, kept, token, count
-    cdef int64_t base, nodes = 1, top = 0
-    here.node = here.low = here.depth = 0
-    here.high = n
-    if n:
-        stack[0] = here
-        top = 1
+    cdef int64_t base, nodes = 0
     while top:
         top -= 1
         here = stack[top]
+        if here.high - here.low <= most:
+            left[0] += 1
+            pending[-left[0]] = here
+            continue
         kept = here.low         # tokens that end here move to the range's start
         for i in range(here.low, here.high):
             token = order[i]
@@ -205,6 +234,77 @@ cdef int64_t build(
     return nodes
 
 
+cdef class Subtrees:
+    """Subtrees that are grown apart; to be called with the number of each, first to grow it, then to move it."""
+
+    cdef Spelling spelling
+    cdef int32_t[::1] order
+    cdef int32_t[::1] spare
+    cdef Range* stack           # a subtree's own is where its tokens are in the order
+    cdef const Range* pending
+    cdef Subtree* subtrees
+    cdef int64_t number
+    cdef TrieUnit* units        # of the whole, where the subtrees go; NULL while they grow
+    cdef list memory            # where all that lies
+
+    def __call__(self, int64_t number):
+        cdef Subtree* subtree = &self.subtrees[number]
+        with nogil:
+            if self.units == NULL:
+                self.grow(subtree)
+            else:
+                self.move(subtree)
+
+    cdef int grow(self, Subtree* subtree) except -1 nogil:
+        cdef int64_t i, roots = subtree.last - subtree.first
+        cdef Range* stack
+        subtree.kept = roots + MARGIN
+        start(&subtree.builder, subtree.kept, False)
+        for i in range(roots):
+            stack = self.stack + self.pending[subtree.first + i].low
+            stack[0] = self.pending[subtree.first + i]
+            stack[0].node = <int32_t>i
+            subtree.nodes += build(
+                &subtree.builder, &self.spelling, &self.order[0], &self.spare[0], stack, 1, 0, NULL, NULL
+            )
+        return 0
+
+    cdef void move(self, Subtree* subtree) noexcept nogil:
+        cdef int64_t i, roots = subtree.last - subtree.first
+        cdef int32_t shift = <int32_t>(subtree.place - subtree.kept)
+        cdef TrieUnit unit
+        for i in range(roots):
+            unit = subtree.builder.units[i]
+            if unit.base:
+                self.units[self.pending[subtree.first + i].node].base = unit.base + shift
+            self.units[self.pending[subtree.first + i].node].token = unit.token
+        for i in range(subtree.kept, subtree.builder.frontier):
+            unit = subtree.builder.units[i]
+            if unit.check >= 0:
+                unit.check = self.pending[subtree.first + unit.check].node if unit.check < roots else unit.check + shift
+                if unit.base:
+                    unit.base += shift
+            self.units[subtree.place + i - subtree.kept] = unit
+        PyMem_RawFree(subtree.builder.units)
+        subtree.builder.units = NULL
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self.number):
+            PyMem_RawFree(self.subtrees[i].builder.units)
+
+
+cdef int go_through(Subtrees subtrees, share) except -1:
+    """Call subtrees with the number of each."""
+    cdef int64_t number
+    if share is not None:
+        share(subtrees, range(subtrees.number))
+        return 0
+    for number in range(subtrees.number):
+        subtrees(number)
+    return 0
+
+
 cdef class Trie:
     """An immutable trie of tokens.
 
@@ -214,6 +314,8 @@ cdef class Trie:
         included: bool [tokens], the tokens to hold, or None for all. Where the same bytes stand twice among them,
             the lower id is kept.
         backwards: spell the tokens from their last byte to their first, to walk a text from an end leftwards.
+        share: called with some work and items, does the work on each item, with as many threads as it has; None for
+            one after the other. The trie is the same.
 
     Attributes:
         nodes: nodes in use, the root included.
@@ -226,16 +328,19 @@ cdef class Trie:
         MemoryError: the 12 bytes a node cannot be had.
     """
 
-    def __cinit__(self, const uint8_t[::1] data, const int64_t[::1] offsets, included=None, bint backwards=False):
+    def __cinit__(
+        self, const uint8_t[::1] data, const int64_t[::1] offsets, included=None, bint backwards=False, share=None
+    ):
         cdef Py_ssize_t tokens = offsets.shape[0] - 1
-        cdef int32_t[::1] order, spare
-        cdef uint8_t[::1] stack
+        cdef int32_t[::1] order
+        cdef uint8_t[::1] stack, pending, subtrees
+        cdef Subtrees apart
         cdef Builder builder
-        cdef Spelling spelling
+        cdef Range* ranges
         cdef TrieUnit* trimmed
         cdef const uint8_t[::1] chosen = None
-        cdef int64_t slot, length, total = 0
-        cdef int32_t held = 0, longest = 0, i
+        cdef int64_t length, total = 0, left = 0, i, size, most
+        cdef int32_t held = 0, longest = 0, token
 
         if tokens < 0:
             raise ValueError("offsets must have one entry more than there are tokens")
@@ -246,43 +351,81 @@ cdef class Trie:
             chosen = np.ascontiguousarray(included, np.bool_).view(np.uint8)
         # By hand: numpy's reductions and its indexing by arrays end the process where memory ends within them.
         order = np.empty(max(tokens, 1), np.int32)
-        for i in range(<int32_t>tokens):
-            if not 0 <= offsets[i] <= offsets[i + 1] <= data.shape[0]:
+        for token in range(<int32_t>tokens):
+            if not 0 <= offsets[token] <= offsets[token + 1] <= data.shape[0]:
                 raise ValueError("offsets must ascend inside data")
-            if chosen is not None and not chosen[i]:
+            if chosen is not None and not chosen[token]:
                 continue
-            length = offsets[i + 1] - offsets[i]
+            length = offsets[token + 1] - offsets[token]
             if not length:
                 raise ValueError("a token is empty")
             total += length
             if total > 1 << 30:
                 raise ValueError("the tokens have more than 2^30 bytes")
             longest = max(longest, <int32_t>length)
-            order[held] = i
+            order[held] = token
             held += 1
         self.tokens = order[held - 1] + 1 if held else 0
-        spare = np.empty(max(held, 1), np.int32)
+        apart = Subtrees()
+        apart.order = order
+        apart.spare = np.empty(max(held, 1), np.int32)
         stack = np.empty((held + 1) * sizeof(Range), np.uint8)
-        spelling.data = &data[0] if data.shape[0] else NULL
-        spelling.offsets = &offsets[0]
-        spelling.backwards = backwards
+        apart.memory = [stack]
+        apart.stack = ranges = <Range*>&stack[0]
+        apart.spelling.data = &data[0] if data.shape[0] else NULL
+        apart.spelling.offsets = &offsets[0]
+        apart.spelling.backwards = backwards
+        most = max(held // SUBTREES, LEAST)
+        ranges[0].node = ranges[0].low = ranges[0].depth = 0
+        ranges[0].high = held
         builder.units = NULL
         builder.slots = builder.frontier = builder.first_free = 0
         with nogil:
             try:
-                grow(&builder, 4 * MARGIN)
-                for slot in range(ROOT_BASE + 256):
-                    take(&builder, slot, NOBODY)
+                start(&builder, ROOT_BASE + 256, True)
                 builder.units[0].base = ROOT_BASE
-                self.nodes = build(
-                    &builder, &spelling, &order[0] if held else NULL, &spare[0], <Range*>&stack[0], held
+                # What is under way and what is left for later are ranges apart, and never more than tokens.
+                self.nodes = 1 + build(
+                    &builder, &apart.spelling, &apart.order[0], &apart.spare[0], ranges, held > 0,
+                    <int32_t>most if held > most else 0, ranges + held + 1, &left,
                 )
             finally:
                 self.units = builder.units
-        builder.slots = builder.frontier + MARGIN
+        pending = np.empty(max(left, 1) * sizeof(Range), np.uint8)
+        subtrees = np.zeros(max(left, 1) * sizeof(Subtree), np.uint8)
+        apart.memory += [pending, subtrees]
+        for i in range(left):
+            (<Range*>&pending[0])[i] = ranges[held - i]
+        apart.pending = <const Range*>&pending[0]
+        apart.subtrees = <Subtree*>&subtrees[0]
+        size = most
+        for i in range(left):
+            length = apart.pending[i].high - apart.pending[i].low
+            if size + length > most:
+                apart.subtrees[apart.number].first = i
+                apart.number += 1
+                size = 0
+            apart.subtrees[apart.number - 1].last = i + 1
+            size += length
+        builder.slots = builder.frontier
+        if apart.number:
+            go_through(apart, share)
+            for i in range(apart.number):
+                apart.subtrees[i].place = builder.slots
+                builder.slots += apart.subtrees[i].builder.frontier - apart.subtrees[i].kept
+                self.nodes += apart.subtrees[i].nodes
+        builder.slots += MARGIN
+        within(builder.slots, "units of a trie")
         trimmed = <TrieUnit*>PyMem_RawRealloc(self.units, builder.slots * sizeof(TrieUnit))
         if trimmed != NULL:
             self.units = trimmed
+        elif apart.number:
+            raise MemoryError(f"no memory for a trie: it takes {builder.slots * sizeof(TrieUnit)} bytes")
+        if apart.number:
+            for i in range(builder.slots - MARGIN, builder.slots):
+                self.units[i].base, self.units[i].check, self.units[i].token = 0, NOBODY, -1
+            apart.units = self.units
+            go_through(apart, share)
         self.view.units = self.units
         self.view.slots = <int32_t>builder.slots
         self.view.max_length = longest

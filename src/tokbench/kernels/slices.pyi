@@ -1,0 +1,12 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def lay(
+    data: NDArray[np.uint8],  # [bytes]
+    starts: NDArray[np.int64],  # [slices]
+    offsets: NDArray[np.int64],  # [slices + 1]
+    first: int,
+    last: int,
+    laid: NDArray[np.uint8],  # [offsets[-1]]
+) -> None:
+    """Copy the slices ``first`` to ``last`` to their places."""

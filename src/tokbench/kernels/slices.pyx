@@ -1,0 +1,27 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Slices of bytes, laid end to end."""
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
+
+
+def lay(
+    const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] offsets, int64_t first, int64_t last,
+    uint8_t[::1] laid,
+):
+    """Copy the slices ``first`` to ``last`` to their places.
+
+    Args:
+        data: uint8 [bytes].
+        starts: int64 [slices], where each starts in ``data``.
+        offsets: int64 [slices + 1], where each goes, and where the next one does: its length lies between.
+        first: the first slice to copy.
+        last: the slice to stop before.
+        laid: uint8 [offsets[-1]], where the slices go.
+    """
+    cdef int64_t i, size
+    with nogil:
+        for i in range(first, last):
+            size = offsets[i + 1] - offsets[i]
+            if size:
+                memcpy(&laid[offsets[i]], &data[starts[i]], size)
