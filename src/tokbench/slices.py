@@ -1,10 +1,15 @@
-"""Slices of bytes, laid end to end by several threads."""
+"""Slices of bytes, laid end to end and put in order by several threads."""
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.kernels.order import by_bytes
 from tokbench.kernels.slices import lay
-from tokbench.parallel import over_ranges
+from tokbench.parallel import mapped, over_ranges
+
+PARTS = 16
 
 
 def gather(
@@ -16,3 +21,21 @@ def gather(
     laid = np.empty(offsets[-1], np.uint8)
     over_ranges(lambda first, last: lay(data, starts, offsets, first, last, laid), len(starts), threads)
     return laid, offsets
+
+
+def byte_order(data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int64]:
+    """Places of strings in byte order, int64 [strings], the same ones as they stand.
+
+    Strings that share their first two bytes are put in order by one thread.
+    """
+    lengths = np.diff(offsets)
+    pairs = np.zeros(len(lengths), np.uint16)
+    for depth in range(2):
+        deeper = lengths > depth
+        pairs[deeper] |= data[offsets[:-1][deeper] + depth].astype(np.uint16) << np.uint16(8 - 8 * depth)
+    dealt = np.argsort(pairs, kind="stable")
+    pairs = pairs[dealt]
+    cuts = np.searchsorted(pairs, pairs[len(pairs) * np.arange(1, PARTS) // PARTS]) if len(pairs) else ()
+    edges = np.unique([0, *cuts, len(pairs)])
+    parts = mapped(lambda edge: by_bytes(data, offsets, dealt[slice(*edge)]), pairwise(edges.tolist()), threads)
+    return np.concatenate([dealt[:0], *parts])

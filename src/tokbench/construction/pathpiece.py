@@ -9,7 +9,8 @@ in the paper: they are those that explain the published vocabularies.
 Reference: :mod:`tokbench.reference.pathpiece`.
 """
 
-from itertools import compress, pairwise
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -28,17 +29,20 @@ from tokbench.candidates.initial import (
 from tokbench.candidates.limits import check_longest
 from tokbench.construction import construction
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
-from tokbench.kernels.order import ascending, by_bytes
-from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, omission_costs
+from tokbench.kernels.order import ascending
+from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, inner_tokens, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.parallel import shared_by
+from tokbench.parallel import mapped, shared_by
 from tokbench.pretokens import PretokenCounts
-from tokbench.slices import gather
+from tokbench.slices import byte_order, gather
 from tokbench.tallies import tallied
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 64
+"""Parts in which pre-tokens are gone through."""
+DROP_PARTS, BLOCK, LEAST = 8, 1 << 14, 1 << 10
+"""Parts of a block of tokens that are looked at for their substrings before any is dropped, and its size."""
 
 
 class PathPieceOptions(Options):
@@ -75,27 +79,94 @@ def build(
     """
     check_size(size)
     check_longest(counts, MAX_BYTES, "pathpiece")
-    tokens = fitting(initial, options.max_token_bytes)
-    data, offsets = Vocabulary(tokens).flat()
-    lengths = np.diff(offsets)
-    order = by_bytes(data, offsets)
-    data, offsets = gather(data, offsets[order], lengths[order], threads)
-    longer = lengths[order] > 1
-    alive = np.ones(len(tokens), np.bool_)
-    left = len(tokens)
-    sizes = schedule(left, size) if options.schedule is None else own_schedule(options.schedule, left, size)
+    if initial.continuation is not None:
+        Vocabulary(fitting(initial, options.max_token_bytes))  # Bytes that stand twice are an error.
+    spelt, edges = initial.flat()
+    lengths = np.diff(edges)
+    fits = np.flatnonzero((lengths > 1) & (lengths <= options.max_token_bytes))
+    alphabet = np.arange(len(BYTES))
+    data, offsets = gather(
+        np.concatenate([alphabet.astype(np.uint8), spelt]),
+        np.concatenate([alphabet, len(BYTES) + edges[fits]]),
+        np.concatenate([np.ones_like(alphabet), lengths[fits]]),
+        threads,
+    )
+    order = byte_order(data, offsets, threads)
+    data, offsets = gather(data, offsets[order], np.diff(offsets)[order], threads)
+    sizes = (
+        schedule(len(order), size)
+        if options.schedule is None
+        else own_schedule(options.schedule, len(order), size)
+    )
     for target in sizes:
-        while left > target:
-            trie = Trie(data, offsets, included=alive, share=shared_by(threads))
-            key = _key(seed, left) if options.ties == "random" else None
-            increases, occurrences = _costs(counts, trie, len(tokens), key, threads)
-            candidates = np.flatnonzero(alive & longer)
-            first = candidates[ascending(increases[candidates], occurrences[candidates])]
-            alive[choose_drops(trie, data, offsets, first, left - target)] = False
-            left = int(alive.sum())
-    stays = np.empty(len(tokens), np.bool_)
-    stays[order] = alive
-    return Vocabulary(tuple(compress(tokens, stays.tolist())))
+        while len(order) > target:
+            trie = Trie(data, offsets, share=shared_by(threads))
+            key = _key(seed, len(order)) if options.ties == "random" else None
+            increases, occurrences = _costs(counts, trie, len(order), key, threads)
+            stays = np.ones(len(order), np.bool_)
+            stays[_drops(trie, data, offsets, increases, occurrences, len(order) - target, threads)] = False
+            order = order[stays]
+            data, offsets = gather(data, offsets[:-1][stays], np.diff(offsets)[stays], threads)
+    kept = np.sort(fits[order[order >= len(BYTES)] - len(BYTES)]).tolist()
+    return Vocabulary((*BYTES, *[initial.tokens[place] for place in kept]))
+
+
+def _drops(
+    trie: Trie,
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    increases: NDArray[np.int64],
+    occurrences: NDArray[np.int64],
+    limit: int,
+    threads: int,
+) -> NDArray[np.int64]:
+    """The first tokens, by increase, occurrences and number, that are no single byte and no substring of one before."""
+    held = (np.diff(offsets) == 1).astype(np.uint8)
+    chosen: list[NDArray[np.int64]] = []
+
+    def inner(edge: tuple[NDArray[np.int64], int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        return inner_tokens(trie, data, offsets, held, *edge)
+
+    for order in _in_order(increases, occurrences, limit):
+        place = 0
+        while place < len(order) and limit > 0:
+            last = min(place + max(min(limit, BLOCK), LEAST), len(order))
+            edges = np.linspace(place, last, DROP_PARTS + 1).astype(np.int64).tolist()
+            parts = list(mapped(inner, [(order, *edge) for edge in pairwise(edges)], threads))
+            for first, (tokens, bounds) in zip(edges, parts, strict=False):
+                chosen.append(choose_drops(order, first, tokens, bounds, held, limit))
+                limit -= len(chosen[-1])
+            place = last
+        if limit == 0:
+            break
+    return np.concatenate(chosen)
+
+
+def _in_order(increases: NDArray[np.int64], occurrences: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
+    """All tokens in order, piece by piece: no more is sorted than is asked for.
+
+    First what comes before the one of rank ``limit``, then what ties with it, which is most of an early round: tokens
+    that the text does without.
+    """
+    after = np.arange(len(increases))
+    if limit < len(increases):
+        increase = _of_rank(increases, limit - 1)
+        tied = np.flatnonzero(increases == increase)
+        often = _of_rank(occurrences[tied], limit - 1 - int(np.count_nonzero(increases < increase)))
+        before = (increases < increase) | ((increases == increase) & (occurrences < often))
+        less = np.flatnonzero(before)
+        yield less[ascending(increases[less], occurrences[less])]
+        same = tied[occurrences[tied] == often]
+        yield same
+        before[same] = True
+        after = np.flatnonzero(~before)
+    yield after[ascending(increases[after], occurrences[after])]
+
+
+def _of_rank(values: NDArray[np.int64], rank: int) -> int:
+    """The value before which ``rank`` others stand in order; partitioning takes long where most are the least."""
+    least = values.min()
+    return int(least if np.count_nonzero(values == least) > rank else np.partition(values, rank)[rank])
 
 
 def _costs(counts: PretokenCounts, trie: Trie, tokens: int, key: int | None, threads: int) -> NDArray[np.int64]:

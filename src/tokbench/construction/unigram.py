@@ -30,7 +30,7 @@ from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
 from tokbench.parallel import mapped, over_ranges, shared_by
 from tokbench.pretokens import PretokenCounts
-from tokbench.slices import gather
+from tokbench.slices import byte_order, gather
 from tokbench.tallies import tallied
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -206,9 +206,10 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
     if options.final_cut == "score":
         chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]
     pieces = select(pieces, chosen[: max(size - kept, 0)], threads)
-    text = pieces.data.tobytes()
-    longer = [text[start:end] for start, end in zip(pieces.offsets[256:-1], pieces.offsets[257:], strict=True)]
     scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)
-    order = sorted(range(len(longer)), key=lambda index: (-scores[256 + index], longer[index]))
-    tokens = (*BYTES, *(longer[index] for index in order))
-    return Vocabulary(tokens, scores=np.concatenate([scores[:256], scores[256:][order]]))
+    order = byte_order(pieces.data, pieces.offsets, threads)
+    order = order[order >= len(BYTES)]
+    order = order[descending(scores[order])]
+    text, starts, ends = pieces.data.tobytes(), pieces.offsets[order].tolist(), pieces.offsets[order + 1].tolist()
+    tokens = (*BYTES, *[text[start:end] for start, end in zip(starts, ends, strict=True)])
+    return Vocabulary(tokens, scores=np.concatenate([scores[: len(BYTES)], scores[order]]))

@@ -14,6 +14,7 @@ def ascending(
 
 def by_bytes(
     data: NDArray[np.uint8],  # [bytes]
-    offsets: NDArray[np.int64],  # [n + 1]
+    offsets: NDArray[np.int64],  # [strings + 1]
+    places: NDArray[np.int64],  # [n]
 ) -> NDArray[np.int64]:  # [n]
-    """Places of strings in byte order, the same ones as they stand; best where all are short."""
+    """Bring strings in byte order, the same ones as they stand; best where all are short."""

@@ -37,9 +37,9 @@ cdef int sort(vector[Entry]& entries, vector[Entry]& spare) except -1 nogil:
         key = entries[i].key
         for digit in range(DIGITS):
             tally[digit * VALUES + ((key >> (digit * BITS)) & (VALUES - 1))] += 1
-    for digit in range(DIGITS):
+    for digit in range(DIGITS if size else 0):
         places = tally.data() + digit * VALUES
-        if size == 0 or places[(entries[0].key >> (digit * BITS)) & (VALUES - 1)] == size:
+        if places[(entries[0].key >> (digit * BITS)) & (VALUES - 1)] == size:
             continue
         before = 0
         for value in range(VALUES):
@@ -113,27 +113,28 @@ def ascending(const int64_t[::1] first, const int64_t[::1] second):
     return places_of(entries)
 
 
-def by_bytes(const uint8_t[::1] data, const int64_t[::1] offsets):
-    """Places of strings in byte order, the same ones as they stand; best where all are short.
+def by_bytes(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] places):
+    """Bring strings in byte order, the same ones as they stand; best where all are short.
 
     Args:
         data: uint8 [bytes], the strings laid end to end.
-        offsets: int64 [n + 1], where each starts.
+        offsets: int64 [strings + 1], where each starts.
+        places: int64 [n], which of them.
 
     Returns:
-        int64 [n].
+        int64 [n], the places in order.
     """
     cdef vector[Entry] entries, spare
-    cdef int64_t size = offsets.shape[0] - 1, longest = 0, i, word, at, end
+    cdef int64_t size = places.shape[0], longest = 0, i, word, at, end
     cdef int shift
     cdef uint64_t key
     with nogil:
         entries.resize(size)
         spare.resize(size)
         for i in range(size):
-            entries[i].key = offsets[i + 1] - offsets[i]
-            entries[i].place = i
-            longest = max(longest, offsets[i + 1] - offsets[i])
+            entries[i].place = places[i]
+            entries[i].key = offsets[places[i] + 1] - offsets[places[i]]
+            longest = max(longest, <int64_t>entries[i].key)
         sort(entries, spare)
         for word in range((longest - 1) // WORD if longest else -1, -1, -1):
             for i in range(size):

@@ -10,6 +10,7 @@ Reference: :mod:`tokbench.reference.pathpiece`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -179,48 +180,88 @@ def omission_costs(
     return total
 
 
-def choose_drops(
+def inner_tokens(
     Trie trie not None,
     const uint8_t[::1] data,
     const int64_t[::1] offsets,
+    const uint8_t[::1] held,
     const int64_t[::1] order,
-    int64_t limit,
+    int64_t first,
+    int64_t last,
 ):
-    """The first tokens in ``order`` that are no substring of one already chosen.
+    """The other tokens that are substrings of those at ``first`` to ``last`` of an order, and are not held back yet.
 
     Args:
         trie: the vocabulary.
         data: uint8 [bytes], the tokens laid end to end.
         offsets: int64 [tokens + 1], where each token starts.
+        held: uint8 [tokens], not 0 for what is held back; it is not looked at either.
+        order: int64 [m], ids.
+        first, last: places in the order.
+
+    Returns:
+        int32 [n], ids; int64 [last - first + 1], where those of each place start.
+    """
+    cdef vector[int32_t] found
+    cdef const TrieView* view = &trie.view
+    cdef int64_t rank, token, start, place
+    cdef int32_t node, inside
+    bounds = np.zeros(last - first + 1, np.int64)
+    cdef int64_t[::1] bounds_view = bounds
+    with nogil:
+        for rank in range(first, last):
+            token = order[rank]
+            if not held[token]:
+                for start in range(offsets[token], offsets[token + 1]):
+                    node = 0
+                    for place in range(start, offsets[token + 1]):
+                        node = step(view, node, data[place])
+                        if node < 0:
+                            break
+                        inside = token_at(view, node)
+                        if inside >= 0 and inside != token and not held[inside]:
+                            found.push_back(inside)
+            bounds_view[rank - first + 1] = found.size()
+    inner = np.empty(found.size(), np.int32)
+    cdef int32_t[::1] inner_view = inner
+    if found.size() > 0:
+        memcpy(&inner_view[0], found.data(), found.size() * sizeof(int32_t))
+    return inner, bounds
+
+
+def choose_drops(
+    const int64_t[::1] order,
+    int64_t first,
+    const int32_t[::1] inner,
+    const int64_t[::1] bounds,
+    uint8_t[::1] held,
+    int64_t limit,
+):
+    """Choose tokens in their order, each of which holds back the others that are substrings of it.
+
+    Args:
         order: int64 [m], ids, the first to go first.
+        first: place in the order at which to begin.
+        inner: int32 [n], the others that are substrings, as by :func:`inner_tokens`.
+        bounds: int64 [places + 1], where those of each place start.
+        held: uint8 [tokens], what is not 0 is passed over; added to.
         limit: how many to choose at most.
 
     Returns:
         int64 [at most limit], the ids chosen, in order.
     """
-    chosen = np.empty(max(min(limit, order.shape[0]), 0), np.int64)
-    kept_back = np.zeros(offsets.shape[0] - 1, np.uint8)
+    chosen = np.empty(max(min(limit, bounds.shape[0] - 1), 0), np.int64)
     cdef int64_t[::1] chosen_view = chosen
-    cdef uint8_t[::1] held = kept_back
-    cdef const TrieView* view = &trie.view
-    cdef int64_t found = 0, rank, token, start, place
-    cdef int32_t node, inside
+    cdef int64_t found = 0, rank, token, i
     with nogil:
-        for rank in range(order.shape[0]):
+        for rank in range(bounds.shape[0] - 1):
             if found >= limit:
                 break
-            token = order[rank]
+            token = order[first + rank]
             if held[token]:
                 continue
             chosen_view[found] = token
             found += 1
-            for start in range(offsets[token], offsets[token + 1]):
-                node = 0
-                for place in range(start, offsets[token + 1]):
-                    node = step(view, node, data[place])
-                    if node < 0:
-                        break
-                    inside = token_at(view, node)
-                    if inside >= 0:
-                        held[inside] = 1
+            for i in range(bounds[rank], bounds[rank + 1]):
+                held[inner[i]] = 1
     return chosen[:found]

@@ -142,7 +142,8 @@ cdef void sort_by_byte(const Spelling* spelling, int32_t* order, int32_t* spare,
     """Order a range of tokens, all longer than ``depth``, by their byte there; stable."""
     cdef int32_t count[257]
     cdef int32_t low = tokens.low, high = tokens.high, depth = tokens.depth, i, j, token
-    cdef uint8_t byte
+    cdef uint8_t byte, before = 0
+    cdef bint ordered = True
     if high - low <= SMALL:
         for i in range(low + 1, high):
             token = order[i]
@@ -155,7 +156,12 @@ cdef void sort_by_byte(const Spelling* spelling, int32_t* order, int32_t* spare,
         return
     memset(count, 0, sizeof(count))
     for i in range(low, high):
-        count[byte_at(spelling, order[i], depth) + 1] += 1
+        byte = byte_at(spelling, order[i], depth)
+        count[byte + 1] += 1
+        ordered = ordered and byte >= before
+        before = byte
+    if ordered:
+        return
     for i in range(256):
         count[i + 1] += count[i]
     for i in range(low, high):
