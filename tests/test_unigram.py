@@ -24,11 +24,12 @@ from benchmarks.agreement_unigram import (
     with_ours,
 )
 from tokbench.candidates import limits
+from tokbench.candidates import repeats as finding
 from tokbench.candidates.barriers import ANY, barriers, script_class
+from tokbench.candidates.repeats import repeats
 from tokbench.construction.unigram import UNSEEN_PENALTY, UnigramOptions, build
 from tokbench.errors import TokbenchError
 from tokbench.kernels import unigram as kernel
-from tokbench.kernels.suffix import repeats
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference import unigram as twin
@@ -57,10 +58,16 @@ def best_counts(counts: PretokenCounts, tokens: list[bytes], scores: np.ndarray)
     return occurrences
 
 
-@given(words, st.integers(1, 10), st.booleans(), st.booleans())
-def test_repeats(counted: dict[bytes, int], longest: int, by_occurrence: bool, distinct_ends: bool) -> None:
+@given(words, st.integers(1, 10), st.booleans(), st.booleans(), st.integers(1, 3))
+def test_repeats(
+    counted: dict[bytes, int], longest: int, by_occurrence: bool, distinct_ends: bool, threads: int
+) -> None:
     counts = PretokenCounts.from_pairs(counted.items())
-    found = repeats(counts.data, counts.offsets, counts.counts, longest, False, by_occurrence, distinct_ends).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finding, "PART_BYTES", 10)
+        found = repeats(
+            counts, longest, by_occurrence=by_occurrence, distinct_ends=distinct_ends, threads=threads
+        ).tolist()
     text = counts.data.tobytes()
     labels = [text[start:end] for start, end, _, _ in found]
     assert labels == sorted(labels)
@@ -77,7 +84,7 @@ def test_repeats_of_whole_characters(counted: dict[str, int], by_occurrence: boo
     """Characters are what bytes are otherwise: the text with each character made one byte gives the same."""
     letters = dict(zip("aéè€𝄞", b"abcde", strict=True))
     wide = PretokenCounts.from_pairs((word.encode(), count) for word, count in counted.items())
-    found = repeats(wide.data, wide.offsets, wide.counts, 3, True, by_occurrence, distinct_ends)
+    found = repeats(wide, 3, whole_characters=True, by_occurrence=by_occurrence, distinct_ends=distinct_ends)
     short = [(bytes(letters[letter] for letter in word), count) for word, count in counted.items()]
     expected = twin.repeats(short, 3, by_occurrence, distinct_ends)
     text = wide.data.tobytes()
@@ -89,7 +96,8 @@ def test_repeats_of_whole_characters(counted: dict[str, int], by_occurrence: boo
 @given(st.lists(st.binary(min_size=1, max_size=8), max_size=4))
 def test_repeats_of_any_bytes(texts: list[bytes]) -> None:
     counts = PretokenCounts.from_pairs((text, 2) for text in texts)
-    for start, end, characters, _ in repeats(counts.data, counts.offsets, counts.counts, 4, True, True, True).tolist():
+    found = repeats(counts, 4, whole_characters=True, by_occurrence=True, distinct_ends=True)
+    for start, end, characters, _ in found.tolist():
         assert 1 <= characters <= 4
         assert end - start <= 4 * characters
 

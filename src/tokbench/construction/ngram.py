@@ -14,13 +14,16 @@ from pydantic import Field
 
 from tokbench.construction import construction
 from tokbench.kernels.ngram import MAX_WIDTH, best_ngrams, pair_positions
+from tokbench.kernels.order import ascending
 from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
-PART_POSITIONS = 1 << 21
-MOST_PARTS = 32
+PART_POSITIONS = 1 << 16
+"""Positions that are worth a part of their own."""
+FEW_PARTS, FEW_POSITIONS, MOST_PARTS = 8, 1 << 21, 32
+"""Each part goes through the text, so that there are few, until their positions take more memory than that is worth."""
 
 
 class NgramOptions(Options):
@@ -62,7 +65,7 @@ def top_ngrams(
     if len(totals) > limit:
         hopeful = totals >= np.partition(totals, -limit)[-limit]
         words, widths, totals = words[hopeful], widths[hopeful], totals[hopeful]
-    order = np.lexsort((widths, words[:, 1], words[:, 0], -totals))[:limit]
+    order = ascending(-totals, np.zeros_like(totals))[:limit]  # All are in byte order, part by part.
     spelling = words[order].astype(">u8").tobytes()
     tokens = [spelling[16 * row : 16 * row + width] for row, width in enumerate(widths[order].tolist())]
     return tokens, totals[order]
@@ -70,7 +73,8 @@ def top_ngrams(
 
 def _parts(positions: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Cut the 65,536 byte pairs into ranges of like work; depends on the text alone, never on the threads."""
-    share = max(PART_POSITIONS, int(positions.sum()) // MOST_PARTS)
+    held = int(positions.sum())
+    share = max(PART_POSITIONS, min(FEW_POSITIONS, held // FEW_PARTS), held // MOST_PARTS)
     edges = np.flatnonzero(np.diff(np.cumsum(positions) // share)) + 1
     bounds = [0, *edges.tolist(), len(positions)]
     return list(pairwise(bounds))

@@ -75,7 +75,6 @@ cdef extern from *:
         grams.resize(limit);  /* the last one is the worst that is kept */
     }
 
-    static void sort_by_rank(std::vector<Gram> &grams) { std::sort(grams.begin(), grams.end(), outranks); }
     """
     struct Gram:
         uint64_t head
@@ -87,7 +86,6 @@ cdef extern from *:
     int64_t shared(const Gram &a, const Gram &b) nogil
     Gram cut(const Gram &gram, int64_t width, int64_t number) nogil
     void sort_by_bytes(vector[Gram] &grams) except + nogil
-    void sort_by_rank(vector[Gram] &grams) except + nogil
     void keep_best(vector[Gram] &grams, size_t limit) except + nogil
 
 
@@ -151,7 +149,7 @@ cdef int close_runs(const vector[Gram] &grams, size_t limit, vector[Gram] &best)
             keep_best(best, limit)
             floor = best.back().number
     keep_best(best, limit)
-    sort_by_rank(best)
+    sort_by_bytes(best)
     return 0
 
 
@@ -178,7 +176,7 @@ def best_ngrams(
 
     Returns:
         uint64 [m, 2] the bytes, zero-padded, in two big-endian words; int64 [m] widths; int64 [m] counts;
-        ordered by count descending, then bytes; m is at most ``limit``.
+        in byte order; m is at most ``limit``.
     """
     cdef vector[Gram] grams
     cdef vector[Gram] best
