@@ -38,8 +38,8 @@ Seconds of work, best of the rounds. *Power* is p where the time grows as the qu
 """
 
 THREADS = """\
-Whatever goes through the text or its pre-tokens is shared out, in parts that do not depend on the number of threads.
-Finding seeds, sorting tokens and making tries stay on one thread: that is most of what a second one cannot shorten.
+Whatever goes through the text, its pre-tokens or the tokens under consideration is shared out, in parts that do not
+depend on the number of threads: seeds and tries too. One thread puts tokens in order and says which of them go.
 """
 
 

@@ -17,6 +17,7 @@ from tokbench.kernels.ids import decimals, from_decimals
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.kernels.runs import Merge
 from tokbench.kernels.scan import Scheme
+from tokbench.kernels.trie import Trie
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
@@ -86,6 +87,7 @@ def calls() -> dict[str, Callable[[], Any]]:
     found["decimals"] = partial(decimals, ids)
     found["from decimals"] = partial(from_decimals, decimals(ids))
     found["byte n-grams"] = ngrams
+    found["subtrees"] = subtrees
     return found
 
 
@@ -108,6 +110,14 @@ def ngrams() -> Any:
     counter = WindowCounter(3)
     counter.add(TEXT)
     return ByteNgramModel(*counter.counts(), 3).score(TEXT)
+
+
+def subtrees() -> Any:
+    """A trie that is large enough for subtrees of its own."""
+    tokens = [bytes((number % 50, number // 50, 7)) for number in range(2500)]
+    offsets = np.arange(0, 3 * len(tokens) + 1, 3)
+    made = Trie(np.frombuffer(b"".join(tokens), np.uint8), offsets)
+    return made.nodes, [made.find(token) for token in tokens[::100]]
 
 
 def spilled() -> None:

@@ -167,18 +167,6 @@ def prose() -> PretokenCounts:
     return PretokenCounts.from_pairs((word.encode(), 1) for word in re.findall(r" ?\S+|\s+", text))
 
 
-@pytest.mark.parametrize("ties", ["longest", "random"])
-def test_threads_do_not_show(prose: PretokenCounts, ties: str) -> None:
-    start = ngram.build(prose, 6000, ngram.NgramOptions())
-    options = pathpiece.PathPieceOptions(ties=ties)
-    one, three = (pathpiece.build(prose, 1500, options, seed=7, threads=n, initial=start) for n in (1, 3))
-    assert one.tokens == three.tokens
-    assert len(one) == 1500
-    assert one.tokens[:256] == BYTES
-    survivors = set(one.tokens)
-    assert one.tokens == tuple(token for token in start.tokens if token in survivors)
-
-
 def test_seed_matters_to_random_ties_only(prose: PretokenCounts) -> None:
     start = ngram.build(prose, 6000, ngram.NgramOptions())
     built = {
@@ -211,3 +199,29 @@ def test_small_sizes(prose: PretokenCounts) -> None:
     assert pathpiece.build(prose, 500, pathpiece.PathPieceOptions(), initial=start).tokens == start.tokens
     with pytest.raises(TokbenchError, match="below 256"):
         pathpiece.build(prose, 255, pathpiece.PathPieceOptions(), initial=start)
+
+
+@pytest.mark.parametrize("ties", ["longest", "random"])
+def test_threads_do_not_show(prose: PretokenCounts, ties: str) -> None:
+    """In enough tokens for subtrees, parts and blocks of each kind."""
+    options = pathpiece.PathPieceOptions(ties=ties)
+    start = ngram.build(prose, 40_000, ngram.NgramOptions())
+    assert len(start) == 40_000
+    built = [
+        pathpiece.build(prose, 2000, options, seed=1, threads=threads, initial=start).tokens for threads in (1, 2, 3, 7)
+    ]
+    assert built == [built[0]] * 4
+    survivors = set(built[0])
+    assert built[0] == tuple(token for token in start.tokens if token in survivors)
+
+
+def test_an_initial_vocabulary_in_any_order() -> None:
+    """Bytes may stand anywhere in it, and come first; the others keep their order."""
+    counts = PretokenCounts.from_pairs([(b"abcabd", 3), (b"dab", 1)])
+    others = (b"dab", b"ab", b"abc", b"abcabd" * 9)
+    start = Vocabulary((*others[:2], *reversed(BYTES), *others[2:]))
+    options = pathpiece.PathPieceOptions()
+    assert pathpiece.build(counts, 300, options, initial=start).tokens == (*BYTES, *others[:3])
+    assert pathpiece.build(counts, 258, options, initial=start).tokens == tuple(
+        twin.build(list(counts.items()), [*BYTES, *others[:3]], [258])
+    )

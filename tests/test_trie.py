@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tokbench.kernels import trie
+from tokbench.parallel import shared_by
 from tokbench.reference import trie as twin
 
 TOKENS = st.one_of(
@@ -48,6 +49,37 @@ def test_a_large_vocabulary_is_found_again_and_packed() -> None:
     built = trie.Trie(*flat(tokens))
     assert [built.find(token) for token in tokens] == list(range(len(tokens)))
     assert built.slots < 1.1 * built.nodes + 1024
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 3, 7])
+@pytest.mark.parametrize(("alphabet", "stem"), [(256, b""), (3, b""), (200, b"long stem ")])
+def test_subtrees_grown_apart(alphabet: int, stem: bytes, threads: int | None) -> None:
+    """Prefixes of one another, all below one stem, in no order: whatever is grown by itself is found again."""
+    generator = np.random.default_rng(alphabet)
+    made = {
+        stem + generator.integers(0, alphabet, size, np.uint8).tobytes() for size in range(1, 12) for _ in range(900)
+    }
+    tokens = sorted(made, key=lambda token: token[::-1])
+    included = generator.random(len(tokens)) < 0.9
+    share = None if threads is None else shared_by(threads)
+    built = trie.Trie(*flat(tokens), included, share=share)
+    ids = twin.held(tokens, included.tolist())
+    assert built.nodes == twin.nodes(ids)
+    assert built.slots < 1.2 * built.nodes + 1024
+    assert [built.find(token) for token in tokens] == [ids.get(token, -1) for token in tokens]
+    for token in tokens[:500]:
+        assert built.prefixes(token + b"\0") == twin.prefixes(ids, token + b"\0")
+        assert built.find(token + b"\0\1") == ids.get(token + b"\0\1", -1)
+
+
+def test_what_is_raised_in_a_thread_is_raised() -> None:
+    tokens = [bytes(divmod(number, 250)) + b"token" for number in range(9000)]
+
+    def share(work: object, items: object) -> None:
+        raise MemoryError("none left")
+
+    with pytest.raises(MemoryError, match="none left"):
+        trie.Trie(*flat(tokens), share=share)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,25 @@ def test_repeats(
     assert {text[start:end]: count for start, end, _, count in found} == expected
 
 
+@pytest.mark.parametrize("whole_characters", [False, True])
+def test_threads_do_not_show_in_repeats(documentation: PretokenCounts, whole_characters: bool) -> None:
+    """In enough text for several parts and trees of several sizes."""
+    assert len(documentation.data) > finding.PART_BYTES // 2
+    found = []
+    for threads, part_bytes in ((1, 1 << 30), (1, 5000), (2, 5000), (3, 5000), (7, 50_000)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(finding, "PART_BYTES", part_bytes)
+            found.append(repeats(documentation, 16, whole_characters=whole_characters, threads=threads))
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+@pytest.mark.parametrize("settings", [{}, {"pruning_loss": "tokenizers", "seed_boundaries": "distinct"}])
+def test_threads_do_not_show(documentation: PretokenCounts, settings: dict[str, str]) -> None:
+    built = [build(documentation, 2000, UnigramOptions(**settings), threads=threads) for threads in (1, 2, 3, 7)]
+    assert all(other.tokens == built[0].tokens for other in built[1:])
+    assert all(np.array_equal(other.scores, built[0].scores) for other in built[1:])
+
+
 @given(
     st.dictionaries(st.text("aéè€𝄞", min_size=1, max_size=7), st.integers(1, 3), max_size=5),
     st.booleans(),

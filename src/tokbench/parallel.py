@@ -37,9 +37,14 @@ def mapped(work: Callable[[Item], Result], items: Iterable[Item], threads: int) 
     return _Sharing(work, waiting).results(min(threads, len(waiting)) - 1)
 
 
-def shared_by(threads: int) -> Callable[[Callable[[int], object], Iterable[int]], object]:
-    """What does some work on each of its items, for kernels that take such a function."""
-    return lambda work, items: deque(mapped(work, items, threads), maxlen=0)
+def share(work: Callable[[Item], object], items: Iterable[Item], threads: int) -> None:
+    """Do the work on each item, in any order; what it raises is raised as by :func:`mapped`."""
+    deque(mapped(work, items, threads), maxlen=0)
+
+
+def shared_by(threads: int) -> Callable[[Callable[[int], object], Iterable[int]], None]:
+    """:func:`share` with so many threads, for kernels that take such a function."""
+    return lambda work, items: share(work, items, threads)
 
 
 def over_ranges(work: Callable[[int, int], Result], size: int, threads: int) -> list[Result]:

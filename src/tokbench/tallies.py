@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.parallel import shared_by
+from tokbench.parallel import share
 
 Item = TypeVar("Item")
 
@@ -31,7 +31,7 @@ def tallied(
         work(item, tally)
         idle.append(tally)
 
-    shared_by(threads)(add, items)
+    share(add, items, threads)
     whole = idle.pop() if idle else np.zeros(shape, np.int64)
     for tally in idle:
         whole += tally

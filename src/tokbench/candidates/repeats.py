@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.suffix import Suffixes
-from tokbench.parallel import shared_by
+from tokbench.parallel import share
 from tokbench.pretokens import PretokenCounts
 
 PART_BYTES = 1 << 16
@@ -50,9 +50,8 @@ def repeats(
     suffixes = Suffixes(
         counts.data, counts.offsets, counts.counts, edges, max_length, whole_characters, by_occurrence, distinct_ends
     )
-    share = shared_by(threads)
-    share(suffixes.tally, range(parts))
+    share(suffixes.tally, range(parts), threads)
     suffixes.place()
-    share(suffixes.put, range(parts))
-    share(suffixes.search, range(suffixes.divide()))
+    share(suffixes.put, range(parts), threads)
+    share(suffixes.search, range(suffixes.divide()), threads)
     return suffixes.found()

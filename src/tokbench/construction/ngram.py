@@ -15,6 +15,7 @@ from pydantic import Field
 from tokbench.construction import construction
 from tokbench.kernels.ngram import MAX_WIDTH, best_ngrams, pair_positions
 from tokbench.kernels.order import ascending
+from tokbench.kernels.slices import cut
 from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
@@ -66,9 +67,8 @@ def top_ngrams(
         hopeful = totals >= np.partition(totals, -limit)[-limit]
         words, widths, totals = words[hopeful], widths[hopeful], totals[hopeful]
     order = ascending(-totals, np.zeros_like(totals))[:limit]  # All are in byte order, part by part.
-    spelling = words[order].astype(">u8").tobytes()
-    tokens = [spelling[16 * row : 16 * row + width] for row, width in enumerate(widths[order].tolist())]
-    return tokens, totals[order]
+    starts = MAX_WIDTH * np.arange(len(order))
+    return cut(words[order].astype(">u8").view(np.uint8).reshape(-1), starts, starts + widths[order]), totals[order]
 
 
 def _parts(positions: NDArray[np.int64]) -> list[tuple[int, int]]:

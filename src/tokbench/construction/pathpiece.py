@@ -93,11 +93,7 @@ def build(
     )
     order = byte_order(data, offsets, threads)
     data, offsets = gather(data, offsets[order], np.diff(offsets)[order], threads)
-    sizes = (
-        schedule(len(order), size)
-        if options.schedule is None
-        else own_schedule(options.schedule, len(order), size)
-    )
+    sizes = schedule(len(order), size) if options.schedule is None else own_schedule(options.schedule, len(order), size)
     for target in sizes:
         while len(order) > target:
             trie = Trie(data, offsets, share=shared_by(threads))

@@ -24,11 +24,12 @@ from tokbench.candidates.seeds import Pieces, SeedOptions, seeds
 from tokbench.construction import construction
 from tokbench.kernels.elementary import digamma_of, exponentials_of
 from tokbench.kernels.order import descending
+from tokbench.kernels.slices import cut
 from tokbench.kernels.sums import whole_sum
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
-from tokbench.parallel import mapped, over_ranges, shared_by
+from tokbench.parallel import mapped, over_ranges, share, shared_by
 from tokbench.pretokens import PretokenCounts
 from tokbench.slices import byte_order, gather
 from tokbench.tallies import tallied
@@ -117,9 +118,7 @@ def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> 
     return expected, sum(likelihood for _, likelihood in results)
 
 
-def maximise(
-    scores: NDArray[np.float64], expected: NDArray[np.float64], threads: int = 1
-) -> NDArray[np.float64]:
+def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads: int = 1) -> NDArray[np.float64]:
     """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
 
     def choose(first: int, last: int) -> tuple[NDArray[np.int64], int]:
@@ -136,7 +135,7 @@ def maximise(
     def fill(kept: NDArray[np.int64]) -> None:
         result[kept] = digamma_of(expected[kept]) - least
 
-    shared_by(threads)(fill, chosen)
+    share(fill, chosen, threads)
     return result
 
 
@@ -160,7 +159,7 @@ def by_loss(
     def lose(edge: tuple[int, int]) -> None:
         losses(trie, scores, occurrences, pieces.data, pieces.offsets, *edge, total, growth, loss)
 
-    shared_by(threads)(lose, runs(pieces.offsets, FINE_PARTS))
+    share(lose, runs(pieces.offsets, FINE_PARTS), threads)
     needed = pieces.kept + np.flatnonzero(loss[pieces.kept :] > -np.inf)
     return needed[descending(loss[needed])]
 
@@ -210,6 +209,5 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
     order = byte_order(pieces.data, pieces.offsets, threads)
     order = order[order >= len(BYTES)]
     order = order[descending(scores[order])]
-    text, starts, ends = pieces.data.tobytes(), pieces.offsets[order].tolist(), pieces.offsets[order + 1].tolist()
-    tokens = (*BYTES, *[text[start:end] for start, end in zip(starts, ends, strict=True)])
+    tokens = (*BYTES, *cut(pieces.data, pieces.offsets[order], pieces.offsets[order + 1]))
     return Vocabulary(tokens, scores=np.concatenate([scores[: len(BYTES)], scores[order]]))

@@ -10,3 +10,10 @@ def lay(
     laid: NDArray[np.uint8],  # [offsets[-1]]
 ) -> None:
     """Copy the slices ``first`` to ``last`` to their places."""
+
+def cut(
+    data: NDArray[np.uint8],  # [bytes]
+    starts: NDArray[np.int64],  # [slices]
+    ends: NDArray[np.int64],  # [slices]
+) -> list[bytes]:
+    """The slices ``data[start:end]``, each as bytes of its own."""

@@ -1,6 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Slices of bytes, laid end to end."""
+"""Slices of bytes, laid end to end or taken apart."""
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -25,3 +26,17 @@ def lay(
             size = offsets[i + 1] - offsets[i]
             if size:
                 memcpy(&laid[offsets[i]], &data[starts[i]], size)
+
+
+def cut(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] ends):
+    """The slices ``data[start:end]``, each as bytes of its own.
+
+    Args:
+        data: uint8 [bytes].
+        starts: int64 [slices].
+        ends: int64 [slices], each greater than its start.
+    """
+    cdef int64_t i
+    return [
+        PyBytes_FromStringAndSize(<const char*>&data[starts[i]], ends[i] - starts[i]) for i in range(starts.shape[0])
+    ]

@@ -31,6 +31,7 @@ from tokbench.reference import (
     morphology,
     ngram,
     ngram_lm,
+    order,
     pathpiece,
     picky_bpe,
     runs,
@@ -40,6 +41,7 @@ from tokbench.reference import (
     shortest_path,
     skipgram,
     splitmix,
+    sums,
     trie,
     unigram,
     wordpiece,
@@ -253,6 +255,9 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
         f"{shown(bytes([byte]))}: {surprisal:.3f} nats, entropy {entropy:.3f}"
         for byte, surprisal, entropy in zip(text.text, *ngram_lm.score([text.text], 3, text.text), strict=True)
     ),
+    "order": lambda text: (
+        shown(text.tokens[place]) for place in order.by_bytes(text.tokens, range(256, len(text.tokens)))
+    ),
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
     "runs": of_runs,
@@ -262,6 +267,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "shortest_path": lambda text: text.cut(lambda word: shortest_path.longest(word, text.ids)),
     "skipgram": of_skipgram,
     "splitmix": lambda text: (f"{number:016x}" for number in islice(splitmix.draws(text.text, 0), text.size)),
+    "sums": lambda text: iter([f"scores add up to {sums.whole_sum(text.scores.values())} / 2^1074"]),
     "trie": lambda text: (
         f"{shown(word)}: {spelt([word[:length] for length, _ in trie.prefixes(trie.held(text.tokens), word)])}"
         for word, _ in text.words
