@@ -62,10 +62,11 @@ def top_ngrams(
         return best_ngrams(counts.data, counts.offsets, counts.counts, first, last, held, max_bytes, limit)
 
     parts = list(mapped(best, _parts(positions), threads))
-    words, widths, totals = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    if len(totals) > limit:
-        hopeful = totals >= np.partition(totals, -limit)[-limit]
-        words, widths, totals = words[hopeful], widths[hopeful], totals[hopeful]
+    totals = np.concatenate([own for *_, own in parts])
+    least = np.partition(totals, -limit)[-limit] if len(totals) > limit else 0
+    hopeful = [(words[own >= least], widths[own >= least], own[own >= least]) for words, widths, own in parts]
+    del parts
+    words, widths, totals = (np.concatenate(arrays) for arrays in zip(*hopeful, strict=True))
     order = ascending(-totals, np.zeros_like(totals))[:limit]  # All are in byte order, part by part.
     starts = MAX_WIDTH * np.arange(len(order))
     return cut(words[order].astype(">u8").view(np.uint8).reshape(-1), starts, starts + widths[order]), totals[order]
