@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tests.imports import each_after
 from tests.test_workflow import COMMAND_OF, ROOT, RULES
 from tokbench.config.load import read
 from tokbench.construction import constructions
@@ -138,23 +139,15 @@ def following(name, globals=None, locals=None, fromlist=(), level=0):
     return module
 
 importing, builtins.__import__ = builtins.__import__, following
-for command in sys.argv[1:]:
-    import_all(f"tokbench.commands.{command}")
 """
-"""Imports commands and prints, for every import statement that runs, the module that it stands in and what it reads."""
+"""Prints, for every import statement of ours that runs, the module that it stands in and what it reads."""
 
 
 @pytest.fixture(scope="module")
 def imported() -> dict[str, set[str]]:
     """The modules that the import of each command really leads to, not through plumbing."""
     commands = sorted({COMMAND_OF.get(rule, rule) for rule in RULES})
-    printed = subprocess.run(
-        [sys.executable, "-c", IMPORTS, *commands],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    ).stdout
+    [printed] = each_after("", [IMPORTS + "".join(f"import_all('tokbench.commands.{name}')\n" for name in commands)])
     edges: dict[str, set[str]] = {}
     for line in printed.splitlines():
         importer, found = line.split()

@@ -83,14 +83,14 @@ def printed(folders: dict[str, Path]) -> list[str]:
         f"adapter = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
         "print(type(adapter).__name__, adapter('don\\'t stop')['input_ids'])\n"
     )
-    slow = [name for name in ("torch", "sklearn.metrics") if find_spec(name.partition(".")[0])]
-    return each_after(" ".join(slow), [f"{imports}\n{use}" for imports in ORDERS.values()])
+    slow = "sklearn.metrics" if find_spec("sklearn") else ""
+    return each_after(slow, [f"{imports}\n{use}" for imports in ORDERS.values()])
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_auto_tokenizer_in_either_order_of_imports(order: str, printed: list[str], folders: dict[str, Path]) -> None:
     ids = Tokenizer.load(folders["merge"]).encode("don't stop").tolist()
-    assert printed[list(ORDERS).index(order)] == f"TokbenchTokenizer {ids}"
+    assert printed[list(ORDERS).index(order)].strip() == f"TokbenchTokenizer {ids}"
 
 
 @pytest.mark.parametrize("segmentation", ["merge", "likelihood", "greedy", "longest_prefix"])

@@ -71,7 +71,7 @@ NOT_CALLED = {
 def imported() -> dict[str, set[str]]:
     """Every library that is there after the import of each stage."""
     told = "print(*{name.partition('.')[0] for name in sys.modules})"
-    lines = each_after("torch", [f"import sys, {module}; {told}" for module in NOT_CALLED])
+    lines = each_after("", [f"import sys, {module}; {told}" for module in NOT_CALLED])
     return {module: set(line.split()) for module, line in zip(NOT_CALLED, lines, strict=True)}
 
 
