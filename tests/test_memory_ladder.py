@@ -111,11 +111,11 @@ def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a text of about 300 kB with its counts, documents and byte scores."""
+    """Folder of a text of about 120 kB with its counts, documents and byte scores."""
     folder = tmp_path_factory.mktemp("made")
     draw = random.Random(0)
-    words = ["".join(draw.choices("etaoinshrdlucmfw", k=draw.randrange(2, 9))) for _ in range(8000)]
-    texts = [" ".join(draw.choices(words, k=500)).encode() + b"\n" for _ in range(100)]
+    words = ["".join(draw.choices("etaoinshrdlucmfw", k=draw.randrange(2, 9))) for _ in range(3000)]
+    texts = [" ".join(draw.choices(words, k=500)).encode() + b"\n" for _ in range(40)]
     (folder / "text.txt").write_bytes(b"".join(texts))
     count_pretokens(texts, "gpt2").write(folder / "counts.parquet")
     lists = pl.List(pl.Float32)
