@@ -50,8 +50,8 @@ for line in sys.stdin:
     else:
         print("done", flush=True)
 """
-"""Imports libraries, and for each line of input runs pieces of code, each in a process of its own that has them, and some
-more; what they print is left in a folder."""
+"""Imports libraries, and for each line of input runs pieces of code, each in a process of its own that has these and
+some more; what they print is left in a folder."""
 SLOW = ("torch", "torch._dynamo")
 """What takes longest of all that language models need, and is needed by all that import them."""
 

@@ -139,7 +139,7 @@ def same(line: bytes, folders: pytest.TempPathFactory) -> None:
 
 def test_as_many_languages_as_documents() -> None:
     """Each language is gone through by itself: twice the languages are not four times the work."""
-    number = 300_000
+    number = 100_000
     splits = split_documents(np.ones(number, np.int64), {"tokenizer": 1.0}, 0, np.arange(number))
     assert (splits == 0).all()
     assert (split_documents([], {}, 0) == UNUSED).all()
@@ -169,9 +169,10 @@ def test_many_shards_share_the_memory_that_is_allowed(tmp_path: Path) -> None:
     words = [draw.integers(97, 123, size, np.uint8).tobytes() for size in draw.integers(2, 9, 5000)]
     text = tmp_path / "text.txt"
     with text.open("wb") as file:
-        for _ in range(40):
-            lines = [b" ".join(words[place] for place in draw.integers(0, len(words), 300)) for _ in range(1000)]
-            file.write(b"\n".join(lines) + b"\n")
+        for _ in range(8):
+            places = draw.integers(0, len(words), (1000, 300)).tolist()
+            lines = [b" ".join(map(words.__getitem__, row)) for row in places]
+            file.write((b"\n".join(lines) + b"\n") * 5)
     assert text.stat().st_size > 60 * MEGABYTE
     recipe = {"source": {"type": "text", "documents": "line"}, "splits": {"tokenizer": 0.5, "evaluation": 0.5}}
     made = []

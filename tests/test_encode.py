@@ -105,17 +105,29 @@ def test_kernel_equals_twin(name: str) -> None:
     check()
 
 
+@cache
+def many_words() -> bytes:
+    """Thousands of pre-tokens, short and long, of few and many ids."""
+    draw = random.Random(0)
+    words = [bytes(draw.choices(b"abcde'1.", k=draw.choice([1, 3, 9, 15, 16, 17, 40, 300]))) for _ in range(3000)]
+    return b" ".join(draw.choices(words, k=12_000))
+
+
+@cache
+def segmented(name: str) -> NDArray[np.int32]:
+    """Their ids, nothing remembered."""
+    text = many_words()
+    bounds = boundaries(Scheme.GPT2, text)
+    return segmenter(name).segment(np.frombuffer(text, np.uint8), bounds, document_number(text))[0]
+
+
 @pytest.mark.parametrize("remembered", [1, 2, 50, 3000])
 @pytest.mark.parametrize("name", [cut.name for cut in segmentations.methods() if cut.needs in (None, "merges")])
 def test_memory_that_overflows(name: str, remembered: int) -> None:
-    """Thousands of pre-tokens, short and long, of few and many ids, with whatever can be remembered of them."""
-    draw = random.Random(0)
-    words = [bytes(draw.choices(b"abcde'1.", k=draw.choice([1, 3, 9, 15, 16, 17, 40, 300]))) for _ in range(3000)]
-    text = b" ".join(draw.choices(words, k=12_000))
+    """Whatever can be remembered of them."""
+    text = many_words()
     encoder = Encoder(Scheme.GPT2, segmenter(name), remembered)
-    expected, _ = segmenter(name).segment(
-        np.frombuffer(text, np.uint8), boundaries(Scheme.GPT2, text), document_number(text)
-    )
+    expected = segmented(name)
     for _ in range(2):
         assert np.array_equal(encoder.encode(text), expected)
     assert encoder.count(text) == len(expected)

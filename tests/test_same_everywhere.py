@@ -61,17 +61,17 @@ def apart(folder: Path, settings: dict[str, str], *cores: str) -> None:
 
 
 @pytest.mark.parametrize("settings", BORN.values(), ids=BORN)
-def test_what_a_process_is_born_with(base: dict[str, bytes], tmp_path: Path, settings: dict[str, str]) -> None:
-    (tmp_path / "out").mkdir()
-    with_turkish = settings | turkish(tmp_path)
-    apart(tmp_path / "out", with_turkish, "1")
-    same(base, files(tmp_path / "out"))
+def test_what_a_process_is_born_with(
+    base: dict[str, bytes], turkish: dict[str, str], tmp_path: Path, settings: dict[str, str]
+) -> None:
+    apart(tmp_path, settings | turkish, "1")
+    same(base, files(tmp_path))
 
 
-def turkish(folder: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def turkish(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A locale whose small I is another letter, made here where the system can; else the setting names none."""
-    target = folder / "locales" / "tr_TR.UTF-8"
-    target.parent.mkdir()
+    target = tmp_path_factory.mktemp("locales") / "tr_TR.UTF-8"
     with suppress(OSError):
         subprocess.run(["localedef", "-i", "tr_TR", "-f", "UTF-8", str(target)], capture_output=True, check=False)
     return {"LOCPATH": str(target.parent)} if target.is_dir() else {}

@@ -205,7 +205,7 @@ def unbounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unbounded")
     for number in range(2):
         with open_shards([folder / f"{number}.parquet"]) as write:
-            for index, document in enumerate(text(20_000_000, number)):
+            for index, document in enumerate(text(14_000_000, number)):
                 write(Document(index, "", document))
         main(
             [

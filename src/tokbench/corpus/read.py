@@ -55,11 +55,17 @@ def read_source(source: Source, cache: Path | None = None, largest: Largest | No
     def tagged(text: tuple[str, bytes]) -> tuple[str, bytes]:
         return text if text[0] else (source.language, text[1])
 
-    return map(document, itertools.count(), within_limits(source, map(tagged, _texts(source, cache, largest))))
+    texts = _texts(source, cache, largest)
+    return map(document, itertools.count(), within_limits(source, map(tagged, texts) if source.language else texts))
 
 
 def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Texts:
     """The texts that a source's limits let through, renamed tags first; reading ends where no more can come."""
+    if (
+        source.languages is source.max_bytes_per_language is source.max_documents is None
+        and not source.rename_languages
+    ):
+        return iter(texts)
     end: tuple[str, bytes] = ("", b"")
     most, taken, sizes = source.max_documents, 0, Counter[str]()
 
@@ -109,7 +115,9 @@ def _of_files(source: FileSource, read: Callable[[Path], Texts]) -> Texts:
     def tagged(tag: str, text: tuple[str, bytes]) -> tuple[str, bytes]:
         return tag or text[0], text[1]
 
-    return chain.from_iterable(map(tagged, repeat(tag), read(file)) for tag, file in tagged_files(source))
+    return chain.from_iterable(
+        map(tagged, repeat(tag), read(file)) if tag else read(file) for tag, file in tagged_files(source)
+    )
 
 
 def _text_documents(path: Path, documents: str, largest: Largest | None) -> Texts:
