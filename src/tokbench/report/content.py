@@ -44,6 +44,7 @@ class ReportContent:
     preface: str = ""
     models: Sequence[str] = ()
     resources: Sequence[str] = ()
+    _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for table in self.declared:
@@ -62,6 +63,11 @@ class ReportContent:
 
     def part(self, name: str) -> pl.DataFrame | None:
         """The frame of one part, models in the order of the configuration; None where it is absent or has no row."""
+        if name not in self._parts:
+            self._parts[name] = self._arranged(name)
+        return self._parts[name]
+
+    def _arranged(self, name: str) -> pl.DataFrame | None:
         frame = self.frames.get(name)
         if frame is None or frame.is_empty():
             return None

@@ -116,7 +116,8 @@ def _table(
 ) -> Table:
     heads = [Column("variant"), Column("size", kind="count")] + [Column("language")] * by_language
     keys = [column.name for column in heads]
-    found = {(row["metric"], row["definition"], *(row[key] for key in keys)): row for row in part.iter_rows(named=True)}
+    told = part.filter(pl.col("metric").is_in({metric for metric, _ in measures}))
+    found = {row[:-3]: row[-3:] for row in told.select("metric", "definition", *keys, "value", "n", "reason").rows()}
     tokenizers = content.in_order(set(part.select(keys).rows()))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
     columns, notes, reasons = [], [], {}
@@ -126,11 +127,11 @@ def _table(
         seen[metric] += 1
         column, header = f"{metric}.{seen[metric]}", words(metric) + f" ({seen[metric]})" * (defined[metric] > 1)
         rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
-        data[column] = [row["value"] if row else None for row in rows]
+        data[column] = [row[0] if row else None for row in rows]
         for index, row in enumerate(rows):
-            if row is None or row["value"] is None:
-                reasons[index, column] = (row["reason"] or UNEXPLAINED) if row else "not measured for this tokenizer"
-        over = _over([row["n"] for row in rows if row is not None and row["value"] is not None])
+            if row is None or row[0] is None:
+                reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
+        over = _over([row[1] for row in rows if row is not None and row[0] is not None])
         notes.append(f"{header}: {definition}{over}.")
         columns.append(
             Column(column, header, "real", best=None if by_language else better_end(metric), files=measured_in(metric))
