@@ -45,6 +45,18 @@ cdef enum:
     UNKNOWN = -1
 
 
+_surprises = None
+
+
+cdef object surprises():
+    """-log sigmoid at the products that are looked up, float64 [2 * SPAN * STEPS + 1]; made once, as it takes longer
+    than some lines."""
+    global _surprises
+    if _surprises is None:
+        _surprises = softplus_of(-np.linspace(-SPAN, SPAN, 2 * SPAN * STEPS + 1))
+    return _surprises
+
+
 cdef inline int64_t surprise(float product, const double* table) noexcept nogil:
     """-log sigmoid(product) in fixed point; linear between entries, within 2e-7 of the true value."""
     cdef double place = (<double>product + SPAN) * STEPS, value
@@ -186,8 +198,7 @@ def ablation_losses(
         raise ValueError(f"embeddings have {embeddings.shape[1]} columns, not a multiple of eight")
     every_loss = np.zeros(lengths.shape[0], np.int64)
     every_occurrence = np.zeros(lengths.shape[0], np.int64)
-    products = np.linspace(-SPAN, SPAN, 2 * SPAN * STEPS + 1)
-    cdef const double[::1] table = softplus_of(-products)
+    cdef const double[::1] table = surprises()
     cdef int64_t[::1] losses = every_loss
     cdef int64_t[::1] occurrences = every_occurrence
     cdef const TrieView* view = &trie.view
