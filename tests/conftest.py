@@ -38,27 +38,19 @@ TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "number
 
 
 LANGUAGE_MODELS = [
-    *(
-        "test_hugging_face",
-        "test_lean",
-        "test_fingerprint",
-        "test_saving",
-        "test_security",
-        "test_disk_full",
-        "test_bits_per_byte",
-        "test_byte_lm",
-    ),
-    *("test_scoring", "test_evaluate", "test_local_tasks", "test_determinism", "test_pretraining"),
+    *("test_hugging_face", "test_lean", "test_fingerprint", "test_saving", "test_security", "test_disk_full"),
+    *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_local_tasks", "test_determinism"),
+    "test_pretraining",
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_memory_ladder", "test_resumable", "test_same_everywhere", "test_incremental", "test_kept_results"),
-    *("test_status", "test_report", "test_corpus", "test_imports", "test_init", "test_cancel"),
-    *("test_published",),
-    *("test_failing_allocations", "test_kept", "test_sage", "test_unigram", "test_paths", "test_figures"),
-    *("test_growth", "test_picky_bpe", "test_agreement", "test_segmentation_hugging_face"),
+    *("test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
+    *("test_agreement", "test_incremental", "test_tokenizer", "test_starts", "test_report", "test_status"),
+    *("test_requests", "test_imports", "test_published", "test_failing_allocations", "test_fuzz", "test_figures"),
+    *("test_readers", "test_picky_bpe", "test_unigram", "test_kept", "test_wheel", "test_command_line", "test_corpus"),
+    *("test_own_tokenizer", "test_encode", "test_segmentation_hugging_face", "test_paths", "test_init", "test_cancel"),
 ]
 """Other files that take more than some seconds, the longest first."""
 
