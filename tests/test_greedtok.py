@@ -1,8 +1,10 @@
 """GreedTok and GreedWMC against their twins, the paper's examples, and its figures on the UN corpus."""
 
 import gzip
+from functools import partial
 from itertools import pairwise, product, takewhile
 from pathlib import Path
+from pydoc_data.topics import topics
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from tests.outside import DATA, skip_without
 from tokbench.construction import greedtok, greedwmc
 from tokbench.construction.greedtok import GreedTokOptions, choose_tokens
+from tokbench.counting.count import count_pretokens
 from tokbench.counting.word_list import read_word_list
 from tokbench.errors import TokbenchError
 from tokbench.kernels.substrings import distinct_substrings, occurrences_of
@@ -86,6 +89,36 @@ def test_twin_on_long_words(counted: dict[bytes, int], constrained: bool) -> Non
     counts = PretokenCounts.from_pairs(pairs)
     tokens, gains = choose_tokens(counts, 259, GreedTokOptions(max_token_bytes=70), KERNELS[constrained])
     assert list(zip(tokens, gains.tolist(), strict=True)) == twin(pairs, substrings(pairs, 70), 3, constrained)
+
+
+@settings(max_examples=60)
+@given(words, st.integers(0, 12), limits, st.booleans())
+def test_threads_do_not_show(
+    counted: dict[bytes, int], wanted: int, longest: int | None, constrained: bool
+) -> None:
+    """Whatever is worth their help: single places, too."""
+    counts = PretokenCounts.from_pairs(counted.items())
+    options = GreedTokOptions(max_token_bytes=longest)
+
+    def chosen(threads: int) -> tuple[tuple[bytes, ...], list[int]]:
+        tokens, gains = choose_tokens(
+            counts, 256 + wanted, options, partial(KERNELS[constrained], enough=1), threads=threads
+        )
+        return tokens, gains.tolist()
+
+    assert chosen(1) == chosen(2) == chosen(3) == chosen(7)
+
+
+@pytest.mark.parametrize("module", [greedtok, greedwmc])
+def test_threads_do_not_show_in_a_text(module: object) -> None:
+    """Large groups, taken apart among threads, and long words beside short ones."""
+    text = "\n".join(topics.values()).encode()
+    lines = count_pretokens([text[: 1 << 15]], "none")
+    counts = count_pretokens([text], "gpt2")
+    both = PretokenCounts.from_pairs([*counts.items(), *lines.items(), (b"=" * 90, 7), (b"-=" * 60, 3)])
+    built = [module.build(both, 900, GreedTokOptions(), threads=threads) for threads in (1, 2, 3, 7)]  # type: ignore[attr-defined]
+    assert len(built[0]) == 900
+    assert all(other.tokens == built[0].tokens for other in built[1:])
 
 
 @given(words, st.integers(1, 10))

@@ -53,7 +53,7 @@ def build(
         size: tokens wanted. Fewer are returned when nothing more can be joined.
         options: what to choose from.
         seed: not used; nothing is random.
-        threads: not used; choosing takes one thread.
+        threads: threads to use; the result does not depend on them.
 
     Returns:
         The 256 bytes, then the tokens in order of choice, which is the order in which segmentation applies them.
@@ -62,11 +62,11 @@ def build(
         TokbenchError: ``size`` is below 256, the unique pre-tokens come to 2 GiB or more, or the file of candidates
             cannot be read.
     """
-    return Vocabulary(BYTES + choose_tokens(counts, size, options, choose)[0])
+    return Vocabulary(BYTES + choose_tokens(counts, size, options, choose, threads)[0])
 
 
 def choose_tokens(
-    counts: PretokenCounts, size: int, options: GreedTokOptions, choose: Choice
+    counts: PretokenCounts, size: int, options: GreedTokOptions, choose: Choice, threads: int = 1
 ) -> tuple[tuple[bytes, ...], NDArray[np.int64]]:
     """The tokens beside the 256 bytes that are chosen by GreedTok's kernel, or by another of the same form.
 
@@ -89,7 +89,7 @@ def choose_tokens(
         groups = occurrences_of(data, offsets, suffixes, np.frombuffer(b"".join(wanted), np.uint8), ends)
     if len(groups) > MAX_BYTES:
         raise TokbenchError(f"greedtok: more than {MAX_BYTES} groups of substrings to choose from; set max_token_bytes")
-    rows = choose(data, offsets, weights, suffixes, groups, size - len(BYTES))
+    rows = choose(data, offsets, weights, suffixes, groups, size - len(BYTES), threads)
     text = data.tobytes()
     return tuple(text[start:end] for start, end, _ in rows.tolist()), rows[:, 2]
 

@@ -23,4 +23,4 @@ def build(
     Ties go to the shorter token, then to the lesser bytes. Arguments, results and errors are those of GreedTok's
     :func:`~tokbench.construction.greedtok.build`; fewer tokens are returned when every pair is covered.
     """
-    return Vocabulary(BYTES + choose_tokens(counts, size, options, choose)[0])
+    return Vocabulary(BYTES + choose_tokens(counts, size, options, choose, threads)[0])

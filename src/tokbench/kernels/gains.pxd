@@ -4,6 +4,10 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void* what) noexcept nogil
+
+
 cdef struct Entry:
     int64_t gain
     int32_t length
@@ -29,6 +33,8 @@ cdef inline void sift_down(vector[Entry]& heap, size_t hole, Entry entry) noexce
         child = 2 * hole + 1
         if child >= heap.size():
             break
+        if 2 * child + 1 < heap.size():
+            prefetch(&heap[2 * child + 1])      # its children, and those of the other
         if child + 1 < heap.size() and precedes(heap[child + 1], heap[child]):
             child += 1
         if precedes(entry, heap[child]):

@@ -8,5 +8,7 @@ def choose(
     suffixes: NDArray[np.int32],
     groups: NDArray[np.int32],
     limit: int,
+    threads: int = 1,
+    enough: int = 1024,
 ) -> NDArray[np.int64]:
     """What GreedTok chooses; see :func:`tokbench.kernels.partition.chosen`."""

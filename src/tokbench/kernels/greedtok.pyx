@@ -11,9 +11,9 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport Partition
+from tokbench.kernels.partition cimport Partition, Work
 
-from tokbench.kernels.partition import chosen
+from tokbench.kernels.partition import ENOUGH, chosen
 
 
 @final
@@ -23,17 +23,18 @@ cdef class Joining(Partition):
     def __cinit__(self):
         self.cut_first = True
 
-    cdef int evaluate_single(self, int32_t place, Entry* found) except -1 nogil:
+    cdef int evaluate_single(self, int32_t i, Entry* found) except -1 nogil:
         """At its only place a group's longest substring that ends at a cut joins most."""
+        cdef int32_t place = self.suffixes[i]
         cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3], end
         if cuts_from(self.cuts.data(), place) & 1:
             end = last_cut(self.cuts.data(), place + shortest, place + longest + 1)
             if end >= place + shortest:
-                found.gain = count_cuts(self.cuts.data(), place + 1, end) * self.counts[self.words[place]]
+                found.gain = count_cuts(self.cuts.data(), place + 1, end) * self.weights[i]
                 found.length = end - place
         return 0
 
-    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found) except -1 nogil:
+    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found, Work* work) except -1 nogil:
         """The best of a group whose places do not overlap, the first one alive being that of the i-th suffix."""
         cdef int32_t group = found.group, high = self.groups[group, 1]
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
@@ -44,30 +45,45 @@ cdef class Joining(Partition):
         if shortest == longest < 64:
             ends = (<uint64_t>1 << longest) | 1
             inner = (<uint64_t>1 << longest) - 2
-            while i < high:
-                some = cuts_from(cuts, self.suffixes[i])
-                if some & ends == ends and some & inner:
-                    sum += popcount(some & inner) * self.counts[self.words[self.suffixes[i]]]
-                i = self.after(i, linked)
+            if linked:
+                while i < high:
+                    some = cuts_from(cuts, self.suffixes[i])
+                    if some & ends == ends:
+                        sum += popcount(some & inner) * self.weights[i]
+                    i = self.after(i, linked)
+            else:
+                sum = self.joined_apart(i, high, longest)
             found.gain, found.length = sum, longest
             return 0
-        self.sums.clear()
+        work.sums.clear()
         while i < high:
             place = self.suffixes[i]
             if cuts_from(cuts, place) & 1:
                 cut = next_cut(cuts, place + shortest, place + longest + 1)
                 if cut <= place + longest:
-                    self.sums.resize(longest - shortest + 1)    # not before a place is found: most groups have none
+                    work.sums.resize(longest - shortest + 1)    # not before a place is found: most groups have none
                     joined = count_cuts(cuts, place + 1, cut)
                     while cut <= place + longest:
-                        self.sums[cut - place - shortest] += joined * self.counts[self.words[place]]
+                        work.sums[cut - place - shortest] += joined * self.weights[i]
                         joined += 1
                         cut = next_cut(cuts, cut + 1, place + longest + 1)
             i = self.after(i, linked)
-        found[0] = self.best_of(self.sums, group)
+        found[0] = self.best_of(work.sums, group)
         return 0
 
-    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found) except -1 nogil:
+    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) noexcept nogil:
+        cdef const uint64_t* cuts = self.cuts.data()
+        cdef const int32_t* suffixes = &self.suffixes[0]
+        cdef const int64_t* weights = &self.weights[0]
+        cdef uint64_t some, ends = (<uint64_t>1 << length) | 1, inner = (<uint64_t>1 << length) - 2
+        cdef int64_t sum = 0
+        cdef int32_t i
+        for i in range(low, high):      # nothing is to be guessed: most places are found in no cache
+            some = cuts_from(cuts, suffixes[i])
+            sum += popcount(some & inner) * weights[i] & -<int64_t>(some & ends == ends)
+        return sum
+
+    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
         """As ``evaluate``; the group's places are in order in ``places``.
 
         Of the places that start before the end of one that is taken, and after its start, no two could be taken
@@ -78,15 +94,15 @@ cdef class Joining(Partition):
         cdef int64_t inside = 0, joined, gain
         cdef const uint64_t* cuts = self.cuts.data()
         cdef size_t i
-        self.sums.clear()
-        self.bounds.clear()
-        self.free_from.clear()
-        self.heaviest.resize(max(<size_t>(longest - shortest + 1), self.heaviest.size()))
-        self.sums.resize(longest - shortest + 1)
-        self.bounds.resize(longest - shortest + 1)
-        self.free_from.resize(longest - shortest + 1)
-        for i in range(self.places.size()):
-            place = self.places[i]
+        work.sums.clear()
+        work.bounds.clear()
+        work.free_from.clear()
+        work.heaviest.resize(max(<size_t>(longest - shortest + 1), work.heaviest.size()))
+        work.sums.resize(longest - shortest + 1)
+        work.bounds.resize(longest - shortest + 1)
+        work.free_from.resize(longest - shortest + 1)
+        for i in range(work.places.size()):
+            place = work.places[i]
             if before >= 0 and place - before < shortest:   # from the cuts inside the place before
                 inside += (
                     count_cuts(cuts, before + shortest, place + shortest) - count_cuts(cuts, before + 1, place + 1)
@@ -99,28 +115,28 @@ cdef class Joining(Partition):
             while cut <= place + longest:
                 length = cut - place - shortest
                 gain = joined * self.counts[self.words[place]]
-                if place >= self.free_from[length]:
-                    self.sums[length] += gain
-                    self.bounds[length] += gain
-                    self.heaviest[length] = gain
-                    self.free_from[length] = cut
-                elif gain > self.heaviest[length]:
-                    self.bounds[length] += gain - self.heaviest[length]
-                    self.heaviest[length] = gain
+                if place >= work.free_from[length]:
+                    work.sums[length] += gain
+                    work.bounds[length] += gain
+                    work.heaviest[length] = gain
+                    work.free_from[length] = cut
+                elif gain > work.heaviest[length]:
+                    work.bounds[length] += gain - work.heaviest[length]
+                    work.heaviest[length] = gain
                 joined += 1
                 cut = next_cut(cuts, cut + 1, place + longest + 1)
-        found.bound = self.best_of(self.bounds, group)
-        found.exact = self.best_of(self.sums, group)
+        found.bound = self.best_of(work.bounds, group)
+        found.exact = self.best_of(work.sums, group)
         return 0
 
     cdef int apply(self, Entry choice) except -1 nogil:
         """Join the bytes of a substring at its places."""
         cdef int32_t place
         cdef size_t i
-        if not self.find_overlaps(choice.group):
-            self.list_places(choice.group, False)
-        for i in range(self.places.size()):
-            place = self.places[i]
+        if not self.find_overlaps(choice.group, self.work.places):
+            self.list_places(choice.group, False, self.work.places)
+        for i in range(self.work.places.size()):
+            place = self.work.places[i]
             if cuts_from(self.cuts.data(), place) & 1 and cuts_from(self.cuts.data(), place + choice.length) & 1:
                 self.join(place, place + choice.length)
         return 0
@@ -134,6 +150,6 @@ cdef class Joining(Partition):
         return sum - (sum + longest - 1) // longest
 
 
-def choose(data, offsets, counts, suffixes, groups, limit):
+def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=ENOUGH):
     """What GreedTok chooses; see :func:`tokbench.kernels.partition.chosen`."""
-    return chosen(Joining(), data, offsets, counts, suffixes, groups, limit)
+    return chosen(Joining(), data, offsets, counts, suffixes, groups, limit, threads, enough)

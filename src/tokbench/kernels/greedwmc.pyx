@@ -11,87 +11,102 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport Partition
+from tokbench.kernels.partition cimport Partition, Work
 
-from tokbench.kernels.partition import chosen
+from tokbench.kernels.partition import ENOUGH, chosen
+
+
+cdef void accumulate(vector[int64_t]& sums) noexcept nogil:
+    cdef size_t i
+    for i in range(1, sums.size()):
+        sums[i] += sums[i - 1]
 
 
 @final
 cdef class Coverage(Partition):
     """A substring joins the bytes of all its places, wherever cuts stand."""
 
-    cdef int evaluate_single(self, int32_t place, Entry* found) except -1 nogil:
+    cdef int evaluate_single(self, int32_t i, Entry* found) except -1 nogil:
         """At its only place the shortest substring joins most that holds the last cut which the longest holds."""
+        cdef int32_t place = self.suffixes[i]
         cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3]
         cdef int32_t last = last_cut(self.cuts.data(), place + 1, place + longest)
         if last > place:
-            found.gain = count_cuts(self.cuts.data(), place + 1, last + 1) * self.counts[self.words[place]]
+            found.gain = count_cuts(self.cuts.data(), place + 1, last + 1) * self.weights[i]
             found.length = max(shortest, last + 1 - place)
         return 0
 
-    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found) except -1 nogil:
+    cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found, Work* work) except -1 nogil:
         cdef int32_t group = found.group, high = self.groups[group, 1], longest = self.groups[group, 3]
         cdef int64_t sum = 0
         cdef uint64_t some, inner
         if self.groups[group, 2] == longest < 64:
             inner = (<uint64_t>1 << longest) - 2
+            if not linked:
+                sum = self.joined_apart(i, high, longest)
+                i = high
             while i < high:
                 some = cuts_from(self.cuts.data(), self.suffixes[i]) & inner
                 if some:
-                    sum += popcount(some) * self.counts[self.words[self.suffixes[i]]]
+                    sum += popcount(some) * self.weights[i]
                 i = self.after(i, linked)
             found.gain, found.length = sum, longest
             return 0
-        self.sums.clear()
+        work.sums.clear()
         while i < high:
-            self.add(group, self.suffixes[i], self.suffixes[i] + longest)
+            self.add(group, self.suffixes[i], self.suffixes[i] + longest, self.weights[i], work)
             i = self.after(i, linked)
-        self.accumulate()
-        found[0] = self.best_of(self.sums, group)
+        accumulate(work.sums)
+        found[0] = self.best_of(work.sums, group)
         return 0
 
-    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found) except -1 nogil:
+    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) noexcept nogil:
+        cdef const uint64_t* cuts = self.cuts.data()
+        cdef const int32_t* suffixes = &self.suffixes[0]
+        cdef const int64_t* weights = &self.weights[0]
+        cdef uint64_t inner = (<uint64_t>1 << length) - 2
+        cdef int64_t sum = 0
+        cdef int32_t i
+        for i in range(low, high):
+            sum += popcount(cuts_from(cuts, suffixes[i]) & inner) * weights[i]
+        return sum
+
+    cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
         """A cut is joined from the length on at which the nearest place before it reaches past it."""
         cdef int32_t place, stop
         cdef size_t i
-        self.sums.clear()
-        for i in range(self.places.size()):
-            place = self.places[i]
+        work.sums.clear()
+        for i in range(work.places.size()):
+            place = work.places[i]
             stop = place + self.groups[group, 3]
-            if i + 1 < self.places.size():
-                stop = min(stop, self.places[i + 1] + 1)
-            self.add(group, place, stop)
-        self.accumulate()
-        found.bound = found.exact = self.best_of(self.sums, group)
+            if i + 1 < work.places.size():
+                stop = min(stop, work.places[i + 1] + 1)
+            self.add(group, place, stop, self.counts[self.words[place]], work)
+        accumulate(work.sums)
+        found.bound = found.exact = self.best_of(work.sums, group)
         return 0
 
-    cdef inline int add(self, int32_t group, int32_t place, int32_t stop) except -1 nogil:
+    cdef inline int add(self, int32_t group, int32_t place, int32_t stop, int64_t count, Work* work) except -1 nogil:
         """Add to each of ``sums`` what one byte more joins of the cuts after ``place`` and before ``stop``."""
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
         cdef const uint64_t* cuts = self.cuts.data()
         cdef int32_t cut = next_cut(cuts, place + 1, stop)
-        cdef int64_t count = self.counts[self.words[place]]
         if cut == stop:
             return 0
-        self.sums.resize(longest - shortest + 1)
+        work.sums.resize(longest - shortest + 1)
         if cut < place + shortest:
-            self.sums[0] += count * count_cuts(cuts, cut, min(stop, place + shortest))
+            work.sums[0] += count * count_cuts(cuts, cut, min(stop, place + shortest))
             cut = next_cut(cuts, place + shortest, stop)
         while cut < stop:
-            self.sums[cut + 1 - place - shortest] += count
+            work.sums[cut + 1 - place - shortest] += count
             cut = next_cut(cuts, cut + 1, stop)
         return 0
 
-    cdef void accumulate(self) noexcept nogil:
-        cdef size_t i
-        for i in range(1, self.sums.size()):
-            self.sums[i] += self.sums[i - 1]
-
     cdef int apply(self, Entry choice) except -1 nogil:
         cdef size_t i
-        self.list_places(choice.group, False)
-        for i in range(self.places.size()):
-            self.join(self.places[i], self.places[i] + choice.length)
+        self.list_places(choice.group, False, self.work.places)
+        for i in range(self.work.places.size()):
+            self.join(self.work.places[i], self.work.places[i] + choice.length)
         return 0
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
@@ -101,6 +116,6 @@ cdef class Coverage(Partition):
         return sum
 
 
-def choose(data, offsets, counts, suffixes, groups, limit):
+def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=ENOUGH):
     """What GreedWMC chooses; see :func:`tokbench.kernels.partition.chosen`."""
-    return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit)
+    return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit, threads, enough)

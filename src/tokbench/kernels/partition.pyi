@@ -1,6 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+ENOUGH: int
+"""Places that are worth another thread's help."""
+
 def chosen(
     state: object,
     data: NDArray[np.uint8],  # [n]
@@ -9,5 +12,7 @@ def chosen(
     suffixes: NDArray[np.int32],  # [n]
     groups: NDArray[np.int32],  # [m, 4]
     limit: int,
+    threads: int = 1,
+    enough: int = 1024,
 ) -> NDArray[np.int64]:
     """Take the substring that joins the most bytes, applied to all words, again and again."""
