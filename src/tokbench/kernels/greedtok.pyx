@@ -13,7 +13,7 @@ from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, po
 from tokbench.kernels.gains cimport Entry, Evaluation
 from tokbench.kernels.partition cimport Partition, Work
 
-from tokbench.kernels.partition import ENOUGH, chosen
+from tokbench.kernels.partition import chosen
 
 
 @final
@@ -150,6 +150,6 @@ cdef class Joining(Partition):
         return sum - (sum + longest - 1) // longest
 
 
-def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=ENOUGH):
+def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
     """What GreedTok chooses; see :func:`tokbench.kernels.partition.chosen`."""
     return chosen(Joining(), data, offsets, counts, suffixes, groups, limit, threads, enough)

@@ -13,7 +13,7 @@ from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, po
 from tokbench.kernels.gains cimport Entry, Evaluation
 from tokbench.kernels.partition cimport Partition, Work
 
-from tokbench.kernels.partition import ENOUGH, chosen
+from tokbench.kernels.partition import chosen
 
 
 cdef void accumulate(vector[int64_t]& sums) noexcept nogil:
@@ -116,6 +116,6 @@ cdef class Coverage(Partition):
         return sum
 
 
-def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=ENOUGH):
+def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
     """What GreedWMC chooses; see :func:`tokbench.kernels.partition.chosen`."""
     return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit, threads, enough)

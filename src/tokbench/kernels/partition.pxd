@@ -97,3 +97,5 @@ cdef class Partition:
     cdef int evaluate_tried(self) except -1 nogil
     cdef int take_part(self, Work* work) except -1 nogil
     cdef int perform(self, int32_t i, Work* work) except -1 nogil
+    cdef object lead(self, int64_t limit)
+    cdef object help(self)

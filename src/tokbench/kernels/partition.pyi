@@ -1,9 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-ENOUGH: int
-"""Places that are worth another thread's help."""
-
 def chosen(
     state: object,
     data: NDArray[np.uint8],  # [n]

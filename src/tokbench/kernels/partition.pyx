@@ -25,9 +25,6 @@ from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, push
 
 from tokbench.parallel import mapped
 
-ENOUGH = 1024
-"""Places that are worth another thread's help."""
-
 cdef enum:
     UNKNOWN = 0
     APART = 1       # the places of a group's longest substring do not overlap
@@ -467,7 +464,7 @@ cdef class Partition:
             return 0
         return self.evaluate(group, &self.found[task.index], work)
 
-    def lead(self, int64_t limit):
+    cdef object lead(self, int64_t limit):
         """Choose up to ``limit`` substrings: int64 [chosen, 3], as of :func:`chosen`."""
         cdef vector[int64_t] taken
         cdef Entry best
@@ -492,7 +489,7 @@ cdef class Partition:
             flat[i] = taken[i]
         return rows
 
-    def help(self):
+    cdef object help(self):
         """Take part in evaluations until all is chosen."""
         cdef Work work
         with nogil:
@@ -531,7 +528,7 @@ cdef class Partition:
 def chosen(
     Partition state, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts,
     const int32_t[::1] suffixes, const int32_t[:, ::1] groups, int64_t limit, int32_t threads=1,
-    int64_t enough=ENOUGH,
+    int64_t enough=1024,
 ):
     """Take the substring that joins the most bytes, applied to all words, again and again.
 
