@@ -81,11 +81,11 @@ def choose_tokens(
     limit = options.max_token_bytes or MAX_BYTES
     data, offsets, weights = frequent(counts, options.min_word_count)
     if options.candidates is None:
-        suffixes, groups = distinct_substrings(data, offsets, limit)
+        suffixes, groups = distinct_substrings(data, offsets, limit, threads)
     else:
         wanted = sorted({token for token in read_tokens(options.candidates) if 1 < len(token) <= limit})
         ends = np.fromiter(chain([0], map(len, wanted)), np.int64).cumsum()
-        suffixes, _ = distinct_substrings(data, offsets, max(map(len, wanted), default=1))
+        suffixes, _ = distinct_substrings(data, offsets, max(map(len, wanted), default=1), threads)
         groups = occurrences_of(data, offsets, suffixes, np.frombuffer(b"".join(wanted), np.uint8), ends)
     if len(groups) > MAX_BYTES:
         raise TokbenchError(f"greedtok: more than {MAX_BYTES} groups of substrings to choose from; set max_token_bytes")

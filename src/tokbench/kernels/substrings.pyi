@@ -5,6 +5,8 @@ def distinct_substrings(
     data: NDArray[np.uint8],  # [n]
     offsets: NDArray[np.int64],  # [words + 1]
     longest: int,
+    threads: int = 1,
+    enough: int = 1 << 19,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Every distinct substring of 2 to ``longest`` bytes within words."""
 

@@ -8,6 +8,8 @@ neighbours in the order share fewer bytes than the one before, a node ends, as i
 "Replacing suffix trees with enhanced suffix arrays" (2004).
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -15,6 +17,11 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from tokbench.kernels.suffix_order import order_suffixes
+from tokbench.parallel import mapped
+
+
+cdef enum:
+    MOST_PARTS = 16
 
 
 cdef struct Node:
@@ -42,19 +49,19 @@ cdef inline int add(
 
 
 cdef int walk(
-    const int32_t* suffixes, const int32_t* shared, const int32_t* ends, int32_t size, int32_t longest,
-    vector[Group]& groups,
+    const int32_t* suffixes, const int32_t* shared, const int32_t* ends, int32_t first, int32_t last, int32_t after,
+    int32_t longest, vector[Group]& groups,
 ) except -1 nogil:
-    """Add all groups, the last first.
+    """Add all groups of some suffixes, the last first; ``after`` bytes, up to 1, are shared with the one that follows.
 
     From right to left a node ends after all that lies to its right or within it, which is byte order backwards.
     """
     cdef vector[Node] stack
     cdef Node node
-    cdef int32_t low, before, after = 0
-    node.high, node.depth = size, 0
+    cdef int32_t low, before
+    node.high, node.depth = last, 0
     stack.push_back(node)
-    for low in range(size - 1, -1, -1):
+    for low in range(last - 1, first - 1, -1):
         before = shared[low]
         add(groups, low, low + 1, max(before, after), min(longest, ends[suffixes[low]] - suffixes[low]))
         node.high = low + 1
@@ -69,13 +76,49 @@ cdef int walk(
     return 0
 
 
-def distinct_substrings(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest):
+def _walked(
+    const int32_t[::1] suffixes, const int32_t[::1] shared, const int32_t[::1] ends, int32_t first, int32_t last,
+    int64_t longest,
+):
+    """The groups of some suffixes, which share no two bytes with those beside them, in order."""
+    cdef vector[Group] groups
+    cdef int32_t[:, ::1] rows
+    cdef int32_t after = shared[last] if last < shared.shape[0] else 0, limit = <int32_t>min(longest, 2**31 - 1)
+    cdef size_t i
+    with nogil:
+        walk(&suffixes[0], &shared[0], &ends[0], first, last, after, limit, groups)
+    table = np.empty((groups.size(), 4), np.int32)
+    rows = table
+    with nogil:
+        for i in range(groups.size()):
+            memcpy(&rows[groups.size() - 1 - i, 0], &groups[i], sizeof(Group))
+    return table
+
+
+def _edges(shared, parts):
+    """First and last of parts of the suffixes, cut where no two bytes are shared."""
+    edges, low = [0], 0
+    for part in range(1, parts):
+        low = max(len(shared) * part // parts, low + 1)
+        while low < len(shared) and shared[low] > 1:
+            ahead = shared[low : low + 4096] <= 1
+            low += int(ahead.argmax()) if ahead.any() else len(ahead)
+        if low < len(shared):
+            edges.append(low)
+    return list(pairwise([*edges, len(shared)]))
+
+
+def distinct_substrings(
+    const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t threads=1, int64_t enough=1 << 19
+):
     """Every distinct substring of 2 to ``longest`` bytes within words.
 
     Args:
         data: uint8 [n], the words laid end to end; n is less than 2**31.
         offsets: int64 [words + 1], where each word starts; the last entry is n.
         longest: longest substring, in bytes.
+        threads: threads to use.
+        enough: bytes of text that are a part of their own, at least 1; neither shows.
 
     Returns:
         suffixes: int32 [n], the positions of ``data``, ordered by the first ``longest`` bytes from there to the end of
@@ -87,25 +130,13 @@ def distinct_substrings(const uint8_t[::1] data, const int64_t[::1] offsets, int
     Raises:
         ValueError: as :func:`tokbench.kernels.suffix_order.order_suffixes`.
     """
-    suffixes, common = order_suffixes(data, offsets, longest)
-    table = np.empty((0, 4), np.int32)
+    suffixes, common = order_suffixes(data, offsets, longest, threads=threads, enough=enough)
     if len(suffixes) == 0:
-        return suffixes, table
-    cdef const int32_t[::1] order = suffixes
-    cdef const int32_t[::1] shared = common
-    cdef const int32_t[::1] ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
-    cdef vector[Group] groups
-    cdef int32_t size = <int32_t>data.shape[0], limit = <int32_t>min(longest, 2**31 - 1)
-    cdef int32_t[:, ::1] rows
-    cdef size_t i
-    with nogil:
-        walk(&order[0], &shared[0], &ends[0], size, limit, groups)
-    table = np.empty((groups.size(), 4), np.int32)
-    rows = table
-    with nogil:
-        for i in range(groups.size()):
-            memcpy(&rows[groups.size() - 1 - i, 0], &groups[i], sizeof(Group))
-    return suffixes, table
+        return suffixes, np.empty((0, 4), np.int32)
+    ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
+    edges = _edges(common, max(1, min(MOST_PARTS, data.shape[0] // enough)))
+    tables = list(mapped(lambda edge: _walked(suffixes, common, ends, *edge, longest), edges, threads))
+    return suffixes, np.concatenate(tables) if len(tables) > 1 else tables[0]
 
 
 cdef int32_t compare(

@@ -9,5 +9,7 @@ def order_suffixes(
     offsets: NDArray[np.int64],  # [words + 1]
     longest: int,
     deep: int = 64,
+    threads: int = 1,
+    enough: int = 1 << 19,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The suffixes of words, each to the end of its word, ordered by their first ``longest`` bytes."""

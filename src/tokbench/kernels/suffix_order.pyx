@@ -8,12 +8,16 @@ that is sorted by ranks of suffixes, twice as many bytes in each round (Larsson 
 run of one byte, or a text that repeats itself, takes n log n steps for each of log n rounds and not the square of n.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort as sort_keys
 from libcpp.vector cimport vector
+
+from tokbench.parallel import mapped
 
 DEEP = 64
 """Bytes by which suffixes are sorted one after the other."""
@@ -22,6 +26,8 @@ cdef enum:
     SMALL = 16      # ranges up to this many suffixes are sorted by insertion
     END = 0         # key of a suffix that is used up; that of byte b is b + 1
     FIRST = 256     # of a byte that starts a word
+    KEYS = 257      # of one byte
+    MOST_PARTS = 16
     UNSETTLED = -1  # bytes shared by two suffixes that the first DEEP bytes do not tell apart
 
 
@@ -117,17 +123,26 @@ cdef inline int add_part(int32_t* shared, Range part, bint ended, vector[Range]&
     return 0
 
 
-cdef void rank_all(
-    const Text* text, const int32_t* suffixes, const int32_t* shared, int32_t* ranks, bint ties
+cdef void rank_ties(
+    const Text* text, const int32_t* suffixes, const int32_t* shared, int32_t* ranks, int32_t low, int32_t high
 ) noexcept nogil:
-    """The place of every suffix in the order; with ``ties``, of those not told apart that of the first."""
-    cdef int32_t i, length, before = -1, rank = 0
-    for i in range(text.size):
-        length = text.ends[suffixes[i]] - suffixes[i]
-        if not (ties and i > 0 and (shared[i] == UNSETTLED or shared[i] == length == before)):
+    """The place of some suffixes in the order, of those not told apart that of the first."""
+    cdef int32_t i, rank = low
+    while rank > 0 and are_tied(text, suffixes, shared, rank):
+        rank -= 1
+    for i in range(low, high):
+        if i > low and not are_tied(text, suffixes, shared, i):
             rank = i
         ranks[suffixes[i]] = rank
-        before = length
+
+
+cdef inline bint are_tied(const Text* text, const int32_t* suffixes, const int32_t* shared, int32_t i) noexcept nogil:
+    """Whether a suffix, not the first, is not told apart from the one before."""
+    cdef int32_t length
+    if shared[i] == UNSETTLED:
+        return True
+    length = text.ends[suffixes[i]] - suffixes[i]
+    return shared[i] == length == text.ends[suffixes[i - 1]] - suffixes[i - 1]
 
 
 cdef int refine(
@@ -158,22 +173,13 @@ cdef int refine(
     return 0
 
 
-cdef int settle(
-    const Text* text, int32_t* suffixes, int32_t* shared, int32_t* ranks, int32_t least, vector[Range]& deep
-) except -1 nogil:
-    """Order the ranges that share ``least`` bytes or more, and say how many bytes their suffixes share."""
-    cdef vector[Range] left
-    cdef vector[uint64_t] keys
-    cdef size_t i
+cdef void measure(
+    const Text* text, const int32_t* suffixes, int32_t* shared, const int32_t* ranks, int32_t least, int32_t first,
+    int32_t last,
+) noexcept nogil:
+    """Say how many bytes the suffixes that share ``least`` or more do share, of those that start in a part of the text."""
     cdef int32_t start, before, length = 0, place
-    rank_all(text, suffixes, shared, ranks, True)
-    while deep.size() > 0:
-        left.clear()
-        for i in range(deep.size()):
-            refine(text, suffixes, ranks, deep[i], keys, left)
-        deep.swap(left)
-    rank_all(text, suffixes, shared, ranks, False)
-    for start in range(text.size):
+    for start in range(first, last):
         if start == 0 or text.ends[start] != text.ends[start - 1]:
             length = 0
         place = ranks[start]
@@ -188,10 +194,154 @@ cdef int settle(
         ):
             length += 1
         shared[place] = length
-    return 0
 
 
-def order_suffixes(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t deep=DEEP):
+cdef inline int32_t pair_of(const Text* text, int32_t start) noexcept nogil:
+    """The first two bytes of a suffix as one number, in their order."""
+    return (key_of(text, start, 0) - 1) * KEYS + key_of(text, start, 1)
+
+
+cdef class Order:
+    """The suffixes under way."""
+
+    cdef Text text
+    cdef const uint16_t[::1] symbols
+    cdef const int32_t[::1] ends
+    cdef int32_t[::1] suffixes
+    cdef int32_t[::1] shared
+    cdef int32_t[::1] spare         # room to sort in, then ranks
+    cdef int32_t[:, ::1] goals      # of each part of the text and each two first bytes, where the next such suffix goes
+    cdef int32_t limit              # bytes by which suffixes are sorted one after the other
+    cdef bint deeper                # whether more than these count
+
+    cdef int sort_range(self, Range node, vector[Range]& unsettled) except -1 nogil:
+        """Order a range as far as the limit, and list what that leaves together, the last first."""
+        cdef vector[Range] stack
+        cdef int32_t i
+        stack.push_back(node)
+        while stack.size() > 0:
+            node = stack.back()
+            stack.pop_back()
+            if node.depth < self.limit:
+                split(&self.text, &self.suffixes[0], &self.shared[0], &self.spare[node.low], node, stack)
+                continue
+            for i in range(node.low + 1, node.high):
+                self.shared[i] = UNSETTLED if self.deeper else self.limit
+            if self.deeper:
+                unsettled.push_back(node)
+        return 0
+
+    def _tally(self, int64_t part, int32_t first, int32_t last):
+        """Count the suffixes of a part of the text by their first two bytes."""
+        cdef int32_t start
+        with nogil:
+            for start in range(first, last):
+                self.goals[part, pair_of(&self.text, start)] += 1
+
+    def _spread(self, int64_t part, int32_t first, int32_t last):
+        """Put the suffixes of a part of the text where their first two bytes say."""
+        cdef int32_t start, pair
+        with nogil:
+            for start in range(first, last):
+                pair = pair_of(&self.text, start)
+                self.suffixes[self.goals[part, pair]] = start
+                self.goals[part, pair] += 1
+
+    def _sort_pairs(self, const int32_t[::1] lows, int64_t first, int64_t last):
+        """Order the suffixes that start with some pairs of bytes, ``lows`` of each; those left together, as bytes."""
+        cdef vector[Range] unsettled
+        cdef Range node
+        cdef int64_t pair
+        cdef int32_t i
+        with nogil:
+            for pair in range(last - 1, first - 1, -1):
+                node.low, node.high, node.depth = lows[pair], lows[pair + 1], 2
+                if node.high > node.low:
+                    self.shared[node.low] = lows[pair - pair % KEYS] < node.low
+                    if pair % KEYS == END:
+                        for i in range(node.low + 1, node.high):
+                            self.shared[i] = 1
+                    elif node.high - node.low > 1:
+                        self.sort_range(node, unsettled)
+        return _bytes_of(unsettled)
+
+    def _sort_whole(self):
+        """Order all suffixes; those left together, as bytes."""
+        cdef vector[Range] unsettled
+        cdef Range node
+        node.low, node.high, node.depth = 0, self.text.size, 0
+        with nogil:
+            self.sort_range(node, unsettled)
+        return _bytes_of(unsettled)
+
+    def _refine(self, const uint8_t[::1] unsettled):
+        """Order what was left together by ranks."""
+        cdef vector[Range] deep, left
+        cdef vector[uint64_t] keys
+        cdef size_t i
+        with nogil:
+            deep.resize(unsettled.shape[0] // sizeof(Range))
+            memcpy(deep.data(), &unsettled[0], unsettled.shape[0])
+            while deep.size() > 0:
+                left.clear()
+                for i in range(deep.size()):
+                    refine(&self.text, &self.suffixes[0], &self.spare[0], deep[i], keys, left)
+                deep.swap(left)
+
+    def _rank_ties(self, int32_t first, int32_t last):
+        with nogil:
+            rank_ties(&self.text, &self.suffixes[0], &self.shared[0], &self.spare[0], first, last)
+
+    def _rank(self, int32_t first, int32_t last):
+        cdef int32_t i
+        with nogil:
+            for i in range(first, last):
+                self.spare[self.suffixes[i]] = i
+
+    def _measure(self, int32_t first, int32_t last):
+        with nogil:
+            measure(&self.text, &self.suffixes[0], &self.shared[0], &self.spare[0], self.limit, first, last)
+
+
+cdef bytes _bytes_of(const vector[Range]& ranges):
+    return (<const char*>ranges.data())[:ranges.size() * sizeof(Range)] if ranges.size() else b""
+
+
+def _sorted(Order order, parts, threads):
+    """Order all suffixes as far as the limit; what that leaves together, the last first, as bytes."""
+    if parts < 2 or order.limit < 2:
+        return order._sort_whole()
+    tallies = np.zeros((parts, 256 * KEYS), np.int32)
+    order.goals = tallies
+    edges = _edges(order.text.size, parts)
+    list(mapped(lambda part: order._tally(part, *edges[part]), range(parts), threads))
+    ends = tallies.T.cumsum(dtype=np.int32)
+    tallies[:] = (ends - tallies.T.ravel()).reshape(-1, parts).T
+    lows = np.append(tallies[0], np.int32(order.text.size))
+    list(mapped(lambda part: order._spread(part, *edges[part]), range(parts), threads))
+    middles = [first for first, _ in _edges(order.text.size, 4 * parts)[1:]]
+    cuts = [0, *np.searchsorted(lows, middles).tolist(), 256 * KEYS]
+    return b"".join(reversed(list(mapped(lambda pairs: order._sort_pairs(lows, *pairs), pairwise(cuts), threads))))
+
+
+def _settle(Order order, unsettled, parts, threads):
+    """Order the ranges that share as many bytes as the limit, and say how many bytes their suffixes share."""
+    edges = _edges(order.text.size, parts)
+    list(mapped(lambda edge: order._rank_ties(*edge), edges, threads))
+    order._refine(unsettled)
+    list(mapped(lambda edge: order._rank(*edge), edges, threads))
+    list(mapped(lambda edge: order._measure(*edge), edges, threads))
+
+
+def _edges(size, parts):
+    """First and last of parts of about the same size."""
+    return list(pairwise([size * part // parts for part in range(parts + 1)]))
+
+
+def order_suffixes(
+    const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t deep=DEEP, int32_t threads=1,
+    int64_t enough=1 << 19,
+):
     """The suffixes of words, each to the end of its word, ordered by their first ``longest`` bytes.
 
     Args:
@@ -199,6 +349,8 @@ def order_suffixes(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t 
         offsets: int64 [words + 1], where each word starts; the last entry is n.
         longest: how many bytes are looked at.
         deep: bytes by which suffixes are sorted one after the other, at least 1; it does not show in the result.
+        threads: threads to use.
+        enough: bytes of text that are a part of their own, at least 1; neither shows.
 
     Returns:
         suffixes: int32 [n], the positions of ``data`` in order; those of the same bytes in an order of no meaning.
@@ -215,39 +367,21 @@ def order_suffixes(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t 
     common = np.zeros(data.shape[0], np.int32)
     if data.shape[0] == 0:
         return suffixes, common
-    cdef int32_t[::1] order = suffixes
-    cdef int32_t[::1] shared = common
-    cdef int32_t[::1] spare = np.empty(data.shape[0], np.int32)
-    cdef int32_t[::1] ends
-    cdef int32_t limit = <int32_t>max(<int64_t>0, min(longest, <int64_t>max(deep, 1)))
-    cdef vector[Range] stack
-    cdef vector[Range] unsettled
-    cdef Range node
-    cdef Text text
-    cdef int32_t i
+    cdef Order order = Order()
+    cdef int64_t parts = min(MOST_PARTS, data.shape[0] // enough)
     marked = np.append(data, np.uint16(0))
     marked[offsets] |= FIRST
-    cdef const uint16_t[::1] symbols = marked
-    text.bytes, text.size = &symbols[0], <int32_t>data.shape[0]
-    text.ends = NULL
-    node.low, node.high, node.depth = 0, text.size, 0
-    with nogil:
-        stack.push_back(node)
-        while stack.size() > 0:
-            node = stack.back()
-            stack.pop_back()
-            if node.depth < limit:
-                split(&text, &order[0], &shared[0], &spare[0], node, stack)
-                continue
-            for i in range(node.low + 1, node.high):
-                shared[i] = UNSETTLED if limit < longest else limit
-            if limit < longest:
-                unsettled.push_back(node)
-    if unsettled.size() > 0:
-        ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
-        text.ends = &ends[0]
-        with nogil:
-            settle(&text, &order[0], &shared[0], &spare[0], limit, unsettled)
-    if limit < longest <= common.max():
+    order.symbols, order.suffixes, order.shared = marked, suffixes, common
+    order.spare = np.empty(data.shape[0], np.int32)
+    order.limit = <int32_t>max(<int64_t>0, min(longest, <int64_t>max(deep, 1)))
+    order.deeper = order.limit < longest
+    order.text.bytes, order.text.size = &order.symbols[0], <int32_t>data.shape[0]
+    order.text.ends = NULL
+    unsettled = _sorted(order, parts, threads)
+    if unsettled:
+        order.ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
+        order.text.ends = &order.ends[0]
+        _settle(order, unsettled, max(parts, 1), threads)
+    if order.limit < longest <= common.max():
         np.minimum(common, longest, out=common)
     return suffixes, common
