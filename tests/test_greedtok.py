@@ -93,9 +93,7 @@ def test_twin_on_long_words(counted: dict[bytes, int], constrained: bool) -> Non
 
 @settings(max_examples=60)
 @given(words, st.integers(0, 12), limits, st.booleans())
-def test_threads_do_not_show(
-    counted: dict[bytes, int], wanted: int, longest: int | None, constrained: bool
-) -> None:
+def test_threads_do_not_show(counted: dict[bytes, int], wanted: int, longest: int | None, constrained: bool) -> None:
     """Whatever is worth their help: single places, too."""
     counts = PretokenCounts.from_pairs(counted.items())
     options = GreedTokOptions(max_token_bytes=longest)
@@ -126,6 +124,9 @@ def test_substrings(counted: dict[bytes, int], longest: int) -> None:
     """Each group stands for substrings of its own, at all their places."""
     counts = PretokenCounts.from_pairs(counted.items())
     suffixes, groups = distinct_substrings(counts.data, counts.offsets, longest)
+    for threads, enough in ((1, 1), (2, 1), (3, 2), (7, 5)):
+        again = distinct_substrings(counts.data, counts.offsets, longest, threads, enough)
+        assert (again[0].tolist(), again[1].tolist()) == (suffixes.tolist(), groups.tolist())
     text = counts.data.tobytes()
     ends = np.repeat(counts.offsets[1:], np.diff(counts.offsets)).tolist()
     found: dict[bytes, set[int]] = {}
@@ -154,9 +155,12 @@ def test_substrings(counted: dict[bytes, int], longest: int) -> None:
 
 @given(words, st.integers(1, 10), st.integers(1, 5))
 def test_order_of_suffixes(counted: dict[bytes, int], longest: int, deep: int) -> None:
-    """The same order and the same shared bytes, wherever ranks take over from bytes."""
+    """The same order and the same shared bytes, wherever ranks take over from bytes and parts of the text end."""
     counts = PretokenCounts.from_pairs(counted.items())
     suffixes, shared = order_suffixes(counts.data, counts.offsets, longest, deep)
+    for threads, enough in ((1, 1), (2, 1), (3, 2), (7, 5)):
+        again = order_suffixes(counts.data, counts.offsets, longest, deep, threads, enough)
+        assert (again[0].tolist(), again[1].tolist()) == (suffixes.tolist(), shared.tolist())
     text = counts.data.tobytes()
     ends = np.repeat(counts.offsets[1:], np.diff(counts.offsets)).tolist()
     spelt = [text[place : min(ends[place], place + longest)] for place in suffixes.tolist()]

@@ -1,5 +1,6 @@
 """SaGe: embeddings, ablation losses, schedule, lines, the whole descent."""
 
+import re
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -9,7 +10,7 @@ from pydoc_data.topics import topics
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -184,6 +185,23 @@ def test_lines_do_not_depend_on_shards(tmp_path: Path) -> None:
     assert lines[:3] == [sage.choose_lines(whole, 3, 5).data.tobytes()[a:b] for a, b in pairwise(ends[:4])]
 
 
+@given(st.lists(st.text("a\n", max_size=12).map(str.encode), max_size=30), st.integers(1, 9), st.integers(0, 9))
+def test_lines_are_the_least_drawn(texts: list[bytes], limit: int, seed: int) -> None:
+    """One draw for each line; those of the least draws, equal ones in their order."""
+
+    class Some(Documents):
+        def texts(self) -> Iterator[bytes]:
+            return iter(texts)
+
+    lines = [line for text in texts for line in re.findall(rb"[^\n]*\n|[^\n]+", text)]
+    assume(lines)
+    rng = np.random.default_rng(seed)
+    draws = [rng.integers(1 << 64, dtype=np.uint64) for _ in lines]
+    expected = [lines[index] for index in sorted(range(len(lines)), key=draws.__getitem__)[:limit]]
+    chosen = sage.choose_lines(Some((), "none"), limit, seed)
+    assert [chosen.data.tobytes()[a:b] for a, b in pairwise(chosen.offsets.tolist())] == expected
+
+
 def test_only_the_chosen_lines_are_held() -> None:
     class Many(Documents):
         def texts(self) -> Iterator[bytes]:
@@ -233,8 +251,8 @@ def start(documents: Documents) -> Vocabulary:
 
 def test_threads_do_not_show(documents: Documents, start: Vocabulary) -> None:
     options = SageOptions(**QUICK, embedding_schedule=(2048,))
-    one, three = (sage.build(documents, 900, options, seed=7, threads=n, initial=start) for n in (1, 3))
-    assert one.tokens == three.tokens
+    one, *others = (sage.build(documents, 900, options, seed=7, threads=n, initial=start) for n in (1, 2, 3, 7))
+    assert all(other.tokens == one.tokens for other in others)
     assert len(one) == 900
     assert one.tokens[:256] == BYTES
     survivors = set(one.tokens)

@@ -9,9 +9,7 @@ Reference: :mod:`tokbench.reference.sage`.
 """
 
 from collections.abc import Iterator
-from heapq import nsmallest
 from itertools import pairwise
-from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
@@ -173,30 +171,48 @@ def schedule(initial_size: int, size: int) -> Iterator[int]:
 
 
 def choose_lines(documents: "Documents", limit: int, seed: int) -> Lines:
-    """The first ``limit`` lines, each with its newline, of a random order of all; no more of them are held.
+    """The first ``limit`` lines, each with its newline, of a random order of all.
+
+    No more than twice as many are held, and those of one document.
 
     Raises:
         TokbenchError: there is no line.
     """
     draws = np.random.default_rng(seed)
-
-    def drawn() -> Iterator[tuple[int, bytes]]:
-        for text in documents.texts():
-            own = _lines(text)
-            yield from zip(draws.integers(1 << 64, size=len(own), dtype=np.uint64).tolist(), own, strict=True)
-
-    chosen = [line for _, line in nsmallest(limit, drawn(), key=itemgetter(0))]
-    if not chosen:
+    held: list[bytes] = []
+    drawn: list[NDArray[np.uint64]] = []
+    enough = np.uint64(2**64 - 1)
+    for text in documents.texts():
+        starts = _line_starts(text)
+        own = draws.integers(1 << 64, size=len(starts) - 1, dtype=np.uint64)
+        low = np.flatnonzero(own <= enough)
+        held += [text[start:end] for start, end in zip(starts[low].tolist(), starts[low + 1].tolist(), strict=True)]
+        drawn.append(own[low])
+        if len(held) >= 2 * limit:
+            held, order = _foremost(held, drawn, limit)
+            drawn, enough = [order], order[-1]
+    if not held:
         raise TokbenchError("the documents hold no text; give documents that are not empty")
+    chosen, _ = _foremost(held, drawn, limit)
     offsets = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum([len(line) for line in chosen], out=offsets[1:])
     return Lines(np.frombuffer(b"".join(chosen), np.uint8), offsets)
 
 
-def _lines(text: bytes) -> list[bytes]:
-    """Lines with their newline; only a line feed ends one."""
-    *ended, rest = text.split(b"\n")
-    return [line + b"\n" for line in ended] + ([rest] if rest else [])
+def _foremost(
+    lines: list[bytes], drawn: list[NDArray[np.uint64]], limit: int
+) -> tuple[list[bytes], NDArray[np.uint64]]:
+    """The lines of the least draws in order, equal ones in theirs, and their draws."""
+    draws = np.concatenate(drawn)
+    order = np.argsort(draws, kind="stable")[:limit]
+    return [lines[index] for index in order.tolist()], draws[order]
+
+
+def _line_starts(text: bytes) -> NDArray[np.int64]:
+    """Where lines start, and the end; only a line feed ends one, and belongs to it."""
+    starts = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
+    last = [len(text)] if text and not text.endswith(b"\n") else []
+    return np.array([0, *starts.tolist(), *last], np.int64)
 
 
 def segment(lines: Lines, trie: Trie, threads: int) -> Segmentation:

@@ -65,6 +65,7 @@ cdef class Partition:
     cdef bint failed                        # whether a helper had no memory
 
     cdef int start(self) except -1 nogil
+    cdef object lay_down(self, int64_t first, int64_t last)
     cdef bint is_long(self, int64_t word) noexcept nogil
     cdef bint has_links(self, int64_t place) noexcept nogil
     cdef int32_t alive_from(self, int32_t i) noexcept nogil

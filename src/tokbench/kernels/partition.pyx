@@ -32,6 +32,7 @@ cdef enum:
     LINKED = 4      # beside one of these: some of a group's places lie in long words
     LONG = 64       # bytes of the longest word that is not long
     LEVELS = 944            # of bounds below 2^62: sixteen for each power of two
+    PARTS = 16              # of the text
     MOST_TOGETHER = 64      # groups of the heap that are evaluated together
     WAITING = 0             # kinds of tasks: to bound some of the groups that wait
     WHOLE = 1               # to evaluate a group
@@ -66,8 +67,8 @@ cdef class Partition:
     """The cuts between bytes, and a bound for each group of substrings; an objective says what a substring joins."""
 
     cdef int start(self) except -1 nogil:
-        """Set all cuts, and bound every group."""
-        cdef int64_t word, place, i
+        """Set all cuts, and find the long words."""
+        cdef int64_t word, place
         self.cuts.resize((self.data.shape[0] >> 6) + 3, ~<uint64_t>0)
         self.in_long.resize(self.cuts.size())
         self.kinds.resize(self.groups.shape[0], UNKNOWN)
@@ -76,14 +77,18 @@ cdef class Partition:
                 self.tails[word] = <int32_t>self.offsets[word + 1] - 1
                 for place in range(self.offsets[word], self.offsets[word + 1]):
                     self.in_long[place >> 6] |= <uint64_t>1 << (place & 63)
-        for i in range(self.suffixes.shape[0]):
-            self.links[i] = <int32_t>i
-            self.weights[i] = self.counts[self.words[self.suffixes[i]]]
-            if self.has_links(self.suffixes[i]):
-                self.ranks[self.suffixes[i]] = <int32_t>i
         self.links[self.suffixes.shape[0]] = <int32_t>self.suffixes.shape[0]
-        self.fill()
         return 0
+
+    cdef object lay_down(self, int64_t first, int64_t last):
+        """Note what is known of some suffixes from the start."""
+        cdef int64_t i
+        with nogil:
+            for i in range(first, last):
+                self.links[i] = <int32_t>i
+                self.weights[i] = self.counts[self.words[self.suffixes[i]]]
+                if self.has_links(self.suffixes[i]):
+                    self.ranks[self.suffixes[i]] = <int32_t>i
 
     cdef bint is_long(self, int64_t word) noexcept nogil:
         return self.offsets[word + 1] - self.offsets[word] > LONG
@@ -472,7 +477,7 @@ cdef class Partition:
         cdef size_t i
         with nogil:
             try:
-                self.start()
+                self.fill()
                 while <int64_t>(taken.size() // 3) < limit and not self.failed:
                     self.choose(&best)
                     if best.gain == 0:
@@ -565,5 +570,9 @@ def chosen(
     state.links = np.empty(data.shape[0] + 1, np.int32)
     state.tails = np.empty(counts.shape[0], np.int32)
     state.helpers, state.enough = threads - 1, enough
+    with nogil:
+        state.start()
+    edges = [data.shape[0] * part // PARTS for part in range(PARTS + 1)]
+    list(mapped(lambda part: state.lay_down(edges[part], edges[part + 1]), range(PARTS), threads))
     turns = mapped(lambda turn: state.help() if turn else state.lead(limit), range(threads), threads)
     return list(turns)[0]

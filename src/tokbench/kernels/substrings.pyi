@@ -6,7 +6,7 @@ def distinct_substrings(
     offsets: NDArray[np.int64],  # [words + 1]
     longest: int,
     threads: int = 1,
-    enough: int = 1 << 19,
+    enough: int = 524288,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Every distinct substring of 2 to ``longest`` bytes within words."""
 

@@ -10,6 +10,6 @@ def order_suffixes(
     longest: int,
     deep: int = 64,
     threads: int = 1,
-    enough: int = 1 << 19,
+    enough: int = 524288,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The suffixes of words, each to the end of its word, ordered by their first ``longest`` bytes."""
