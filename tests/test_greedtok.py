@@ -119,6 +119,19 @@ def test_threads_do_not_show_in_a_text(module: object) -> None:
     assert all(other.tokens == built[0].tokens for other in built[1:])
 
 
+def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is laid out for others is done by whoever is there."""
+    counts = count_pretokens(["\n".join(topics.values())[:20_000].encode()], "gpt2")
+    alone = choose_tokens(counts, 400, GreedTokOptions(), KERNELS[True])[0]
+
+    def never(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("_thread.start_new_thread", never)
+    choose = partial(KERNELS[True], enough=1)
+    assert choose_tokens(counts, 400, GreedTokOptions(), choose, threads=3)[0] == alone
+
+
 @given(words, st.integers(1, 10))
 def test_substrings(counted: dict[bytes, int], longest: int) -> None:
     """Each group stands for substrings of its own, at all their places."""

@@ -21,6 +21,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport cuts_from, leading_zeros, trailing_zeros
+from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, push
 
 from tokbench.parallel import mapped
@@ -369,7 +370,12 @@ cdef class Partition:
         try:
             self.take_part(&self.work)
         finally:
+            while self.team.take() >= 0:        # after an error here nobody may be left to do them
+                self.team.finish()
             self.team.wait()
+        if self.failed:
+            with gil:
+                raise MemoryError("no memory to look at substrings with")
         return 0
 
     cdef int choose(self, Entry* best) except -1 nogil:
@@ -478,7 +484,7 @@ cdef class Partition:
         with nogil:
             try:
                 self.fill()
-                while <int64_t>(taken.size() // 3) < limit and not self.failed:
+                while <int64_t>(taken.size() // 3) < limit:
                     self.choose(&best)
                     if best.gain == 0:
                         break
@@ -498,6 +504,7 @@ cdef class Partition:
         """Take part in evaluations until all is chosen."""
         cdef Work work
         with nogil:
+            ready_to_throw()
             while self.team.stand_by():
                 self.take_part(&work)
 
