@@ -317,7 +317,8 @@ cdef class Partition:
     cdef int call_up(self, int64_t least) except -1 nogil:
         """Bring the groups that wait to the heap, level by level, while they may join ``least`` and what its top may.
 
-        A level is evaluated as it comes, in the order of the text: few of its groups join as much as was thought.
+        A level is evaluated as it comes, in the order of the text: few of its groups join as much as was thought. Those
+        in long words wait for their turn, as a look at one of them may take as many steps as there are bytes.
         """
         cdef int64_t i, end
         while self.level > 0 and (self.heap.size() == 0 or self.heap[0].gain <= most_of(self.level)):
@@ -360,8 +361,9 @@ cdef class Partition:
         cdef Evaluation found
         cdef int64_t i
         for i in range(first, last):
-            self.evaluate(self.waiting[i].group, &found, work)
-            self.waiting[i] = found.bound
+            if not self.kinds[self.waiting[i].group] & LINKED:
+                self.evaluate(self.waiting[i].group, &found, work)
+                self.waiting[i] = found.bound
         return 0
 
     cdef int share_out(self) except -1 nogil:
