@@ -17,6 +17,7 @@ from tokbench.construction import bpe
 from tokbench.construction.greedtok import GreedTokOptions, choose_tokens
 from tokbench.counting.word_list import read_word_list
 from tokbench.intrinsic.usage import usage_of
+from tokbench.kernels import greedtok, greedwmc
 from tokbench.metric.unigram_objective import unigram_objective
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
@@ -41,8 +42,8 @@ def main() -> None:
     counts = PretokenCounts.read(*arguments.counts) if len(arguments.counts) == 1 else read_word_list(*arguments.counts)
     most = max(arguments.sizes)
     options = GreedTokOptions()
-    seconds, (tokens, gains) = timed(lambda: choose_tokens(counts, 256 + most, options, constrained=True))
-    wmc_seconds, (_, covered) = timed(lambda: choose_tokens(counts, 256 + most, options, constrained=False))
+    seconds, (tokens, gains) = timed(lambda: choose_tokens(counts, 256 + most, options, greedtok.choose))
+    wmc_seconds, (_, covered) = timed(lambda: choose_tokens(counts, 256 + most, options, greedwmc.choose))
     bpe_seconds, merged = timed(lambda: bpe.build(counts, 256 + most, bpe.BpeOptions()))
     print(f"{len(counts)} words, {counts.total} in all, {counts.total_bytes} bytes; {most} tokens")
     print(f"greedtok {seconds:.2f} s, greedwmc {wmc_seconds:.2f} s, bpe {bpe_seconds:.2f} s")

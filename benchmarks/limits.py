@@ -122,7 +122,7 @@ def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limi
     seconds = best(lambda: expect(trie, probabilities, *text, expected))
     formula = "unique pre-tokens + 16 a byte; a place a byte"
     yield Limit("expectation of unigram, once", formula, 17 * unique, unique, seconds)
-    seconds = best(lambda: omission_costs(trie, *text, len(vocabulary), None))
+    seconds = best(lambda: omission_costs(trie, *text, *np.zeros((2, len(vocabulary)), np.int64)))
     yield Limit("round of pathpiece, once", formula, 17 * unique, unique, seconds)
     construction = constructions["greedtok"]
     words = PretokenCounts.read(job.folder / "text_words.parquet")

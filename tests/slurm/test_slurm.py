@@ -24,7 +24,7 @@ CONFIGURATION = Path(__file__).with_name(
 )
 TROUBLE = Path(__file__).with_name("trouble.smk")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
-UNTOLD = ("manifest.json", ".snakemake_timestamp")
+UNTOLD = ("manifest.json", ".snakemake_timestamp", "curve.csv")
 """Files that tell the time."""
 LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
 """What the profile has for a cluster of larger nodes and longer jobs, cut down to these."""
