@@ -74,6 +74,8 @@ class Purpose:
 
 
 _purpose = Purpose("start")
+_reserves: list[mmap.mmap] = []
+"""What is kept free for the end."""
 
 
 def purpose(what: str, remedy: str = "") -> None:
@@ -99,7 +101,7 @@ def reported(*expected: type[BaseException]) -> Iterator[None]:
     watch(STATUS)
     with ExitStack() as reserve:
         try:
-            reserve.enter_context(mmap.mmap(-1, RESERVE))
+            _reserves[:] = [reserve.enter_context(mmap.mmap(-1, RESERVE))]
             yield
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
@@ -114,10 +116,18 @@ def reported(*expected: type[BaseException]) -> Iterator[None]:
 
 @contextmanager
 def removed_at_end(path: "Path") -> Iterator[None]:
-    """Have what is at ``path``, a file or a folder, removed where a library ends the process inside the block."""
+    """Have what is at ``path``, a file or a folder, removed where a library ends the process inside the block.
+
+    Where memory runs out inside it, what is kept free for the end is given to those who remove it themselves.
+    """
     remove_at_end(os.fsencode(path.absolute()))
     try:
         yield
+    except BaseException as error:
+        if isinstance(error, MemoryError) or shortage_in(error):
+            for reserve in _reserves:
+                reserve.close()
+        raise
     finally:
         keep(os.fsencode(path.absolute()))
 

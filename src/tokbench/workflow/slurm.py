@@ -17,6 +17,8 @@ LOG_START = 1_000_000
 """Bytes of the log in which it does."""
 PATIENCE = 90.0
 """Seconds for cancelled jobs to go; SLURM kills what does not end by itself after 30, unless set otherwise."""
+ANSWER = 90.0
+"""Seconds for a command of SLURM's to answer."""
 MOMENT = 1.0
 
 
@@ -79,9 +81,9 @@ def _jobs(runs: Sequence[str]) -> list[tuple[str, str]]:
 
 def _call(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER)
     except subprocess.TimeoutExpired:
-        raise TokbenchError(f"{command[0]}: no answer within {PATIENCE:.0f} s; try again") from None
+        raise TokbenchError(f"{command[0]}: no answer within {ANSWER:.0f} s; try again") from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise TokbenchError(f"{command[0]}: {said[-1] if said else f'exit status {done.returncode}'}; try again")
