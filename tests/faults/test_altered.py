@@ -39,7 +39,7 @@ PLACES = {
 def test_results(place: str, damage: str, small: Trial, tmp_path: Path) -> None:
     name, whole, missing = PLACES[place]
     trial = small.copied(tmp_path / "trial")
-    for number, output in enumerate(missing.split()):
+    for number, output in enumerate(("report.html", *missing.split())):
         (trial.results / output).rename(tmp_path / str(number))
     DAMAGES[damage](trial.results / name)
     printed = trial.run(status=1)
