@@ -47,6 +47,7 @@ rule analyse:
         "../envs/tokenizers.yaml"
     params:
         recipes=recipes(experiment),
+        baseline=baseline_flags(experiment),
         source=fingerprint("tokbench.commands.analyse"),
     threads: 1
     resources:
@@ -55,4 +56,4 @@ rule analyse:
     message:
         "compute the statistics"
     shell:
-        "tokbench analyse --recipes {params.recipes:q} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench analyse --recipes {params.recipes:q} {params.baseline:q} -o {output:q} -- {input:q} &> {log:q}"

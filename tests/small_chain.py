@@ -16,7 +16,7 @@ from tokbench.construction import constructions
 from tokbench.report.figures.style import COLUMN, svg
 from tokbench.report.files import write_tables
 from tokbench.report.html import drawings
-from tokbench.statistics.by_question import OUTCOME
+from tokbench.statistics.answers import OUTCOME
 
 CORPUS = {
     "source": {

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.statistics.by_question import OUTCOME, behind_the_best, compare_questions, question_intervals
+from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.by_question import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.declared import declared as analysed

@@ -8,9 +8,9 @@ from scipy.stats import binomtest
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.sections.rows import split
+from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.bootstrap import paired_bootstrap, stratified_sums, summarized
 from tokbench.statistics.by_question import (
-    OUTCOME,
     QUESTION_COMPARISONS,
     QUESTION_INTERVALS,
     behind_the_best,

@@ -13,8 +13,8 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
+from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.bootstrap import paired_bootstrap
-from tokbench.statistics.by_question import OUTCOME
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.critical_difference import critical_differences, nemenyi

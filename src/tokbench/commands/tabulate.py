@@ -29,6 +29,7 @@ def command(
     output: str,
 ) -> None:
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
+    from tokbench.commands.baselines import by_corpus
     from tokbench.tabulation.declared import declared
     from tokbench.tabulation.gathered import Gathered
     from tokbench.tidy.make import make_tables, write_tables
@@ -36,7 +37,7 @@ def command(
     _expect_runs("--embeddings", embeddings)
     _expect_runs("--model", models)
     measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
-    gathered = Gathered(measurements, tokenizers, embeddings, models, downstream, _by_corpus(baselines), venn)
+    gathered = Gathered(measurements, tokenizers, embeddings, models, downstream, by_corpus(baselines), venn)
     tables = make_tables(declared(), gathered)
     write_tables(tables, Path(output), "tables")
     for table, frame in tables.items():
@@ -47,14 +48,3 @@ def _expect_runs(flag: str, folders: tuple[str, ...]) -> None:
     for folder in map(Path, folders):
         if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
             raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
-
-
-def _by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
-    for baseline in baselines:
-        if "=" not in baseline:
-            raise TokbenchError(f"--baseline {baseline}: expected CORPUS=VARIANT")
-    named = [baseline.split("=", 1) for baseline in baselines]
-    for corpus, variant in named:
-        if [corpus, variant] != next(one for one in named if one[0] == corpus):
-            raise TokbenchError(f"--baseline {corpus}={variant}: this corpus has another one already; name one")
-    return dict(named)

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from tokbench.exact import weighted_sums
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+_KEPT = 1000
+"""Things to draw up to which the draws are kept for the next that has as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,21 @@ def paired_bootstrap(
     Returns:
         None for fewer than two things to draw.
     """
+    means = resampled_means(differences, groups, resamples=resamples, seed=seed)
+    return None if means is None else summarized(means, confidence)
+
+
+def resampled_means(
+    differences: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> NDArray[np.float64] | None:
+    """The means that :func:`paired_bootstrap` summarizes, float64 [resamples]; None for fewer than two things to draw.
+
+    Those of the opposite differences are the same with the opposite sign: the draws rest on the number of things alone.
+    """
     values = np.asarray(differences, np.float64)
     _, places = np.unique(np.arange(len(values)) if groups is None else _numbered(groups), return_inverse=True)
     count = int(places.max(initial=-1)) + 1
@@ -55,8 +73,8 @@ def paired_bootstrap(
         return None
     sums = np.bincount(places, values, count)
     sizes = np.bincount(places, minlength=count)
-    drawn = np.random.default_rng(seed).integers(count, size=(resamples, count))
-    return summarized(sums[drawn].sum(1) / sizes[drawn].sum(1), confidence)
+    drawn = (_kept_draws if count <= _KEPT else _draws)(count, resamples, seed)
+    return np.asarray(sums[drawn].sum(1) / sizes[drawn].sum(1))
 
 
 def stratified_sums(
@@ -85,9 +103,22 @@ def stratified_sums(
 
 def summarized(means: NDArray[np.float64], confidence: float = CONFIDENCE) -> Bootstrap:
     """What resampled means, or sums, say."""
+    return summarized_rows(means[np.newaxis], confidence)[0]
+
+
+def summarized_rows(means: NDArray[np.float64], confidence: float = CONFIDENCE) -> list[Bootstrap]:
+    """The same of each row of float64 [rows, resamples]."""
     tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Bootstrap(float(low), float(high), (1 + int((means <= 0).sum())) / (1 + len(means)))
+    ends = np.quantile(means, [tail, 1 - tail], axis=1).T.tolist()
+    above = (1 + (means <= 0).sum(1)) / (1 + means.shape[1])
+    return [Bootstrap(low, high, p_value) for (low, high), p_value in zip(ends, above.tolist(), strict=True)]
+
+
+def _draws(count: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(count, size=(resamples, count))
+
+
+_kept_draws = lru_cache(maxsize=8)(_draws)
 
 
 def _numbered(groups: Sequence[Hashable]) -> list[int]:

@@ -5,27 +5,23 @@ ones. Here a question is drawn, or counted, as one whatever the sizes. Averages 
 cells (size and task), each the mean of its questions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from itertools import combinations, permutations
 from math import fsum
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.statistics.answers import Answered, answers, cells_of, restricted
 from tokbench.statistics.bootstrap import stratified_sums, summarized
 from tokbench.statistics.cells import name_cells
+from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.pairs import adjusted, unadjusted
 from tokbench.statistics.tails import binomial_tail
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tidy import columns
-from tokbench.tidy.table import Column, Print, TidyTable, require, schema
-
-OUTCOME = schema(columns.OUTCOME)
-"""Types of the columns that are needed of the table of outcomes; ``document`` numbers the questions of a task."""
-QUESTION = ["task", "document"]
-CELL = ["size", "task"]
+from tokbench.tidy.table import Column, Print, TidyTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +47,17 @@ class Answers:
     questions: int
 
 
-def compare_questions(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Compare every ordered pair of variants over the questions that both answered.
+def compare_questions(
+    outcomes: pl.DataFrame, ranks: pl.DataFrame | None = None, baselines: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Compare variants over the questions that both answered.
 
     Args:
-        outcomes: see :data:`OUTCOME`; with a column ``seed``, a question's outcome is its mean over seeds.
+        outcomes: see :data:`tokbench.statistics.answers.OUTCOME`; with a column ``seed``, a question's outcome is its
+            mean over seeds.
+        ranks: the table of ranks, for the best of each model and suite, see
+            :func:`tokbench.statistics.pairing.compared`.
+        baselines: each variant's, likewise.
 
     Returns:
         One row per model, suite and ordered pair: the columns of :class:`Answers`, ``holm`` and
@@ -66,19 +68,21 @@ def compare_questions(outcomes: pl.DataFrame) -> pl.DataFrame:
         TokbenchError: a column is missing.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
-    for head, answers in _answers(outcomes):
+    best = {} if ranks is None else best_of(ranks)
+    for head, given in answers(outcomes):
+        pairs = compared(list(given), best.get(head), baselines or {})
+        cells = {variant: answered.sheet.answered_cells for variant, answered in given.items()}
         found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
-        for a, b in combinations(answers, 2):
-            both = answers[a].join(answers[b], on=[*CELL, "document"], maintain_order="left")
-            differences = both.with_columns(value=pl.col("value") - pl.col("value_right"))
-            single = sorted(_cells(answers[a]) ^ _cells(answers[b]))
+        for a, b in unordered(pairs):
+            differences = given[a] - given[b]
+            single = sorted(cells[a] ^ cells[b])
             reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
-            if both.is_empty():
+            if not differences.sheet.questions:
                 reason = "no question in common"
             forth, back = _compared(differences)
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
-        rows += [(*head, *pair, *found[pair]) for pair in permutations(answers, 2)]
+        rows += [(*head, *pair, *found[pair]) for pair in pairs]
     return adjusted(pl.DataFrame(rows, schema=unadjusted(QUESTION_COMPARISONS), orient="row"))
 
 
@@ -92,13 +96,12 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
         The columns of :data:`QUESTION_INTERVALS`, one row per model, suite and variant.
     """
     rows = []
-    for head, answers in _answers(outcomes):
-        for variant, frame in answers.items():
-            values = _by_question(frame)
-            questions = sum(map(len, values))
-            drawn = summarized(stratified_sums(values)) if questions > 1 else None
+    for head, given in answers(outcomes):
+        for variant, answered in given.items():
+            values, sheet = answered.by_question(), answered.sheet
+            drawn = summarized(stratified_sums(values)) if sheet.questions > 1 else None
             interval = (drawn.low, drawn.high) if drawn else (None, None)
-            rows.append((*head, variant, _total(values), *interval, len(_cells(frame)), questions))
+            rows.append((*head, variant, _total(values), *interval, sheet.cells, sheet.questions))
     return pl.DataFrame(rows, schema=QUESTION_INTERVALS.schema, orient="row")
 
 
@@ -115,84 +118,63 @@ def behind_the_best(outcomes: pl.DataFrame) -> pl.DataFrame:
         ``questions``.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
-    for head, answers in _answers(outcomes):
-        every = pl.concat([frame.with_columns(variant=pl.lit(variant)) for variant, frame in answers.items()])
-        for (size,), part in every.group_by("size", maintain_order=True):
-            tasks = part["task"].unique().sort().to_list()
-            whole = part.filter(pl.col("task").n_unique().over("variant") == len(tasks))
-            for task, cells in (("", whole), *((task, part.filter(task=task)) for task in tasks)):
-                rows += [(*head, size, task, *tested) for tested in _behind(cells, averaged=not task)]
+    for head, given in answers(outcomes):
+        cells = cells_of(given)
+        for size in sorted({size for size, _ in cells}):
+            here = {(size, task) for at, task in cells if at == size}
+            part = restricted(given, here)
+            whole = {variant: one for variant, one in part.items() if one.sheet.cells == len(here)}
+            rows += [(*head, size, "", *tested) for tested in _behind(whole, averaged=True)]
+            for cell in sorted(here):
+                tested_alone = _behind(restricted(part, {cell}), averaged=False)
+                rows += [(*head, *cell, *tested) for tested in tested_alone]
     return pl.DataFrame(rows, schema=BEHIND_THE_BEST.schema, orient="row").sort(
         "model", "suite", "size", "task", "variant"
     )
 
 
-def _behind(cells: pl.DataFrame, averaged: bool) -> Iterator[tuple[str, str, float | None, int]]:
-    """Variant, best variant, p-value and questions, of the answers of several variants to the same tasks."""
-    frames = {
-        str(variant): frame for (variant,), frame in cells.sort("variant").group_by("variant", maintain_order=True)
-    }
-    if not frames:
+def _behind(given: Mapping[str, Answered], averaged: bool) -> Iterator[tuple[str, str, float | None, int]]:
+    """Variant, best variant, p-value and answers to the same questions, of several variants in the same cells."""
+    if not given:
         return
-    best = max(frames, key=lambda variant: _total(_by_question(frames[variant])))
-    for variant in frames.keys() - {best}:
-        both = frames[best].join(frames[variant], on=[*CELL, "document"], maintain_order="left")
-        one_sided = [
-            answers.bootstrap_p if averaged else answers.p_value
-            for answers in _compared(both.with_columns(value=pl.col("value") - pl.col("value_right")))
-        ]
+    best = max(sorted(given), key=lambda variant: _total(given[variant].by_question()))
+    for variant in given.keys() - {best}:
+        differences = given[best] - given[variant]
+        one_sided = _bootstrapped(differences) if averaged else _sign_test(differences)
         lower = min((p_value for p_value in one_sided if p_value is not None), default=None)
-        yield variant, best, None if lower is None else min(1.0, 2 * lower), len(both)
+        yield variant, best, None if lower is None else min(1.0, 2 * lower), len(differences.values)
 
 
-def _answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str, pl.DataFrame]]]:
-    """By model and suite, and by variant: size, task, document and ``value``, the share of seeds that were right.
-
-    A question that lacks one of the seeds of its model, suite and size is left out.
-    """
-    require(outcomes, columns.OUTCOME, "table of outcomes")
-    seeds = pl.col("seed").n_unique() if "seed" in outcomes.columns else pl.lit(1)
-    keys = [key for key in OUTCOME if key != "correct"]
-    means = (
-        outcomes.with_columns(wanted=seeds.over("model", "suite", "size"))
-        .group_by(keys)
-        .agg(pl.col("correct").mean().alias("value"), found=pl.len(), wanted=pl.col("wanted").first())
-        .filter(pl.col("found") == pl.col("wanted"))
-        .sort("model", "suite", "variant", *QUESTION, "size")
-    )
-    for (model, suite), part in means.group_by("model", "suite", maintain_order=True):
-        by_variant = part.group_by("variant", maintain_order=True)
-        yield (
-            (str(model), str(suite)),
-            {str(variant): frame.select(*CELL, "document", "value") for (variant,), frame in by_variant},
-        )
+def _bootstrapped(differences: Answered) -> list[float | None]:
+    return [answers.bootstrap_p for answers in _compared(differences)]
 
 
-def _cells(frame: pl.DataFrame) -> set[tuple[int, str]]:
-    return set(frame.select(CELL).unique().iter_rows())
+def _sign_test(differences: Answered) -> list[float | None]:
+    if not differences.sheet.questions:
+        return []
+    better, worse = _counted(differences)
+    return [binomial_tail(side, better + worse) for side in (better, worse)]
 
 
-def _by_question(frame: pl.DataFrame) -> list[NDArray[np.float64]]:
-    """By task, a value for every question; all of them add up to the mean over cells of each cell's mean."""
-    share = pl.col("value") / pl.len().over(CELL) / len(_cells(frame))
-    questions = frame.with_columns(value=share).group_by(QUESTION, maintain_order=True).agg(pl.col("value").sum())
-    return [task["value"].to_numpy() for _, task in questions.group_by("task", maintain_order=True)]
+def _counted(differences: Answered) -> tuple[int, int]:
+    """Questions that the first answered right more often, and the second."""
+    sums = np.round(differences.sums(), DECIMALS)
+    return int((sums > 0).sum()), int((sums < 0).sum())
 
 
-def _compared(differences: pl.DataFrame) -> tuple[Answers, Answers]:
+def _compared(differences: Answered) -> tuple[Answers, Answers]:
     """The first against the second, and the second against the first."""
-    values = _by_question(differences)
+    values, questions = differences.by_question(), differences.sheet.questions
     if not values:
         nothing = Answers(None, None, None, None, 0, 0, None, 0)
         return nothing, nothing
-    sums = differences.group_by(QUESTION).agg(pl.col("value").sum().round(DECIMALS))["value"]
-    better, worse = int((sums > 0).sum()), int((sums < 0).sum())
-    drawn = stratified_sums(values)
+    better, worse = _counted(differences)
+    drawn, total = stratified_sums(values), _total(values)
 
     def answers(sign: int, better: int, worse: int) -> Answers:
-        low, high, bootstrap_p = astuple(summarized(sign * drawn)) if len(sums) > 1 else (None, None, None)
+        low, high, bootstrap_p = astuple(summarized(sign * drawn)) if questions > 1 else (None, None, None)
         p_value = binomial_tail(better, better + worse)
-        return Answers(sign * _total(values), low, high, bootstrap_p, better, worse, p_value, len(sums))
+        return Answers(sign * total, low, high, bootstrap_p, better, worse, p_value, questions)
 
     return answers(1, better, worse), answers(-1, worse, better)
 
@@ -204,7 +186,7 @@ def _total(values: Sequence[NDArray[np.float64]]) -> float:
 _TWO = "an interval needs two questions"
 QUESTION_COMPARISONS = TidyTable(
     "question_comparisons",
-    "an ordered pair of variants under a model and suite, over the questions that both answered",
+    f"an ordered pair of variants under a model and suite, over the questions that both answered; {WHICH}",
     (
         columns.MODEL,
         columns.SUITE,
@@ -224,7 +206,7 @@ QUESTION_COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_questions,
-    takes=("outcomes",),
+    takes=("outcomes", "ranks", "baselines"),
     prints=(
         Print(
             "statistics",

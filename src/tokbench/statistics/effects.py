@@ -6,7 +6,7 @@ from math import fsum, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.statistics.wilcoxon import DECIMALS
+from tokbench.statistics.wilcoxon import DECIMALS, doubled_ranks
 
 
 def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
@@ -21,9 +21,7 @@ def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float |
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return None
-    from tokbench.statistics.distributions import rankdata
-
-    ranks = rankdata(np.abs(kept))
+    ranks = doubled_ranks(np.abs(kept))
     return float(2 * ranks[kept > 0].sum() / ranks.sum() - 1)
 
 

@@ -1,15 +1,17 @@
 """Pairwise comparison of variants ("Tokenization Is More Than Compression", section 5.1 and figure 2)."""
 
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
-from itertools import permutations
 from math import fsum
 
+import numpy as np
 import polars as pl
 
-from tokbench.statistics.bootstrap import paired_bootstrap
+from tokbench.statistics.bootstrap import Bootstrap, resampled_means, summarized_rows
 from tokbench.statistics.cells import Cell, grids, name_cells
 from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.effects import deviation, rank_biserial, standardized_mean
+from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.wilcoxon import Null, signed_rank
 from tokbench.tidy import columns
@@ -54,14 +56,24 @@ ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
 """Corrections, by the name of their column."""
 
 
-def compare_pairs(accuracy: pl.DataFrame, null: Null = "tied") -> pl.DataFrame:
-    """One-sided exact Wilcoxon signed-rank test of "a is better than b", for every ordered pair of variants.
+def compare_pairs(
+    accuracy: pl.DataFrame,
+    ranks: pl.DataFrame | None = None,
+    baselines: Mapping[str, str] | None = None,
+    *,
+    null: Null = "tied",
+) -> pl.DataFrame:
+    """One-sided exact Wilcoxon signed-rank test of "a is better than b", for ordered pairs of variants.
 
-    Accuracies are paired by vocabulary size and task within one model and suite, over the cells that both have. The
-    p-values are adjusted for the number of tests of the model and suite, all ordered pairs.
+    Every pair, or of many variants those with the baseline and the best, see
+    :func:`tokbench.statistics.pairing.compared`. Accuracies are paired by vocabulary size and task within one model and
+    suite, over the cells that both have. The p-values are adjusted for the number of tests that are made here for the
+    model and suite.
 
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        ranks: the table of ranks, for the best of each model and suite.
+        baselines: each variant's, by variant.
         null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank`.
 
     Returns:
@@ -73,35 +85,51 @@ def compare_pairs(accuracy: pl.DataFrame, null: Null = "tied") -> pl.DataFrame:
         TokbenchError: a column is missing, or a cell stands twice.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
+    best = {} if ranks is None else best_of(ranks)
     for (model, suite), grid in grids(accuracy).items():
-        for a, b in permutations(grid.accuracies, 2):
+        pairs = compared(list(grid.accuracies), best.get((model, suite)), baselines or {})
+        found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
+        for a, b in unordered(pairs):
             cells_a, cells_b = grid.accuracies[a], grid.accuracies[b]
             common = {cell: cells_a[cell] - cells_b[cell] for cell in sorted(cells_a.keys() & cells_b.keys())}
             single = sorted(cells_a.keys() ^ cells_b.keys())
             reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
             if not common:
                 reason = "no cell in common"
-            rows.append((model, suite, a, b, *astuple(difference(common, null)), len(single), reason))
+            forth, back = differences(common, null)
+            found[a, b] = (*astuple(forth), len(single), reason)
+            found[b, a] = (*astuple(back), len(single), reason)
+        rows += [(model, suite, *pair, *found[pair]) for pair in pairs]
     return adjusted(pl.DataFrame(rows, schema=unadjusted(COMPARISONS), orient="row"))
 
 
-def difference(differences: dict[Cell, float], null: Null = "tied") -> Difference:
-    """Compare two variants by the differences of their accuracies, first minus second, cell by cell."""
-    if not differences:
-        return NOTHING
-    values = list(differences.values())
+def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Difference, Difference]:
+    """Compare two variants by the differences of their accuracies, first minus second, cell by cell.
+
+    Returns:
+        The first against the second, and the second against the first, by the same resamples.
+    """
+    if not of_cells:
+        return NOTHING, NOTHING
+    values = list(of_cells.values())
+    means = [resampled_means(values), resampled_means(values, [task for _, task in of_cells])]
+    known = [one for one in means if one is not None]
+    drawn = summarized_rows(np.stack([side for one in known for side in (one, 0.0 - one)])) if known else []
+    cells, tasks = drawn[:2], drawn[2:]
+    return (
+        _difference(values, cells[:1], tasks[:1], null),
+        _difference([0.0 - value for value in values], cells[1:], tasks[1:], null),
+    )
+
+
+def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstrap], null: Null) -> Difference:
+    """One direction, with its resamples of cells and of tasks, where there are any."""
     test = signed_rank(values, null)
-    cells = paired_bootstrap(values)
-    tasks = paired_bootstrap(values, [task for _, task in differences])
-    low, high, bootstrap_p = (None, None, None) if cells is None else astuple(cells)
-    task_low, task_high, _ = (None, None, None) if tasks is None else astuple(tasks)
     return Difference(
         fsum(values) / len(values),
-        low,
-        high,
-        task_low,
-        task_high,
-        bootstrap_p,
+        *((cells[0].low, cells[0].high) if cells else (None, None)),
+        *((tasks[0].low, tasks[0].high) if tasks else (None, None)),
+        cells[0].p_value if cells else None,
         rank_biserial(values),
         standardized_mean(values),
         detectable_difference(deviation(values), len(values)),
@@ -154,7 +182,7 @@ def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
 _INTERVAL, _TASKS = "an interval needs two cells", "an interval over tasks needs two tasks"
 COMPARISONS = TidyTable(
     "comparisons",
-    "an ordered pair of variants under a model and suite, asking whether a is better than b",
+    f"an ordered pair of variants under a model and suite, asking whether a is better than b; {WHICH}",
     (
         columns.MODEL,
         columns.SUITE,
@@ -189,7 +217,7 @@ COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_pairs,
-    takes=("accuracy",),
+    takes=("accuracy", "ranks", "baselines"),
     prints=(
         Print(
             "statistics",
@@ -217,7 +245,7 @@ POWER = TidyTable(
         Column("detectable_lowest", pl.Float64, "least detectable difference of two variants", DIFFERENCE),
         Column("detectable", pl.Float64, "median detectable difference of two variants", DIFFERENCE),
         Column("detectable_highest", pl.Float64, "largest detectable difference of two variants", DIFFERENCE),
-        Column("pairs", pl.Int64, "unordered pairs of variants", "pairs"),
+        Column("pairs", pl.Int64, "unordered pairs of variants that are compared", "pairs"),
         Column("without", pl.Int64, "those that have none: too few cells, or no difference", "pairs"),
     ),
     maker=power_table,

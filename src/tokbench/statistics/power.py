@@ -1,5 +1,6 @@
 """What a comparison could have seen: the smallest difference that the test finds with a stated probability."""
 
+from functools import cache
 from math import pi, sqrt
 
 ALPHA = 0.05
@@ -28,7 +29,11 @@ def detectable_difference(
     """
     if not deviation or 0.5**pairs > alpha:
         return None
+    return _quantiles(alpha, power) * deviation / sqrt(pairs * EFFICIENCY)
+
+
+@cache
+def _quantiles(alpha: float, power: float) -> float:
     from tokbench.statistics.distributions import norm
 
-    quantiles = float(norm.isf(alpha) + norm.isf(1 - power))
-    return quantiles * deviation / sqrt(pairs * EFFICIENCY)
+    return float(norm.isf(alpha) + norm.isf(1 - power))

@@ -4,6 +4,7 @@ Averages over different cells cannot be compared. A variant that lacks a cell of
 average and no rank, and the row says which cells are missing.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from math import fsum
 
@@ -61,8 +62,9 @@ def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
             values = [cells[size, task] for size in sizes for task in grid.tasks]
             known[variant] = fsum(values) / len(values)
     rows: list[Row] = []
+    ascending = sorted(known.values())
     for variant, average in sorted(known.items(), key=lambda item: (-item[1], item[0])):
-        rank = 1 + sum(other > average for other in known.values())
+        rank = 1 + len(ascending) - bisect_right(ascending, average)
         above = None if baseline is None else average - baseline
         rows.append((variant, average, rank, baseline, above, len(sizes) * len(grid.tasks), None))
     for variant, reason in unknown.items():

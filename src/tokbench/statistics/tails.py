@@ -5,6 +5,7 @@ digit between processors.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 import mpmath
@@ -26,6 +27,7 @@ def chi_squared_tail(statistic: float, degrees: int) -> float:
         return float(mpmath.gammainc(mpmath.mpf(degrees) / 2, mpmath.mpf(statistic) / 2, regularized=True))
 
 
+@lru_cache(maxsize=4096)
 def binomial_tail(least: int, trials: int) -> float:
     """Probability of ``least`` heads or more in so many throws of a fair coin; counted whole and rounded once."""
     ways = term = comb(trials, max(least, 0))

@@ -1,7 +1,7 @@
 """What the makers of statistics take: the tidy tables of a run, read once, and accuracies over seeds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ class TidyTables:
     Attributes:
         folder: where they lie.
         experiment: ``variants`` and ``models``, their recipes in full.
+        chosen: variant that others are relative to, by corpus.
     """
 
     folder: Path
     experiment: Mapping[str, Any]
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def every(self) -> pl.DataFrame:
@@ -56,6 +58,17 @@ class TidyTables:
     def accuracy(self) -> pl.DataFrame:
         """Accuracies, means over seeds."""
         return over_seeds(self.seeded)
+
+    @cached_property
+    def baselines(self) -> dict[str, str]:
+        """The variant that each variant is relative to: that of its corpus, or the only one there is."""
+        recipes = self.experiment.get("variants", {})
+        only = next(iter(self.chosen.values())) if len(self.chosen) == 1 else None
+        found = {
+            variant: self.chosen.get(recipes.get(variant, {}).get("corpus", ""), only)
+            for variant in self.every["variant"].unique().to_list()
+        }
+        return {variant: baseline for variant, baseline in found.items() if baseline is not None}
 
     @cached_property
     def _seeds(self) -> dict[str, tuple[str, int]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -51,15 +52,19 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null =
     kept = rounded[rounded != 0.0]
     if not len(kept):
         return SignedRank(0.0, 0, len(rounded), 1.0)
-    from tokbench.statistics.distributions import rankdata
-
-    doubled = np.rint(2 * rankdata(np.abs(kept))).astype(np.int64)  # averages of ties are halves
+    doubled = doubled_ranks(np.abs(kept))
     statistic = int(doubled[kept > 0].sum())
     if null == "tied":
         p_value = upper_tail(doubled, statistic)
     else:
         p_value = upper_tail(np.arange(1, len(kept) + 1), statistic // 2)
     return SignedRank(statistic / 2, len(kept), len(rounded) - len(kept), p_value)
+
+
+def doubled_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Twice the rank of each value from 1, the least; ties share their average rank, which may be a half."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (2 * np.cumsum(counts) - counts + 1)[inverse]
 
 
 def upper_tail(ranks: NDArray[np.int64], statistic: int) -> float:
@@ -69,9 +74,15 @@ def upper_tail(ranks: NDArray[np.int64], statistic: int) -> float:
         ranks: int64 [n], positive.
         statistic: the sum to reach.
     """
-    mass = np.zeros(int(ranks.sum()) + 1)
+    return min(1.0, float(_null(tuple(ranks.tolist()))[statistic:].sum()))
+
+
+@lru_cache(maxsize=64)
+def _null(ranks: tuple[int, ...]) -> NDArray[np.float64]:
+    """Probability of each sum over ranks from 0. Pairs without ties share one, and the two directions of a pair do."""
+    mass = np.zeros(sum(ranks) + 1)
     mass[0] = 1.0
-    for rank in ranks.tolist():
+    for rank in ranks:
         mass[rank:] += mass[:-rank]
         mass *= 0.5
-    return min(1.0, float(mass[statistic:].sum()))
+    return mass

@@ -69,8 +69,8 @@ A = Column("a", pl.String, "one of two variants")
 B = Column("b", pl.String, "the other")
 P_VALUE = Column("p_value", pl.Float64, "p of the test", PROBABILITY, "p")
 HOLM = Column(
-    "holm", pl.Float64, "p adjusted by Holm's procedure among all tests of the model and suite", PROBABILITY,
-    "p, Holm",
+    "holm", pl.Float64, "p adjusted by Holm's procedure among all tests of the model and suite in this table",
+    PROBABILITY, "p, Holm",
 )  # fmt: skip
 BENJAMINI_HOCHBERG = Column(
     "benjamini_hochberg", pl.Float64, "p adjusted by Benjamini and Hochberg's procedure among the same", PROBABILITY,
