@@ -41,7 +41,7 @@ from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.pack import Packing, pack, read_occurrences
 from tokbench.resource import resource_types
 from tokbench.tabulation.accuracy import accuracy_table
-from tokbench.tabulation.answers import boundary_table, outcome_table, read_results, text_table
+from tokbench.tabulation.answers import Results, boundary_table, outcome_table, text_table
 from tokbench.tabulation.bits_per_byte import bits_per_byte_table
 from tokbench.tabulation.curves import curve_table
 from tokbench.tabulation.intrinsic import intrinsic_table
@@ -182,7 +182,7 @@ def _results(folder: Path) -> None:
     file = folder / "result.json"
     accuracy_table([file])
     bits_per_byte_table([file])
-    results = read_results([file])
+    results = Results([file])
     for make in (boundary_table, outcome_table, text_table):
         make(results)
 

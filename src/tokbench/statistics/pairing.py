@@ -11,8 +11,8 @@ from itertools import permutations
 
 import polars as pl
 
-EVERY_PAIR_UP_TO = 64
-"""Variants of a model and suite of which every ordered pair is compared."""
+from tokbench.tidy.many import EVERY_PAIR_UP_TO
+
 WHICH = (
     f"of more than {EVERY_PAIR_UP_TO} variants those with the baseline of the variant's corpus and with the best alone"
 )
@@ -23,8 +23,8 @@ Pair = tuple[str, str]
 def compared(variants: Sequence[str], best: str | None, baselines: Mapping[str, str]) -> list[Pair]:
     """The ordered pairs to compare, of the variants of one model and suite.
 
-    Above :data:`EVERY_PAIR_UP_TO` variants these are the pairs of each variant with its baseline and with the best,
-    both ways round. Where neither is among the variants, the first of them stands in.
+    Above :data:`tokbench.tidy.many.EVERY_PAIR_UP_TO` variants these are the pairs of each variant with its baseline and
+    with the best, both ways round. Where neither is among the variants, the first of them stands in.
 
     Args:
         variants: in the order in which their pairs come.

@@ -1,6 +1,7 @@
 """Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,20 +29,24 @@ HEAD = (MODEL, VARIANT, SIZE, SUITE)
 KEYS = tuple(column.name for column in HEAD)
 
 
-def read_results(paths: Iterable[Path | str]) -> list[Result]:
-    """Files of results, in any order: of each the columns of :data:`KEYS`, and the whole.
+@dataclass(frozen=True)
+class Results:
+    """Files of results, in any order, read whenever they are gone through: all of them may not fit memory.
 
     Raises:
         TokbenchError: a file is not one; the message names it.
     """
-    results = []
-    for path in map(Path, paths):
-        whole = read_json(path, AGAIN, lenient=True)
-        missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
-        if missing:
-            raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")
-        results.append(Result({key: whole[key] for key in KEYS}, whole, path))
-    return results
+
+    paths: Sequence[Path | str]
+
+    def __iter__(self) -> Iterator[Result]:
+        """Of each file the columns of :data:`KEYS`, and the whole."""
+        for path in map(Path, self.paths):
+            whole = read_json(path, AGAIN, lenient=True)
+            missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
+            if missing:
+                raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")
+            yield Result({key: whole[key] for key in KEYS}, whole, path)
 
 
 def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]) -> pl.DataFrame:
@@ -65,7 +70,7 @@ def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
     """How often tokens straddle the end of a context, by tokenizer and task; models play no part in it.
 
     Args:
-        results: as :func:`read_results` gives them.
+        results: see :class:`Results`.
 
     Returns:
         The columns of :data:`BOUNDARIES`, ordered by suite, task, size and variant: ``straddling`` of the ``choices``,
@@ -85,7 +90,7 @@ def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
     """The outcome of every question, one row a model, tokenizer, suite, task and question.
 
     Args:
-        results: as :func:`read_results` gives them.
+        results: see :class:`Results`.
 
     Returns:
         The columns of :data:`OUTCOMES`, ordered by model, suite, size, variant, task and document: ``document`` is the
@@ -108,7 +113,7 @@ def text_table(results: Iterable[Result]) -> pl.DataFrame:
     """Bits per byte of every model on the texts of suites.
 
     Args:
-        results: as :func:`read_results` gives them.
+        results: see :class:`Results`.
 
     Returns:
         The columns of :data:`TEXTS`, ordered by model, suite, text, size and variant; ``value`` is bits per byte.

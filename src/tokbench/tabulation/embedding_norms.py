@@ -29,25 +29,30 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
     """
     frames = [pl.DataFrame(schema=EMBEDDING_NORMS.schema)]
     for model, tokenizers in models.items():
-        tokens = pl.concat(
-            frame.select(pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), "probability", "norm")
+        largest = max((float(frame["norm"].max() or 0.0) for frame in tokenizers.values()), default=0.0)  # type: ignore[arg-type]
+        step = largest / STEPS if largest > 0 else 1.0
+        cells = [
+            _counted(frame, step).select(
+                pl.lit(model).alias("model"), pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), pl.all()
+            )
             for (variant, size), frame in tokenizers.items()
-        )
-        place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
-        step = pl.when(pl.col("norm").max() > 0).then(pl.col("norm").max() / STEPS).otherwise(1.0)
-        row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
-        cells = tokens.select(
-            pl.lit(model).alias("model"),
-            "variant",
-            "size",
-            _power_of_ten(place).alias("probability_low"),
-            pl.when(probability=0.0).then(0.0).otherwise(_power_of_ten(place + 1)).alias("probability_high"),
-            (row * step).alias("norm_low"),
-            ((row + 1) * step).alias("norm_high"),
-        )
-        keys = cells.columns
-        frames.append(cells.group_by(keys).len("tokens").sort(keys).cast(EMBEDDING_NORMS.schema))  # type: ignore[arg-type]
+        ]
+        keys = EMBEDDING_NORMS.columns[:-1]
+        frames.append(pl.concat(cells).cast(EMBEDDING_NORMS.schema).sort([key.name for key in keys]))  # type: ignore[arg-type]
     return pl.concat(frames)
+
+
+def _counted(tokens: pl.DataFrame, step: float) -> pl.DataFrame:
+    """The cells of one tokenizer, with classes of norm of this width."""
+    place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
+    row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
+    cells = tokens.select(
+        _power_of_ten(place).alias("probability_low"),
+        pl.when(probability=0.0).then(0.0).otherwise(_power_of_ten(place + 1)).alias("probability_high"),
+        (row * step).alias("norm_low"),
+        ((row + 1) * step).alias("norm_high"),
+    )
+    return cells.group_by(cells.columns).len("tokens")
 
 
 def _power_of_ten(places: pl.Series) -> pl.Series:

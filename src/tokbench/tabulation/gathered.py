@@ -1,14 +1,14 @@
 """What the makers of the tidy tables take: the files that the stages wrote, read once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
-from tokbench.tabulation.answers import Result, read_results
+from tokbench.tabulation.answers import Results
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -50,17 +50,35 @@ class Gathered:
         return {key: tokenizer.vocabulary for key, tokenizer in self.tokenizers.items()}
 
     @cached_property
-    def results(self) -> list[Result]:
-        """Files of results, read whole."""
-        return read_results(self.downstream)
+    def results(self) -> Results:
+        """Files of results, each read whole when its turn comes."""
+        return Results(self.downstream)
 
     @cached_property
-    def tokens(self) -> dict[str, dict[Key, pl.DataFrame]]:
+    def tokens(self) -> dict[str, Mapping[Key, pl.DataFrame]]:
         """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
-        tables: dict[str, dict[Key, pl.DataFrame]] = {}
+        files: dict[str, dict[Key, Path]] = {}
         for folder in map(Path, self.embeddings):
             model, variant, size = folder.parts[-3:]
-            tables.setdefault(model, {})[variant, int(size)] = read_frame(
-                folder / "tokens.parquet", "measure the embeddings again"
-            )
-        return tables
+            files.setdefault(model, {})[variant, int(size)] = folder / "tokens.parquet"
+        return {model: Frames(of_model) for model, of_model in files.items()}
+
+
+class Frames(Mapping[Key, pl.DataFrame]):
+    """Frames by variant and size, each read when it is asked for and the last few kept: all may not fit memory."""
+
+    def __init__(self, files: Mapping[Key, Path]) -> None:
+        self._files = files
+        self._read = lru_cache(maxsize=8)(self._read_anew)
+
+    def _read_anew(self, key: Key) -> pl.DataFrame:
+        return read_frame(self._files[key], "measure the embeddings again")
+
+    def __getitem__(self, key: Key) -> pl.DataFrame:
+        return self._read(key)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
