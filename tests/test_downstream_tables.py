@@ -14,9 +14,9 @@ from tokbench.tabulation.answers import (
     BOUNDARIES,
     OUTCOMES,
     TEXTS,
+    Results,
     boundary_table,
     outcome_table,
-    read_results,
     text_table,
 )
 
@@ -55,12 +55,12 @@ def result(folder: Path, model: str, **changes: object) -> Path:
 
 def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -> None:
     files = [result(tmp_path, "small"), result(tmp_path, "large")]
-    table = boundary_table(read_results(files))
+    table = boundary_table(Results(files))
     assert table.rows() == [
         ("bpe", 512, "both", "copa", 5, 6, 2, 2, 1),
         ("bpe", 512, "both", "lambada", 0, 1, 0, 1, 0),
     ]
-    found = outcome_table(read_results(files))
+    found = outcome_table(Results(files))
     assert dict(found.schema) == OUTCOMES.schema
     assert found.filter(model="small").drop("model", "variant", "size", "suite").rows() == [
         ("copa", 0, "", 3, 2, 0, 1, False, -2.0, -1.0),
@@ -68,7 +68,7 @@ def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -
         ("lambada", 0, "", 1, 0, None, None, True, -3.0, None),
     ]
     assert found["model"].unique(maintain_order=True).to_list() == ["large", "small"]
-    assert text_table(read_results(files)).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
+    assert text_table(Results(files)).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
 
 
 def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path)
     del old["texts"]
     (tmp_path / "old.json").write_text(json.dumps(old))
     with pytest.raises(TokbenchError, match=r"old\.json: not a readable result .*make it again"):
-        read_results([tmp_path / "old.json"])
+        list(Results([tmp_path / "old.json"]))
 
 
 def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:
@@ -88,14 +88,14 @@ def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:
         for wrong in ([], {"a": 1}, {"a": {"documents": [3]}}, {"a": None}):
             path.write_text(json.dumps(whole | {key: wrong}))
             with pytest.raises(TokbenchError, match=rf"^{path}: not a readable result \(.*\); make it again$"):
-                make(read_results([path]))
+                make(Results([path]))
 
 
 def test_the_report_shows_them(tmp_path: Path) -> None:
     files = [result(tmp_path, "small")]
     content = ReportContent(
         title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[BOUNDARIES, TEXTS],
-        frames={"boundaries": boundary_table(read_results(files)), "texts": text_table(read_results(files))},
+        frames={"boundaries": boundary_table(Results(files)), "texts": text_table(Results(files))},
     )  # fmt: skip
     suites, tasks = boundaries(content)
     assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]

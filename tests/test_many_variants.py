@@ -1,15 +1,26 @@
 """More variants than pairs can be read of: each is compared with its baseline and with the best."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
+from tests import small_report
+from tokbench.report.content import ReportContent
+from tokbench.report.html import drawings, render, tables
+from tokbench.report.sections.downstream import ranked
+from tokbench.report.typeset import to_csv
 from tokbench.statistics import pairing
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.by_question import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.cells import ACCURACY
 from tokbench.statistics.corrections import holm
+from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.ranks import averages
+from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.tabulation.overlaps import overlaps_by_size
+from tokbench.tidy import many
+from tokbench.vocabulary import BYTES, Vocabulary
 
 FIVE = ("a", "b", "c", "d", "e")
 BASELINES = dict.fromkeys(FIVE, "b")
@@ -48,7 +59,7 @@ def outcomes(variants: tuple[str, ...] = FIVE) -> pl.DataFrame:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three variants are as many as have all their pairs compared."""
-    monkeypatch.setattr(pairing, "EVERY_PAIR_UP_TO", 3)
+    monkeypatch.setattr(many, "EVERY_PAIR_UP_TO", 3)
 
 
 def test_every_pair_up_to_the_limit(few: None) -> None:
@@ -76,7 +87,7 @@ def test_a_test_is_the_same_and_corrected_for_those_that_are_made(few: None, mon
     asked = compare_questions(outcomes(), averages(accuracy()), BASELINES)
     assert some["holm"].to_list() == pytest.approx(holm(some["p_value"].to_list()).tolist())
     assert asked["holm"].to_list() == pytest.approx(holm(asked["p_value"].to_list()).tolist())
-    monkeypatch.setattr(pairing, "EVERY_PAIR_UP_TO", 5)
+    monkeypatch.setattr(many, "EVERY_PAIR_UP_TO", 5)
     every, keys = compare_pairs(accuracy()), ["model", "suite", "a", "b"]
     corrected = ["holm", "benjamini_hochberg"]
     assert every.join(some, on=keys, how="semi").drop(corrected).equals(some.drop(corrected))
@@ -104,3 +115,68 @@ def test_rows_grow_with_the_variants(few: None) -> None:
 
     assert rows(8) == [26, 26, 8, 28]
     assert rows(16) == [58, 58, 16, 60]
+
+
+@pytest.fixture
+def much(monkeypatch: pytest.MonkeyPatch) -> ReportContent:
+    """A report on four variants where three are few: figures show two and the baseline, tables three rows."""
+    for name, value in (("EVERY_PAIR_UP_TO", 3), ("DRAWN", 2), ("PRINTED", 3)):
+        monkeypatch.setattr(many, name, value)
+    scores = small_report.accuracy().with_columns(pl.col("accuracy").fill_null(0.6))
+    baselines = dict.fromkeys(small_report.VARIANTS, "random")
+    ranks = averages(scores)
+    return small_report.altered(
+        small_report.whole(), accuracy=scores, ranks=ranks, ranks_by_size=averages_by_size(scores),
+        critical_differences=critical_differences(scores), comparisons=compare_pairs(scores, ranks, baselines),
+        question_comparisons=compare_questions(small_report.outcomes(), ranks, baselines), baselines=["random"],
+    )  # fmt: skip
+
+
+def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
+    order = ranked(much.frames["ranks"])
+    assert order[-1] == "random"
+    assert much.drawn(order) == [*order[:2], "random"]
+    assert much.reading[0] == "random"
+    assert sorted(much.reading) == sorted(much.variants)
+    drawn = {one.name: one for one in drawings(much)}
+    assert not [name for name in drawn if name.startswith("p-values")]
+    for name in ("average-ranks-tiny-offline", "accuracy-by-rank-tiny-offline", "bits-per-byte-tiny-offline"):
+        assert "Shown are 3 of 4 variants" in drawn[name].caption
+        assert drawn[name].draw(width=4) is not None
+    told = drawn["differences-tiny-offline"]
+    assert "minus that of the baseline random" in told.caption
+    assert "corrected by Holm's procedure for the tests of the model and suite that were made" in told.caption
+    axes = told.draw(width=4).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == order[:2]
+
+
+def test_the_page_prints_the_first_rows_and_the_files_all(much: ReportContent, tmp_path: Path) -> None:
+    render(much, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    made = {table.name: table for table in tables(much)}
+    pairs = made["comparisons-tiny-offline"]
+    assert pairs.frame.height == much.frames["comparisons"].height == 10
+    assert "each variant with the baseline of its corpus and with the best" in pairs.caption
+    part = page[page.index('id="table-comparisons-tiny-offline"') :]
+    part = part[: part.index("</figure>")]
+    assert part.count("<tr") == 1 + 3
+    assert "The first 3 of 10 rows; all are in typeset/comparisons-tiny-offline.csv." in part
+    assert made["recipes"].frame["variant"].to_list() == much.reading
+    assert to_csv(pairs).count("\n") == 1 + 10
+
+
+def test_few_variants_are_shown_as_ever() -> None:
+    content = small_report.altered(small_report.whole(), baselines=["random"])
+    assert content.reading == content.variants
+    assert content.drawn(content.variants) == content.variants
+    assert content.left_out(content.variants) == ""
+    frame = content.frames["comparisons"]
+    assert content.read(frame).equals(frame)
+
+
+def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None) -> None:
+    vocabulary = Vocabulary(BYTES)
+    found = overlaps_by_size(dict.fromkeys([(name, 300) for name in FIVE], vocabulary), {"corpus": "c"})
+    assert found.select("a", "b").rows() == [("c", "a"), ("c", "b"), ("c", "d"), ("c", "e")]
+    some = dict.fromkeys([(name, 300) for name in FIVE[:3]], vocabulary)
+    assert overlaps_by_size(some, {"corpus": "c"}).equals(overlaps_by_size(some))

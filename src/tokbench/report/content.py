@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
+from tokbench.tidy import many
 from tokbench.tidy.table import SHARE, TidyTable
 
 _ROUNDED = 1e-9
@@ -25,6 +27,7 @@ class ReportContent:
         models: names of the models in the order of the configuration.
         resources: names of the resources of gold data; in tables they stand in the place of a corpus.
         preface: a paragraph of the author's own, above everything else.
+        baselines: the variants that others are relative to, one for each corpus.
         recipes: each variant's recipe as configured (phase: method or options), in the order of the configuration. The
             order settles each variant's colour and mark in every figure.
         configuration: the text of the configuration file.
@@ -44,6 +47,7 @@ class ReportContent:
     preface: str = ""
     models: Sequence[str] = ()
     resources: Sequence[str] = ()
+    baselines: Sequence[str] = ()
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -56,9 +60,87 @@ class ReportContent:
         """Variants in the order of the configuration."""
         return list(self.recipes)
 
+    @property
+    def many(self) -> bool:
+        """Whether there are too many variants to compare every pair, and to draw or print them all."""
+        return len(self.recipes) > many.EVERY_PAIR_UP_TO
+
+    @cached_property
+    def reading(self) -> list[str]:
+        """Variants in the order in which a reader meets them: that of the configuration.
+
+        Where they are many it is the baselines, then the others by the best rank that they have under any model and
+        suite, so that the first are those worth reading of.
+        """
+        ranks = self.frames.get("ranks")
+        if not self.many or ranks is None:
+            return (
+                [*self.baselines, *(one for one in self.variants if one not in self.baselines)]
+                if self.many
+                else self.variants
+            )
+        best = dict(ranks.drop_nulls("rank").group_by("variant").agg(pl.col("rank").min()).iter_rows())
+        last = len(self.recipes) + 1
+        others = sorted(
+            set(self.variants) - set(self.baselines), key=lambda one: (best.get(one, last), self._places[one])
+        )
+        return [*self.baselines, *others]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {variant: index for index, variant in enumerate(self.variants)}
+
+    def drawn(self, order: Sequence[str]) -> list[str]:
+        """The variants of an order that a figure shows: all, or where they are many the first and the baselines."""
+        if len(order) <= many.EVERY_PAIR_UP_TO:
+            return list(order)
+        first = list(order[: many.DRAWN])
+        return [*first, *(one for one in order[many.DRAWN :] if one in self.baselines)]
+
+    def left_out(self, order: Sequence[str], *, ranked: bool = False) -> str:
+        """What a caption says of the variants that its figure does not show; nothing where it shows them all.
+
+        Args:
+            order: all of them.
+            ranked: whether the order is by what the figure shows; otherwise it is that of reading.
+        """
+        shown = len(self.drawn(order))
+        if shown == len(order):
+            return ""
+        if ranked:
+            which = "the best" + " and the baseline" * (shown > many.DRAWN)
+        elif "ranks" in self.frames:
+            which = "the baseline and those that rank highest under any model"
+        else:
+            which = "the first of the configuration"
+        return f" Shown are {shown} of {len(order):,} variants, {which}; the source has all."
+
+    def read(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:
+        """Rows by variant, or by two, in an order; as they are where variants are few.
+
+        Rows of two are put where that of them stands which is no reference: neither the first of the order nor a
+        baseline.
+
+        Args:
+            frame: with a column ``variant``, or ``a`` and ``b``.
+            order: of the variants; the one in which they are read where empty.
+        """
+        keys = [name for name in ("variant", "a", "b") if name in frame.columns]
+        if not self.many or not keys:
+            return frame
+        names = list(order) or self.reading
+        place = {variant: index for index, variant in enumerate(names)}
+        at = {key: pl.col(key).replace_strict(place, default=len(place), return_dtype=pl.Int64) for key in keys}
+        if keys == ["variant"]:
+            return frame.sort(at["variant"], maintain_order=True)
+        references = [*self.baselines, *names[:1]]
+        other = [pl.when(~pl.col(key).is_in(references)).then(at[key]).otherwise(-1) for key in ("a", "b")]
+        return frame.sort(pl.max_horizontal(other), at["a"], at["b"], maintain_order=True)
+
     def in_order(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Rows that begin with a variant, in the order of the configuration; variants it does not name come last."""
-        place = {variant: index for index, variant in enumerate(self.variants)}
+        """Rows that begin with a variant, in the order of reading; variants that the configuration does not name come
+        last."""
+        place = {variant: index for index, variant in enumerate(self.reading)}
         return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:

@@ -21,6 +21,7 @@ from tokbench.report.sections.rows import remaining
 from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.vocabularies import vocabularies
 from tokbench.report.summary import summary
+from tokbench.tidy import many
 
 _ORDER = (
     experiment,
@@ -48,6 +49,19 @@ class _ShownFigure:
     drawing: Drawing
     number: int
     svg: Markup
+
+
+def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
+    """A table as the page shows it: where variants are many, the first rows of one by variant, and where all are."""
+    whole, count = layout(table), table.frame.height
+    by_variant = {"variant", "a"} & set(table.frame.columns)
+    if not content.many or not by_variant or count <= many.PRINTED:
+        return _ShownTable(table, number, whole)
+    rows = whole.rows[: many.PRINTED]
+    letters = {cell.note for row in rows for cell in row}
+    cut = replace(whole, rows=rows, reasons=[reason for reason in whole.reasons if reason[0] in letters])
+    told = f"The first {many.PRINTED} of {count:,} rows; all are in typeset/{table.name}.csv."
+    return _ShownTable(replace(table, notes=[told, *table.notes]), number, cut)
 
 
 def sections(content: ReportContent) -> list[Section]:
@@ -81,7 +95,7 @@ def render(content: ReportContent, path: Path | str) -> None:
             numbers[type(exhibit)] += 1
             number = numbers[type(exhibit)]
             if isinstance(exhibit, Table):
-                exhibits.append(_ShownTable(exhibit, number, layout(exhibit)))
+                exhibits.append(_shown(content, exhibit, number))
             else:
                 svg = inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.caption)
                 exhibits.append(_ShownFigure(exhibit, number, Markup(svg)))

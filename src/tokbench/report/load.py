@@ -57,7 +57,23 @@ def shown(
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
         resources=list(experiment.get("resources", {})),
+        baselines=_baselines(experiment),
     )
+
+
+def _baselines(experiment: Mapping[str, Any]) -> list[str]:
+    """The variant that others are relative to, of each corpus: the one that is named, or the first."""
+    corpus_of = {
+        name: variant.get("corpus") or next(iter(experiment.get("corpora", {})), "")
+        for name, variant in experiment["variants"].items()
+    }
+    chosen = experiment.get("report", {}).get("baseline") or {}
+    if isinstance(chosen, str):
+        chosen = {corpus_of.get(chosen): chosen}
+    found: dict[str, str] = {}
+    for name, corpus in corpus_of.items():
+        found.setdefault(corpus, chosen.get(corpus, name))
+    return list(dict.fromkeys(found.values()))
 
 
 def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from tokbench.tidy import many
+
 
 def slug(*parts: object) -> str:
     """A name for files, labels and anchors: every run of other characters becomes one hyphen."""
@@ -17,6 +19,14 @@ def words(name: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def few(names: Sequence[str], most: int = many.EVERY_PAIR_UP_TO) -> str:
+    """The same, of many names the first of them and how many more there are."""
+    if len(names) <= most:
+        return listed(names)
+    shown = min(most, many.DRAWN) - 1
+    return listed([*names[:shown], f"{len(names) - shown:,} more"])
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -11,11 +11,9 @@ from itertools import permutations
 
 import polars as pl
 
-from tokbench.tidy.many import EVERY_PAIR_UP_TO
+from tokbench.tidy import many
 
-WHICH = (
-    f"of more than {EVERY_PAIR_UP_TO} variants those with the baseline of the variant's corpus and with the best alone"
-)
+WHICH = f"of more than {many.EVERY_PAIR_UP_TO} variants those with the baseline of the corpus and with the best alone"
 """What the tables of comparisons hold, in a phrase."""
 Pair = tuple[str, str]
 
@@ -31,7 +29,7 @@ def compared(variants: Sequence[str], best: str | None, baselines: Mapping[str, 
         best: the variant of the highest average accuracy; None where no variant has all cells.
         baselines: each variant's, the baseline of its corpus.
     """
-    if len(variants) <= EVERY_PAIR_UP_TO:
+    if len(variants) <= many.EVERY_PAIR_UP_TO:
         return list(permutations(variants, 2))
     place = {variant: index for index, variant in enumerate(variants)}
     partners: dict[str, set[str]] = {variant: set() for variant in variants}
@@ -57,9 +55,9 @@ def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def of_every_pair(pairs: pl.DataFrame) -> bool:
-    """Whether a table of comparisons of one model and suite has every ordered pair of its variants."""
+    """Whether a table of comparisons of one model and suite has every ordered pair of its variants, or they are few."""
     count = pl.concat([pairs["a"], pairs["b"]]).n_unique()
-    return pairs.height == count * (count - 1)
+    return count <= many.EVERY_PAIR_UP_TO or pairs.height == count * (count - 1)
 
 
 def unordered(pairs: Sequence[Pair]) -> list[Pair]:

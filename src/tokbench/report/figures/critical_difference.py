@@ -1,11 +1,13 @@
 """Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those not told apart."""
 
 from collections.abc import Mapping
+from math import ceil, floor
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tokbench.report.figures.style import FULL, GREY, INK, RULE, Style, fix_layout, house_style, new_figure
+from tokbench.tidy import many
 
 _LINE = 0.16
 _BAR = 0.09
@@ -17,6 +19,7 @@ def draw(
     critical: float,
     styles: Mapping[str, Style],
     *,
+    of: int | None = None,
     width: float = FULL,
 ) -> Figure:
     """Variants by average rank, the best to the left; the better half is named at the left, the rest at the right.
@@ -25,6 +28,7 @@ def draw(
         ranks: variant -> average rank, 1 the best possible.
         critical: difference of average ranks above which two variants are told apart; a bar joins those that are not.
         styles: each variant's colour.
+        of: how many variants were ranked, where those drawn are the first of them; the scale then spans these alone.
         width: inches.
     """
     order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
@@ -36,9 +40,11 @@ def draw(
         figure = new_figure(width, height + 0.1)
         axes = figure.subplots()
         axes.set_axis_off()
-        axes.set_xlim(1, max(len(order), 2))
+        some = of is not None and of > len(order)
+        low, high = (floor(min(ranks.values())), ceil(max(ranks.values()))) if some else (1, max(len(order), 2))
+        axes.set_xlim(low, high)
         axes.set_ylim(height - _TOP, -_TOP)
-        _scale(axes, len(order), critical)
+        _scale(axes, low, max(high, low + 1), critical)
         for level, group in enumerate(groups, 1):
             ends = [ranks[group[0]], ranks[group[-1]]]
             axes.plot(ends, [_BAR * level] * 2, color=INK, lw=2.2, solid_capstyle="round", zorder=3)
@@ -63,18 +69,19 @@ def draw(
         return fix_layout(figure)
 
 
-def _scale(axes: Axes, count: int, critical: float) -> None:
+def _scale(axes: Axes, low: int, high: int, critical: float) -> None:
     """The line of ranks, and above it the critical difference as a length."""
-    axes.plot([1, max(count, 2)], [0, 0], color=GREY, lw=0.8)
-    for rank in range(1, max(count, 2) + 1):
+    axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
+    step = max((high - low) // many.EVERY_PAIR_UP_TO, 1)
+    for rank in range(low, high + 1, step):
         axes.plot([rank, rank], [0, -0.05], color=GREY, lw=0.6)
-        if count <= 10 or rank % 2:
+        if (high <= 10 or rank % 2) if step == 1 else not (rank - low) // step % 8:
             axes.text(rank, -0.08, str(rank), ha="center", va="bottom", fontsize=7)
-    end = min(1 + critical, max(count, 2))
-    axes.plot([1, end], [-0.3, -0.3], color=INK, lw=0.8)
-    for edge in (1, end):
-        axes.plot([edge, edge], [-0.27, -0.33], color=INK if edge == 1 or end == 1 + critical else RULE, lw=0.8)
-    axes.text((1 + end) / 2, -0.34, f"critical difference {critical:.2f}", ha="center", va="bottom", fontsize=7)
+    end = min(low + critical, high)
+    axes.plot([low, end], [-0.3, -0.3], color=INK, lw=0.8)
+    for edge in (low, end):
+        axes.plot([edge, edge], [-0.27, -0.33], color=INK if edge == low or end == low + critical else RULE, lw=0.8)
+    axes.text((low + end) / 2, -0.34, f"critical difference {critical:.2f}", ha="center", va="bottom", fontsize=7)
 
 
 def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:

@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from tokbench.report.figures.placement import place_labels
 from tokbench.report.figures.style import (
     FULL,
+    GREY,
     INK,
     Style,
     areas,
@@ -29,6 +30,7 @@ def draw(
     ylabel: str,
     *,
     correlation: tuple[float, int] | None = None,
+    others: Sequence[tuple[float, float]] = (),
     width: float = FULL,
 ) -> Figure:
     """One mark per tokenizer, larger for larger vocabularies; a thin line joins the sizes of one variant.
@@ -41,6 +43,7 @@ def draw(
         styles: each variant's colour and mark.
         xlabel, ylabel: what the values are, with unit and split.
         correlation: Pearson's r and its n, written in a corner.
+        others: points of tokenizers that are not named.
         width: inches.
     """
     drawn = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in points)]
@@ -52,6 +55,10 @@ def draw(
         figure = new_figure(width, 0.62 * width if beside else 0.78 * width + (0.13 * -(-len(drawn) // 2)) * ranked)
         axes = figure.subplots()
         labels = []
+        if others:
+            axes.scatter(
+                *zip(*others, strict=True), s=3, color=GREY, alpha=0.4, linewidths=0, rasterized=True, zorder=0
+            )
         for rank, variant in drawn:
             style = styles[variant]
             at = [size for size in sizes if (variant, size) in points]

@@ -7,15 +7,17 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing
-from tokbench.report.figures import critical_difference, p_values
+from tokbench.report.figures import critical_difference, differences, p_values
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Table
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import column_of
-from tokbench.report.wording import counted, slug
+from tokbench.report.wording import counted, listed, slug
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
+from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.pairs import COMPARISONS
+from tokbench.tidy import many
 
 TEST = (
     "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
@@ -32,18 +34,59 @@ NOTES = (
 )
 
 
+CHOSEN = (
+    "each variant with the baseline of its corpus and with the best, both ways round. The best is chosen by the "
+    "accuracies that it is tested on, so that its p-values, the corrected ones too, are too small rather than too "
+    "large."
+)
+"""What is said where not every pair is compared."""
+
+
 def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
     """The p-values of one model and suite as a triangle of colours."""
     values = {(row["a"], row["b"]): row["p_value"] for row in part.iter_rows(named=True)}
     return Drawing(name, caption, partial(p_values.draw, values, order))
 
 
-def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
-    """Every ordered pair of one model and suite, in the order given."""
-    place = {variant: index for index, variant in enumerate(order)}
-    rows = sorted(
-        part.iter_rows(named=True), key=lambda row: (place.get(row["a"], len(place)), place.get(row["b"], len(place)))
+def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str]) -> list[Drawing]:
+    """The differences from the baseline of one model and suite, where not every pair is compared.
+
+    Args:
+        name: stem of the files.
+        model, suite: whose.
+        part: the pairs of variants and their baselines.
+        shown: the variants to draw, the best first.
+    """
+    place = {variant: index for index, variant in enumerate(shown)}
+    known = part.filter(pl.col("a").is_in(shown)).drop_nulls("mean_difference").rows(named=True)
+    lines = [
+        differences.Row(
+            row["a"],
+            100 * row["mean_difference"],
+            None if row["low"] is None else (100 * row["low"], 100 * row["high"]),
+            probability(row["holm"]),
+        )
+        for row in sorted(known, key=lambda row: place[row["a"]])
+    ]
+    if not lines:
+        return []
+    caption = (
+        f"Average accuracy of {model} on {suite} minus that of the baseline {listed(sorted(set(part['b'])))}, in "
+        "points, with its 95 % interval by the paired bootstrap over cells; hollow where it holds zero. At the right p "
+        "of the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for the "
+        "tests of the model and suite that were made: those with the baseline and those with the best."
     )
+    return [
+        Drawing(name, caption, partial(differences.draw, lines, "difference from the baseline (points)", heading="p"))
+    ]
+
+
+def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
+    """The ordered pairs of one model and suite, in the order given; where they are not all, in that of the frame."""
+    place = {variant: index for index, variant in enumerate(order)}
+    rows = part.rows(named=True)
+    if of_every_pair(part):
+        rows = sorted(rows, key=lambda row: (place.get(row["a"], len(place)), place.get(row["b"], len(place))))
     shown = COMPARISONS.prints[0].columns(COMPARISONS)
     reasons = {
         (index, column.name): (row["p_value"] is not None and column.empty) or row["reason"] or UNEXPLAINED
@@ -53,6 +96,9 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
     left_out = [
         f"{row['a']} and {row['b']}: {row['reason']}." for row in rows if row["reason"] and row["p_value"] is not None
     ]
+    if not of_every_pair(part) and len(left_out) > many.DRAWN:
+        more = f"{len(left_out) - many.DRAWN:,} more pairs lack cells; the source names them under reason."
+        left_out = [*left_out[: many.DRAWN], more]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
     columns = [column_of(column) for column in shown]
     return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
@@ -73,13 +119,13 @@ def power_statement(power: pl.DataFrame) -> str:
     )
 
 
-def average_ranks(name: str, part: pl.DataFrame, variants: list[str], of: str) -> list[Table | Drawing]:
+def average_ranks(name: str, part: pl.DataFrame, content: ReportContent, of: str) -> list[Table | Drawing]:
     """The critical-difference diagram of one model and suite, and its numbers.
 
     Args:
         name: stem of the files.
         part: rows of the table ``critical_differences``.
-        variants: all variants, in the order that settles colours.
+        content: which of many variants are drawn, and in which order they have their colours.
         of: the model and suite, as the captions name them.
     """
     known = part.drop_nulls("critical_difference")
@@ -98,8 +144,11 @@ def average_ranks(name: str, part: pl.DataFrame, variants: list[str], of: str) -
             f"Average rank over {counted(first['blocks'], 'cell')} (vocabulary size and task), {of}. A bar joins "
             "variants that Nemenyi's test at level 0.05 does not tell apart."
         )
-        look = styles([*variants, *ranks])
-        draw = partial(critical_difference.draw, ranks, first["critical_difference"], look)
+        look, order = styles([*content.variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
+        if told := content.left_out(order, ranked=True):
+            caption += f"{told} Ranks and the critical difference are those among all."
+        drawn = {variant: ranks[variant] for variant in content.drawn(order)}
+        draw = partial(critical_difference.draw, drawn, first["critical_difference"], look, of=len(ranks))
         exhibits.append(Drawing(name, caption, draw))
     place = CRITICAL_DIFFERENCES.prints[0]
     columns = [
@@ -122,7 +171,14 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     exhibits: list[Table | Drawing] = []
     source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
-        if len(order) > 1:
+        if not of_every_pair(part):
+            pairs = part.filter(pl.col("b").is_in(content.baselines), ~pl.col("a").is_in(content.baselines))
+            others = [variant for variant in order if variant not in content.baselines]
+            name = slug("differences", model, suite)
+            drawings = against_baseline(name, model, suite, pairs, others[: many.DRAWN])
+            told = f" Shown are the best {many.DRAWN} of {len(others):,} variants beside it; the source has all."
+            exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
+        elif len(order) > 1:
             caption = (
                 f"p-values under {model} on {suite} that the column's variant is better than the row's: {TEST}. "
                 "Outlined cells are above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns "
@@ -131,6 +187,9 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))
         caption = COMPARISONS.prints[0].caption.format(model=model, suite=suite, test=TEST)
+        if not of_every_pair(part):
+            caption += f" Of so many variants only some pairs are compared: {CHOSEN}"
+            part = content.read(part, order)
         table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
         exhibits.append(replace(table, source=source))
     ranks = content.part("critical_differences")
@@ -139,5 +198,5 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
         if part.height:
             source = source_of(CRITICAL_DIFFERENCES, model=model, suite=suite)
             name, of = slug("average-ranks", model, suite), f"{model} on {suite}"
-            exhibits += [replace(one, source=source) for one in average_ranks(name, part, content.variants, of)]
+            exhibits += [replace(one, source=source) for one in average_ranks(name, part, content, of)]
     return exhibits

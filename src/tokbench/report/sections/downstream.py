@@ -1,5 +1,6 @@
 """Downstream accuracy: averages by rank, and every task at every size."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -90,15 +91,18 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         RANKS.prints[0].caption.format(model=model, suite=suite),
         frame, columns, reasons, marks=marks, notes=notes, source=source,
     )  # fmt: skip
-    values, order = averages(by_size), ranked(ranks)
+    values, order = averages(by_size), ranked(ranks) or content.reading
     if not values:
         return [table]
+    shown = set(content.drawn(order))
+    values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
-        by_variant.draw, values, order or content.variants, styles(content.variants), "average accuracy (%)",
-        numbered=bool(order), baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
+        by_variant.draw, values, order, styles(content.variants), "average accuracy (%)",
+        numbered=bool(ranked(ranks)), baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
     caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
+    caption += content.left_out(order, ranked=True)
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source), table]
 
 
@@ -113,12 +117,15 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
         .drop_nulls("average")
     )
     values = {(row["model"], row["variant"]): 100 * row["average"] for row in means.iter_rows(named=True)}
-    twice = {variant for _, variant in values if sum(variant == other for _, other in values) > 1}
-    if len(models) < 2 or not twice:
+    trained = Counter(variant for _, variant in values)
+    if len(models) < 2 or max(trained.values(), default=0) < 2:
         return []
+    order = [variant for variant in content.reading if trained[variant] > 1]
+    shown = set(content.drawn(order))
+    values = {key: value for key, value in values.items() if key[1] in shown}
     draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
     at = " and ".join(f"{size:,}" for size in sorted(shared))
-    caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at)
+    caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
     return [Drawing(slug("accuracy-by-model", suite), caption, draw, source_of(RANKS_BY_SIZE))]
 
 

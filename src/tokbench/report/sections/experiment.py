@@ -7,14 +7,14 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Section
 from tokbench.report.layout import Column, Source, Table
-from tokbench.report.wording import counted, listed, words
+from tokbench.report.wording import counted, few, listed, words
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 
 
 def experiment(content: ReportContent) -> Section:
     """How many variants, sizes, corpora, models and tasks."""
-    facts = [f"{counted(len(content.variants), 'tokenizer variant')}: {listed(content.variants)}."]
+    facts = [f"{counted(len(content.variants), 'tokenizer variant')}: {few(content.variants)}."]
     intrinsic, accuracy = content.part("intrinsic"), content.part("accuracy")
     sized = [frame for frame in (intrinsic, accuracy) if frame is not None]
     sizes = sorted({size for frame in sized for size in frame["size"].unique()})
@@ -38,7 +38,8 @@ def tokenizers(content: ReportContent) -> Section:
     keys = dict.fromkeys([*(key for key in _FIRST if key in keys), *keys])
     rows = [
         {"variant": variant, **{key: _setting(recipe.get(key)) for key in keys}}
-        for variant, recipe in content.recipes.items()
+        for variant in content.reading
+        for recipe in [content.recipes[variant]]
     ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["variant", *keys], pl.String))
     reasons = {(index, key): "not set" for index, row in enumerate(rows) for key in keys if row[key] is None}

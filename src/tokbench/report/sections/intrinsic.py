@@ -173,9 +173,13 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
     for metric in DRAWN:
         definition, values = measured(overall, metric)
         if values:
-            draw = partial(by_variant.draw, values, content.variants, styles(content.variants), words(metric))
+            order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
+            shown = set(content.drawn(order))
+            values = {key: value for key, value in values.items() if key[0] in shown}
+            draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
             known = overall.filter(metric=metric, definition=definition).drop_nulls("value")
             over = f"{definition}{_over(known['n'].to_list())}"
             caption = f"{words(metric).capitalize()} ({over}) over {texts}, by variant and vocabulary size."
+            caption += content.left_out(order)
             drawings.append(Drawing(slug(metric, corpus), caption, draw, _source(content, corpus)))
     return drawings

@@ -52,16 +52,27 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
         (str(variant), int(str(size))): (found["tokens"].to_list(), found["loss"].to_list())
         for (variant, size), found in part.sort("batch").group_by("variant", "size", maintain_order=True)
     }
+    order = _of(content, part)
+    shown = content.drawn(order)
+    losses = {key: found for key, found in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
-    caption, source = CURVES.prints[0].caption.format(model=model), source_of(CURVES, model=model)
+    caption = CURVES.prints[0].caption.format(model=model) + content.left_out(order)
+    source = source_of(CURVES, model=model)
     return Drawing(slug("curves", model), caption, draw, source)
 
 
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
+    order = _of(content, part)
+    part = part.filter(pl.col("variant").is_in(content.drawn(order)))
     cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
-    caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size)
+    caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
     return Drawing(slug("embedding-norms", model, size), caption, partial(norms.draw, cells, content.variants), source)
+
+
+def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
+    """The variants of a part, in the order of reading."""
+    return [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
 
 
 def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame) -> list[Table | Drawing]:
@@ -89,9 +100,13 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None}
     if not values:
         return [table]
-    order = sorted(
-        variants, key=lambda variant: min([v for (name, _), v in values.items() if name == variant] or [1e9])
-    )
-    draw = partial(by_variant.draw, values, order, styles(content.variants), "bits per byte")
+    lowest: dict[str, float] = {}
+    for (variant, _), value in values.items():
+        lowest[variant] = min(value, lowest.get(variant, value))
+    order = sorted(variants, key=lambda variant: lowest.get(variant, 1e9))
+    shown = set(content.drawn(order))
+    drawn = {key: value for key, value in values.items() if key[0] in shown}
+    draw = partial(by_variant.draw, drawn, order, styles(content.variants), "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
+    caption += content.left_out(order, ranked=True)
     return [Drawing(table.name, caption, draw, source), table]

@@ -52,7 +52,7 @@ def split(content: ReportContent, table: TidyTable, which: int = 0, **at: object
     """The rows with these values in the columns by which a table is split; nothing where there are none."""
     frame = content.part(table.name)
     part = None if frame is None else frame.filter(**at) if at else frame
-    return [] if part is None or part.is_empty() else [rows(table, part, which, **at)]
+    return [] if part is None or part.is_empty() else [rows(table, content.read(part), which, **at)]
 
 
 def remaining(content: ReportContent, section: str) -> list[Table]:

@@ -1,5 +1,6 @@
 """Statistics: p-values of every pair, correlations with accuracy, agreement between vocabulary sizes."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,8 +11,8 @@ from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.sections.comparisons import CHOSEN, power_statement
 from tokbench.report.sections.comparisons import comparisons as compared
-from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.sections.downstream import averages, ranked
 from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.sections.origins import path_of, source_of
@@ -20,9 +21,11 @@ from tokbench.report.wording import listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED
 from tokbench.statistics.intervals import INTERVALS
+from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEEDS
 from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tidy import many
 
 SCATTERED = Source([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
 """Where the points of a scatter diagram come from."""
@@ -41,7 +44,10 @@ def statistics(content: ReportContent) -> Section:
             order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
             at = {"model": model, "suite": suite}
             exhibits += compared(content, model, suite, order)
-            exhibits += [*split(content, QUESTION_COMPARISONS, **at), *split(content, QUESTION_INTERVALS, **at)]
+            for asked in split(content, QUESTION_COMPARISONS, **at):
+                some = "" if of_every_pair(asked.frame) else f" Of so many variants only some are compared: {CHOSEN}"
+                exhibits.append(replace(asked, caption=asked.caption + some))
+            exhibits += split(content, QUESTION_INTERVALS, **at)
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))
@@ -103,14 +109,20 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 )
                 known = whole_corpus_rows(same).filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
                 correlation = (known["r"][0], known["n"][0]) if len(known) == 1 else None
+            order = ranked(part) or content.reading
+            shown = set(content.drawn(order))
+            drawn = {key: point for key, point in points.items() if key[0] in shown}
+            others = [point for key, point in points.items() if key[0] not in shown]
             draw = partial(
-                scatter.draw, points, ranked(part) or content.variants, styles(content.variants),
-                words(metric), "average accuracy (%)", correlation=correlation,
+                scatter.draw, drawn, order, styles(content.variants),
+                words(metric), "average accuracy (%)", correlation=correlation, others=others,
             )  # fmt: skip
             caption = (
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
                 f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's, n counts tokenizers."
             )
+            if others:
+                caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
             drawings.append(Drawing(slug(metric, "accuracy", model, suite, corpus), caption, draw, SCATTERED))
     return drawings
 

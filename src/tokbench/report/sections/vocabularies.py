@@ -32,5 +32,5 @@ def vocabularies(content: ReportContent) -> Section:
     if overlaps is None:
         missing.append(f"Overlaps: {content.why_missing('overlaps')}")
     else:
-        exhibits.append(rows(OVERLAPS, overlaps.sort("size", maintain_order=True)))
+        exhibits.append(rows(OVERLAPS, content.read(overlaps.sort("size", maintain_order=True))))
     return Section("vocabularies", "Vocabularies", exhibits=exhibits, missing=missing)
