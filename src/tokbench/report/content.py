@@ -15,6 +15,7 @@ from tokbench.tidy.table import SHARE, TidyTable
 
 _ROUNDED = 1e-9
 """What rounding may add to a share."""
+BEST = "the best"
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
 
@@ -92,10 +93,7 @@ class ReportContent:
 
     def drawn(self, order: Sequence[str]) -> list[str]:
         """The variants of an order that a figure shows: all, or where they are many the first and the baselines."""
-        if len(order) <= many.EVERY_PAIR_UP_TO:
-            return list(order)
-        first = list(order[: many.DRAWN])
-        return [*first, *(one for one in order[many.DRAWN :] if one in self.baselines)]
+        return drawn_of(order, self.baselines)
 
     def left_out(self, order: Sequence[str], *, ranked: bool = False) -> str:
         """What a caption says of the variants that its figure does not show; nothing where it shows them all.
@@ -104,16 +102,9 @@ class ReportContent:
             order: all of them.
             ranked: whether the order is by what the figure shows; otherwise it is that of reading.
         """
-        shown = len(self.drawn(order))
-        if shown == len(order):
-            return ""
-        if ranked:
-            which = "the best" + " and the baseline" * (shown > many.DRAWN)
-        elif "ranks" in self.frames:
-            which = "the baseline and those that rank highest under any model"
-        else:
-            which = "the first of the configuration"
-        return f" Shown are {shown} of {len(order):,} variants, {which}; the source has all."
+        by_rank = "the baseline and those that rank highest under any model"
+        unranked = by_rank if "ranks" in self.frames else "the first of the configuration"
+        return left_out(order, self.baselines, BEST if ranked else unranked)
 
     def read(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:
         """Rows by variant, or by two, in an order; as they are where variants are few.
@@ -164,6 +155,28 @@ class ReportContent:
     def why_missing(self, name: str) -> str:
         """One sentence on why a part is not there."""
         return self.missing.get(name, NOT_RUN)
+
+
+def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
+    """The variants of an order that a figure shows: all, or of many the first, and the baselines."""
+    if len(order) <= many.EVERY_PAIR_UP_TO:
+        return list(order)
+    return [*order[: many.DRAWN], *(one for one in order[many.DRAWN :] if one in baselines)]
+
+
+def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
+    """What a caption says of the variants that its figure does not show; nothing where it shows them all.
+
+    Args:
+        order: all of them.
+        baselines: variants that are shown wherever they stand.
+        which: what the first of the order are.
+    """
+    shown = drawn_of(order, baselines)
+    if len(shown) == len(order):
+        return ""
+    which += " and the baseline" * (which == BEST and len(shown) > many.DRAWN)
+    return f" Shown are {len(shown)} of {len(order):,} variants, {which}; the source has all."
 
 
 def _check(table: TidyTable, frame: pl.DataFrame) -> None:

@@ -1,11 +1,12 @@
 """Comparisons of every two variants: p-values, differences with intervals and effect sizes, average ranks, power."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import polars as pl
 
-from tokbench.report.content import ReportContent
+from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, differences, p_values
 from tokbench.report.figures.style import styles
@@ -119,14 +120,17 @@ def power_statement(power: pl.DataFrame) -> str:
     )
 
 
-def average_ranks(name: str, part: pl.DataFrame, content: ReportContent, of: str) -> list[Table | Drawing]:
+def average_ranks(
+    name: str, part: pl.DataFrame, variants: list[str], of: str, baselines: Sequence[str] = ()
+) -> list[Table | Drawing]:
     """The critical-difference diagram of one model and suite, and its numbers.
 
     Args:
         name: stem of the files.
         part: rows of the table ``critical_differences``.
-        content: which of many variants are drawn, and in which order they have their colours.
+        variants: all variants, in the order that settles colours.
         of: the model and suite, as the captions name them.
+        baselines: variants that are drawn beside the best where there are many.
     """
     known = part.drop_nulls("critical_difference")
     exhibits: list[Table | Drawing] = []
@@ -144,10 +148,10 @@ def average_ranks(name: str, part: pl.DataFrame, content: ReportContent, of: str
             f"Average rank over {counted(first['blocks'], 'cell')} (vocabulary size and task), {of}. A bar joins "
             "variants that Nemenyi's test at level 0.05 does not tell apart."
         )
-        look, order = styles([*content.variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
-        if told := content.left_out(order, ranked=True):
+        look, order = styles([*variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
+        if told := left_out(order, baselines, BEST):
             caption += f"{told} Ranks and the critical difference are those among all."
-        drawn = {variant: ranks[variant] for variant in content.drawn(order)}
+        drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
         draw = partial(critical_difference.draw, drawn, first["critical_difference"], look, of=len(ranks))
         exhibits.append(Drawing(name, caption, draw))
     place = CRITICAL_DIFFERENCES.prints[0]
@@ -198,5 +202,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
         if part.height:
             source = source_of(CRITICAL_DIFFERENCES, model=model, suite=suite)
             name, of = slug("average-ranks", model, suite), f"{model} on {suite}"
-            exhibits += [replace(one, source=source) for one in average_ranks(name, part, content, of)]
+            exhibits += [
+                replace(one, source=source)
+                for one in average_ranks(name, part, content.variants, of, content.baselines)
+            ]
     return exhibits
