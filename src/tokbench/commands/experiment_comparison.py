@@ -15,7 +15,7 @@ from tokbench.report.wording import words
 from tokbench.statistics.better import better_end
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
-from tokbench.statistics.pairs import difference
+from tokbench.statistics.pairs import differences
 
 KEYS = ("variant", "size", "value")
 
@@ -89,13 +89,12 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
     ]
     part = Part(f"{model} on {suite}, accuracy in percent; drawn: questions", "percent", "percent", lines)
     if cells and lines:
-        over = difference(cells)
+        over, other = differences(cells)
         means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
         if over.mean_difference is not None:
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells))
             lines.append(Line("average", average, "highest", f"the average of {suite} under {model}"))
         if over.p_value is not None:
-            other = difference({cell: -value for cell, value in cells.items()})
             part.notes.append(
                 "  average: drawn are cells, a size and a task each. One-sided exact Wilcoxon signed-rank test over "
                 f"them: p = {probability(over.p_value)} that {names[0]} is better, "

@@ -97,7 +97,7 @@ class Answered:
 
     def sums(self) -> NDArray[np.float64]:
         """float64 [questions], the sum over sizes of each."""
-        return np.bincount(self.sheet.question, self.values, self.sheet.questions)
+        return np.bincount(self.sheet.question, self.values, self.sheet.questions).astype(np.float64, copy=False)
 
 
 def answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str, Answered]]]:

@@ -125,11 +125,15 @@ def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Di
 def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstrap], null: Null) -> Difference:
     """One direction, with its resamples of cells and of tasks, where there are any."""
     test = signed_rank(values, null)
+    low, high, bootstrap_p = (cells[0].low, cells[0].high, cells[0].p_value) if cells else (None, None, None)
+    task_low, task_high = (tasks[0].low, tasks[0].high) if tasks else (None, None)
     return Difference(
         fsum(values) / len(values),
-        *((cells[0].low, cells[0].high) if cells else (None, None)),
-        *((tasks[0].low, tasks[0].high) if tasks else (None, None)),
-        cells[0].p_value if cells else None,
+        low,
+        high,
+        task_low,
+        task_high,
+        bootstrap_p,
         rank_biserial(values),
         standardized_mean(values),
         detectable_difference(deviation(values), len(values)),

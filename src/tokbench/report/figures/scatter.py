@@ -56,9 +56,8 @@ def draw(
         axes = figure.subplots()
         labels = []
         if others:
-            axes.scatter(
-                *zip(*others, strict=True), s=3, color=GREY, alpha=0.4, linewidths=0, rasterized=True, zorder=0
-            )
+            across, up = zip(*others, strict=True)
+            axes.scatter(across, up, s=3, color=GREY, alpha=0.4, linewidths=0, rasterized=True, zorder=0)
         for rank, variant in drawn:
             style = styles[variant]
             at = [size for size in sizes if (variant, size) in points]
