@@ -14,10 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-SERVER = """
-import importlib, json, os, sys
-for library in sys.argv[1:]:
-    importlib.import_module(library)
+APART = """
+import os, sys
 
 def apart(work, *arguments):
     child = os.fork()
@@ -29,7 +27,15 @@ def apart(work, *arguments):
         finally:
             sys.stdout.flush()
             os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
+    assert os.waitpid(child, 0)[1] == 0, arguments
+"""
+"""Code with a function that does some work in a fork and sees that it ends well."""
+SERVER = (
+    APART
+    + """
+import importlib, json
+for library in sys.argv[1:]:
+    importlib.import_module(library)
 
 def each(libraries, codes, folder):
     os.dup2(os.open(folder + "/error", os.O_CREAT | os.O_WRONLY), 2)
@@ -50,6 +56,7 @@ for line in sys.stdin:
     else:
         print("done", flush=True)
 """
+)
 """Imports libraries, and for each line of input runs pieces of code, each in a process of its own that has these and
 some more; what they print is left in a folder."""
 SLOW = ("torch", "torch._dynamo")

@@ -15,6 +15,7 @@ from socket import gethostname
 import pytest
 
 from tests.conftest import TOPICS
+from tests.imports import APART
 from tokbench.commands.main import COMMANDS, main
 from tokbench.status.plan import Plan, Run, write_plan
 
@@ -28,8 +29,10 @@ LIBRARIES = frozenset(
     }
 )  # fmt: skip
 """The libraries that take a user's time when they are imported."""
-RUN = """
-import json, os, sys
+RUN = (
+    APART
+    + """
+import json
 from importlib import import_module
 
 FIRST = ("pydantic", "numpy", "pyarrow.parquet", "yaml", "polars")
@@ -46,18 +49,6 @@ def run(lines, told):
     with open(told, "w") as file:
         json.dump([ended, sorted({name.partition(".")[0] for name in sys.modules})], file)
 
-def apart(work, *arguments):
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            work(*arguments)
-            status = 0
-        finally:
-            sys.stdout.flush()
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0, arguments
-
 def share(asked, libraries):
     for library in libraries:
         theirs = [one for one in asked if library.partition(".")[0] in one[0]]
@@ -73,6 +64,7 @@ def having(library, asked, libraries):
 
 share(json.loads(sys.argv[1]), FIRST)
 """
+)
 """Runs command lines, each list of them in a process that has imported what it may, and writes how they ended and what
 was imported."""
 CORPUS = {

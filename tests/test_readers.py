@@ -11,6 +11,8 @@ import resource
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -96,6 +98,14 @@ def test_damaged_files(reader: Reader, tmp_path: Path) -> None:
     change()
     replace()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY
+
+
+def test_names_of_columns_are_told_on_one_line(tmp_path: Path) -> None:
+    reader = READERS["Parquet"]
+    pq.write_table(pa.table({"te\nxt": ["a"], "b" * 900: ["c"]}), tmp_path / reader.file)
+    with pytest.raises(TokbenchError, match=r"no column '\w+' \(there are te\\nxt, b+\.\.\.\)$") as told:
+        reader.read(tmp_path)
+    assert len(str(told.value)) < 400 + len(str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,9 @@ from collections.abc import Iterable
 SHOWN = 40
 """Characters of a wrong value that a message repeats."""
 
+LISTED = 200
+"""Characters of the names that a message lists."""
+
 
 class TokbenchError(Exception):
     """A mistake in the input, told in one line that names the key, file or record and the remedy.
@@ -22,6 +25,11 @@ def shortened(text: str, most: int = SHOWN) -> str:
     return plain if len(plain) <= most else f"{plain[:most]}..."
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names that come from a file, for a message: on one line, and cut where they are many."""
+    return shortened(", ".join(names), LISTED)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?`` for the closest known name, or nothing when none is close."""
     import difflib
@@ -34,5 +42,5 @@ def unknown(name: str, kind: str, known: Iterable[str]) -> str:
     """The one-line message for a name that is not among the known ones."""
     known = sorted(known)
     article = "an" if kind[0] in "aeiou" else "a"
-    listed = ", ".join(known) or "there is none"
-    return f"'{shortened(name)}' is not {article} {kind} ({listed}).{nearest(name, known)}"
+    names = ", ".join(known) or "there is none"
+    return f"'{shortened(name)}' is not {article} {kind} ({names}).{nearest(name, known)}"

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from tokbench.atomic import atomic_file
 from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubSource
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
 ROWS = 1000
@@ -57,7 +57,7 @@ def _document(number: int, row: dict[str, Any], source: HubSource) -> tuple[str,
     text: Any = row
     for step in source.text_field.split(".") if source.text_field not in row else [source.text_field]:
         if not isinstance(text, dict) or step not in text:
-            raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {', '.join(row)})")
+            raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
         text = text[step]
     language = row.get(source.language_field) if source.language_field else None
     if not isinstance(text, str | bytes):

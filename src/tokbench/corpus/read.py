@@ -24,7 +24,7 @@ from tokbench.corpus.sources import (
     Unit,
     tagged_files,
 )
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import read_lines, read_whole
 from tokbench.inputs.json import HALF_PAIR, parse_json
 from tokbench.inputs.parquet import batches, is_text, parquet, raw, strings
@@ -201,7 +201,7 @@ def _parquet(path: Path, text_field: str, language_field: str | None, largest: L
         names = file.schema_arrow.names
         for column in columns:
             if column not in names:
-                raise TokbenchError(f"{path}: no column '{column}' (there are {', '.join(names)})")
+                raise TokbenchError(f"{path}: no column '{column}' (there are {listed(names)})")
             kind = file.schema_arrow.field(column).type
             if not is_text(kind):
                 raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import first_line
 
 
@@ -28,7 +28,7 @@ def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl
         raise TokbenchError(f"{path}: not readable as Parquet ({first_line(error)}); {remedy}") from None
     for column in text:
         if column not in frame.columns:
-            raise TokbenchError(f"{path}: no column '{column}' (there are {', '.join(frame.columns)})")
+            raise TokbenchError(f"{path}: no column '{column}' (there are {listed(frame.columns)})")
         if frame[column].dtype != pl.String:
             raise TokbenchError(f"{path}: column '{column}' holds {frame[column].dtype}, not text; {remedy}")
     return frame

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import read_lines
 
 REMEDY = "name the resource's own file"
@@ -68,7 +68,7 @@ def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tupl
         head = next(reader, [])
         absent = [column for column in columns if column not in head]
         if absent:
-            raise TokbenchError(f"{path}: no column '{absent[0]}' (there are {', '.join(head)[:200]})")
+            raise TokbenchError(f"{path}: no column '{absent[0]}' (there are {listed(head)})")
         places = [head.index(column) for column in columns]
         for row in reader:
             if len(row) != len(head):
