@@ -13,7 +13,7 @@ from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, po
 from tokbench.kernels.gains cimport Entry, Evaluation
 from tokbench.kernels.partition cimport Partition, Work
 
-from tokbench.kernels.partition import chosen
+from tokbench.kernels.choice import chosen
 
 
 @final
@@ -71,7 +71,7 @@ cdef class Joining(Partition):
         found[0] = self.best_of(work.sums, group)
         return 0
 
-    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) noexcept nogil:
+    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) except -1 nogil:
         cdef const uint64_t* cuts = self.cuts.data()
         cdef const int32_t* suffixes = &self.suffixes[0]
         cdef const int64_t* weights = &self.weights[0]
@@ -151,5 +151,5 @@ cdef class Joining(Partition):
 
 
 def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
-    """What GreedTok chooses; see :func:`tokbench.kernels.partition.chosen`."""
+    """What GreedTok chooses; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Joining(), data, offsets, counts, suffixes, groups, limit, threads, enough)

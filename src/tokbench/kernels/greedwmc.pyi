@@ -11,4 +11,4 @@ def choose(
     threads: int = 1,
     enough: int = 1024,
 ) -> NDArray[np.int64]:
-    """What GreedWMC chooses; see :func:`tokbench.kernels.partition.chosen`."""
+    """What GreedWMC chooses; see :func:`tokbench.kernels.choice.chosen`."""

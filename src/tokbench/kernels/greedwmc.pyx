@@ -13,7 +13,7 @@ from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, po
 from tokbench.kernels.gains cimport Entry, Evaluation
 from tokbench.kernels.partition cimport Partition, Work
 
-from tokbench.kernels.partition import chosen
+from tokbench.kernels.choice import chosen
 
 
 cdef void accumulate(vector[int64_t]& sums) noexcept nogil:
@@ -60,7 +60,7 @@ cdef class Coverage(Partition):
         found[0] = self.best_of(work.sums, group)
         return 0
 
-    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) noexcept nogil:
+    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) except -1 nogil:
         cdef const uint64_t* cuts = self.cuts.data()
         cdef const int32_t* suffixes = &self.suffixes[0]
         cdef const int64_t* weights = &self.weights[0]
@@ -117,5 +117,5 @@ cdef class Coverage(Partition):
 
 
 def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
-    """What GreedWMC chooses; see :func:`tokbench.kernels.partition.chosen`."""
+    """What GreedWMC chooses; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit, threads, enough)

@@ -2,7 +2,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.team cimport Team
 
 cdef extern from *:
     """
@@ -25,11 +24,12 @@ cdef extern from *:
         vector[int32_t] free_from
 
 
-cdef struct Task:
-    int64_t first       # of the groups that wait, or of a group's suffixes
-    int64_t last
-    int32_t index       # of the group in ``tried``
-    int32_t kind
+cdef enum:
+    UNKNOWN = 0
+    APART = 1       # the places of a group's longest substring do not overlap
+    OVERLAPPING = 2
+    LINKED = 4      # beside one of these: some of a group's places lie in long words
+    LONG = 64       # bytes of the longest word that is not long
 
 
 cdef class Partition:
@@ -47,22 +47,7 @@ cdef class Partition:
     cdef vector[uint64_t] cuts              # bit p stands before byte p; ends of words are always cut
     cdef vector[uint64_t] in_long           # bit p: byte p is one of a long word
     cdef vector[uint8_t] kinds              # of each group
-    cdef vector[int64_t] before             # occurrences of the suffixes before each, at the start
-    cdef vector[Entry] waiting              # groups with their first bounds, level by level
-    cdef vector[int64_t] levels             # of each level of bounds, where it ends in ``waiting``
-    cdef int32_t level                      # the next to be brought to the heap
-    cdef int64_t called                     # groups that no longer wait
-    cdef vector[Entry] heap
-    cdef vector[Entry] aside
-    cdef vector[int32_t] tried              # groups that are evaluated together
-    cdef vector[Evaluation] found           # of each
-    cdef vector[Task] tasks
-    cdef vector[int64_t] sums               # of each task that is part of a group
-    cdef Work work
-    cdef Team team
-    cdef int32_t helpers                    # threads beside the one that leads
-    cdef int64_t enough                     # places that are worth their help
-    cdef bint failed                        # whether a helper had no memory
+    cdef Work work                          # of the one that applies
 
     cdef int start(self) except -1 nogil
     cdef object lay_down(self, int64_t first, int64_t last)
@@ -80,23 +65,9 @@ cdef class Partition:
     cdef int evaluate(self, int32_t group, Evaluation* found, Work* work) except -1 nogil
     cdef int evaluate_single(self, int32_t i, Entry* found) except -1 nogil
     cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found, Work* work) except -1 nogil
-    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) noexcept nogil
+    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) except -1 nogil
     cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil
     cdef int apply(self, Entry choice) except -1 nogil
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil
     cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil
     cdef int bound_in_words(self, vector[int64_t]& reach, vector[int64_t]& often) except -1 nogil
-    cdef int fill(self) except -1 nogil
-    cdef Entry bound_of(
-        self, int32_t group, int64_t total, const vector[int64_t]& reach, const vector[int64_t]& often
-    ) noexcept nogil
-    cdef int call_up(self, int64_t least) except -1 nogil
-    cdef int evaluate_waiting(self, int64_t end) except -1 nogil
-    cdef int bound_anew(self, int64_t first, int64_t last, Work* work) except -1 nogil
-    cdef int share_out(self) except -1 nogil
-    cdef int choose(self, Entry* best) except -1 nogil
-    cdef int evaluate_tried(self) except -1 nogil
-    cdef int take_part(self, Work* work) except -1 nogil
-    cdef int perform(self, int32_t i, Work* work) except -1 nogil
-    cdef object lead(self, int64_t limit)
-    cdef object help(self)

@@ -14,30 +14,12 @@ and one for 64 other cuts; in one word of n bytes no more than n for each look.
 Reference: :mod:`tokbench.reference.greedtok`.
 """
 
-import numpy as np
-
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from tokbench.kernels.cuts cimport cuts_from, leading_zeros, trailing_zeros
-from tokbench.kernels.exceptions cimport ready_to_throw
-from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, push
-
-from tokbench.parallel import mapped
-
-cdef enum:
-    UNKNOWN = 0
-    APART = 1       # the places of a group's longest substring do not overlap
-    OVERLAPPING = 2
-    LINKED = 4      # beside one of these: some of a group's places lie in long words
-    LONG = 64       # bytes of the longest word that is not long
-    LEVELS = 944            # of bounds below 2^62: sixteen for each power of two
-    PARTS = 16              # of the text
-    MOST_TOGETHER = 64      # groups of the heap that are evaluated together
-    WAITING = 0             # kinds of tasks: to bound some of the groups that wait
-    WHOLE = 1               # to evaluate a group
-    DIVIDED = 2             # to go through some of its places
+from tokbench.kernels.cuts cimport cuts_from, trailing_zeros
+from tokbench.kernels.gains cimport Entry, Evaluation
 
 cdef extern from *:
     """
@@ -49,23 +31,8 @@ cdef extern from *:
     void stored(int32_t* link, int32_t to) noexcept nogil
 
 
-cdef inline int32_t level_of(int64_t gain) noexcept nogil:
-    cdef int power
-    if gain < 16:
-        return <int32_t>gain
-    power = 63 - leading_zeros(<uint64_t>gain)
-    return (power - 3) * 16 + <int32_t>(gain >> (power - 4)) - 16
-
-
-cdef inline int64_t most_of(int32_t level) noexcept nogil:
-    """The greatest gain on a level."""
-    if level < 16:
-        return level
-    return ((<int64_t>(level % 16) + 17) << (level // 16 - 1)) - 1
-
-
 cdef class Partition:
-    """The cuts between bytes, and a bound for each group of substrings; an objective says what a substring joins."""
+    """The cuts between bytes; an objective says what a substring joins, see :mod:`tokbench.kernels.choice` for which."""
 
     cdef int start(self) except -1 nogil:
         """Set all cuts, and find the long words."""
@@ -256,260 +223,6 @@ cdef class Partition:
             last[word] = <int32_t>i
         return 0
 
-    cdef int fill(self) except -1 nogil:
-        """Bound every group by its occurrences times the cuts inside its longest substring, and by its long words."""
-        cdef vector[int64_t] reach, often, places
-        cdef int32_t group, level
-        cdef int64_t i, total = 0, sum = 0
-        cdef bint some_long = False
-        cdef Entry entry
-        for i in range(self.counts.shape[0]):
-            total += self.counts[i] * (self.offsets[i + 1] - self.offsets[i])
-            some_long |= self.is_long(i)
-        if some_long:
-            self.bound_in_words(reach, often)
-        self.before.resize(self.suffixes.shape[0] + 1)
-        for i in range(self.suffixes.shape[0]):
-            sum += self.weights[i]
-            self.before[i + 1] = sum
-        self.levels.resize(LEVELS + 1)
-        places.resize(LEVELS)
-        for group in range(<int32_t>self.groups.shape[0]):
-            entry = self.bound_of(group, total, reach, often)
-            self.levels[level_of(entry.gain)] += 1
-        sum = 0
-        for level in range(LEVELS - 1, -1, -1):
-            places[level] = sum
-            sum += self.levels[level]
-            self.levels[level] = sum        # where the level ends
-        self.waiting.resize(self.groups.shape[0])
-        for group in range(<int32_t>self.groups.shape[0]):
-            entry = self.bound_of(group, total, reach, often)
-            level = level_of(entry.gain)
-            self.waiting[places[level]] = entry
-            places[level] += 1
-        self.level = LEVELS - 1
-        self.before.clear()
-        self.before.shrink_to_fit()
-        return 0
-
-    cdef Entry bound_of(
-        self, int32_t group, int64_t total, const vector[int64_t]& reach, const vector[int64_t]& often
-    ) noexcept nogil:
-        """A group's bound before anything is joined; ``total`` bytes of text."""
-        cdef Entry entry
-        cdef int64_t inside = self.groups[group, 3] - 1
-        cdef int64_t sum = self.before[self.groups[group, 1]] - self.before[self.groups[group, 0]]
-        entry.gain, entry.length, entry.group = 0, self.groups[group, 3], group
-        if self.kinds[group] & LINKED:
-            entry.gain = self.most(reach[group], inside + 1)
-            if often[group] <= entry.gain // inside:
-                entry.gain = often[group] * inside
-            else:
-                entry.length = self.groups[group, 2]    # a shorter one may join as much
-            sum -= often[group]
-        if sum <= (total - entry.gain) // inside:
-            entry.gain += sum * inside
-        else:
-            entry.gain, entry.length = total, self.groups[group, 2]
-        return entry
-
-    cdef int call_up(self, int64_t least) except -1 nogil:
-        """Bring the groups that wait to the heap, level by level, while they may join ``least`` and what its top may.
-
-        A level is evaluated as it comes, in the order of the text: few of its groups join as much as was thought. Those
-        in long words wait for their turn, as a look at one of them may take as many steps as there are bytes.
-        """
-        cdef int64_t i, end
-        while self.level > 0 and (self.heap.size() == 0 or self.heap[0].gain <= most_of(self.level)):
-            end = self.levels[self.level]
-            if least > most_of(self.level):
-                break
-            if end > self.called:
-                self.evaluate_waiting(end)
-                for i in range(self.called, end):
-                    if self.waiting[i].gain > 0:
-                        push(self.heap, self.waiting[i])
-                self.called = end
-            self.level -= 1
-        return 0
-
-    cdef int evaluate_waiting(self, int64_t end) except -1 nogil:
-        """Bound groups that wait, up to an index, anew."""
-        cdef int64_t i, places = 0, part
-        cdef Task task
-        task.first = self.called
-        if self.helpers == 0:
-            return self.bound_anew(self.called, end, &self.work)
-        for i in range(self.called, end):
-            places += self.groups[self.waiting[i].group, 1] - self.groups[self.waiting[i].group, 0]
-        if places < self.enough:
-            return self.bound_anew(self.called, end, &self.work)
-        part = max(places // (8 * (self.helpers + 1)), self.enough // 4 + 1)
-        task.kind, task.index, places = WAITING, -1, 0
-        self.tasks.clear()
-        for i in range(self.called, end):
-            places += self.groups[self.waiting[i].group, 1] - self.groups[self.waiting[i].group, 0]
-            if places >= part or i + 1 == end:
-                task.last = i + 1
-                self.tasks.push_back(task)
-                task.first, places = i + 1, 0
-        return self.share_out()
-
-    cdef int bound_anew(self, int64_t first, int64_t last, Work* work) except -1 nogil:
-        """Bound groups that wait by what they join as things stand."""
-        cdef Evaluation found
-        cdef int64_t i
-        for i in range(first, last):
-            if not self.kinds[self.waiting[i].group] & LINKED:
-                self.evaluate(self.waiting[i].group, &found, work)
-                self.waiting[i] = found.bound
-        return 0
-
-    cdef int share_out(self) except -1 nogil:
-        """See that all tasks are done."""
-        self.team.lay_out(<int32_t>self.tasks.size())
-        try:
-            self.take_part(&self.work)
-        finally:
-            while self.team.take() >= 0:        # after an error here nobody may be left to do them
-                self.team.finish()
-            self.team.wait()
-        if self.failed:
-            with gil:
-                raise MemoryError("no memory to look at substrings with")
-        return 0
-
-    cdef int choose(self, Entry* best) except -1 nogil:
-        """Find the best substring and apply it; its gain is 0 where no substring has any.
-
-        What is looked at beside what must be does not show: the best of all is chosen, and bounds stay bounds.
-        """
-        cdef size_t i, together = 1
-        best.gain, best.length, best.group = 0, 0, -1
-        self.aside.clear()
-        while True:
-            self.tried.clear()
-            self.call_up(best.gain)
-            while self.tried.size() < together and self.heap.size() > 0 and precedes(self.heap[0], best[0]):
-                self.tried.push_back(pop(self.heap).group)
-                self.call_up(best.gain)
-            if self.tried.size() == 0:
-                break
-            self.evaluate_tried()
-            for i in range(self.tried.size()):
-                if self.found[i].bound.gain > 0:
-                    self.aside.push_back(self.found[i].bound)
-                if self.found[i].exact.gain > 0 and precedes(self.found[i].exact, best[0]):
-                    best[0] = self.found[i].exact
-            if self.helpers > 0:
-                together = min(2 * together, <size_t>MOST_TOGETHER)
-        for i in range(self.aside.size()):
-            push(self.heap, self.aside[i])
-        if best.gain > 0:
-            self.apply(best[0])
-        return 0
-
-    cdef int evaluate_tried(self) except -1 nogil:
-        """Evaluate the groups of ``tried``, with the others' help where that takes long enough."""
-        cdef size_t i
-        cdef int64_t places = 0
-        cdef int32_t group, high, part, number
-        cdef Task task
-        self.found.resize(max(self.found.size(), self.tried.size()))
-        for i in range(self.tried.size()):
-            places += self.groups[self.tried[i], 1] - self.groups[self.tried[i], 0]
-        if self.helpers == 0 or places < self.enough:
-            for i in range(self.tried.size()):
-                self.evaluate(self.tried[i], &self.found[i], &self.work)
-            return 0
-        part = <int32_t>max(places // (4 * (self.helpers + 1)), self.enough // 4 + 1)
-        self.tasks.clear()
-        for i in range(self.tried.size()):
-            group = self.tried[i]
-            task.kind, task.index, task.first, high = WHOLE, <int32_t>i, self.groups[group, 0], self.groups[group, 1]
-            if (
-                high - task.first > part and self.kinds[group] == APART
-                and self.groups[group, 2] == self.groups[group, 3] < LONG
-            ):
-                task.kind = DIVIDED
-                self.found[i].bound.gain, self.found[i].bound.group = 0, group
-                self.found[i].bound.length = self.groups[group, 3]
-                while task.first < high:
-                    task.last = min(<int64_t>high, task.first + part)
-                    self.tasks.push_back(task)
-                    task.first = task.last
-            else:
-                self.tasks.push_back(task)
-        self.sums.resize(self.tasks.size())
-        self.share_out()
-        for i in range(self.tasks.size()):
-            if self.tasks[i].kind == DIVIDED:
-                number = self.tasks[i].index
-                self.found[number].bound.gain += self.sums[i]
-                self.found[number].exact = self.found[number].bound
-        return 0
-
-    cdef int take_part(self, Work* work) except -1 nogil:
-        """Do tasks until all of them are taken."""
-        cdef int32_t i = self.team.take()
-        cdef bint failed
-        while i >= 0:
-            failed = True
-            try:
-                self.perform(i, work)
-                failed = False
-            finally:
-                if failed:
-                    self.failed = True
-                self.team.finish()
-            i = self.team.take()
-        return 0
-
-    cdef int perform(self, int32_t i, Work* work) except -1 nogil:
-        cdef Task task = self.tasks[i]
-        cdef int32_t group
-        if task.kind == WAITING:
-            return self.bound_anew(task.first, task.last, work)
-        group = self.tried[task.index]
-        if task.kind == DIVIDED:
-            self.sums[i] = self.joined_apart(<int32_t>task.first, <int32_t>task.last, self.groups[group, 3])
-            return 0
-        return self.evaluate(group, &self.found[task.index], work)
-
-    cdef object lead(self, int64_t limit):
-        """Choose up to ``limit`` substrings: int64 [chosen, 3], as of :func:`chosen`."""
-        cdef vector[int64_t] taken
-        cdef Entry best
-        cdef int32_t start
-        cdef size_t i
-        with nogil:
-            try:
-                self.fill()
-                while <int64_t>(taken.size() // 3) < limit:
-                    self.choose(&best)
-                    if best.gain == 0:
-                        break
-                    start = self.suffixes[self.groups[best.group, 0]]
-                    taken.push_back(start)
-                    taken.push_back(start + best.length)
-                    taken.push_back(best.gain)
-            finally:
-                self.team.disband()
-        rows = np.empty((taken.size() // 3, 3), np.int64)
-        cdef int64_t[::1] flat = rows.reshape(-1)
-        for i in range(taken.size()):
-            flat[i] = taken[i]
-        return rows
-
-    cdef object help(self):
-        """Take part in evaluations until all is chosen."""
-        cdef Work work
-        with nogil:
-            ready_to_throw()
-            while self.team.stand_by():
-                self.take_part(&work)
-
     cdef int evaluate_single(self, int32_t i, Entry* found) except -1 nogil:
         """Find what a group joins at its only place, that of the i-th suffix."""
         raise NotImplementedError("an objective must say what a substring joins")
@@ -518,9 +231,9 @@ cdef class Partition:
         """Find the best of a group whose places do not overlap, the first one alive being that of the i-th suffix."""
         raise NotImplementedError("an objective must say what a substring joins")
 
-    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) noexcept nogil:
+    cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) except -1 nogil:
         """What a substring of less than 64 bytes joins at places of short words that do not overlap."""
-        return 0
+        raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
         """Find the best of a group, and its bound, where its places, in order in ``places``, overlap."""
@@ -537,51 +250,3 @@ cdef class Partition:
     cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
         """Cuts that substrings of up to ``longest`` bytes can join in words, of the sum of what each word adds."""
         return sum
-
-
-def chosen(
-    Partition state, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts,
-    const int32_t[::1] suffixes, const int32_t[:, ::1] groups, int64_t limit, int32_t threads=1,
-    int64_t enough=1024,
-):
-    """Take the substring that joins the most bytes, applied to all words, again and again.
-
-    Ties fall to the shorter substring, then to the lesser bytes.
-
-    Args:
-        state: a new partition with the objective.
-        data: uint8 [n], the words laid end to end; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word; times its bytes, they sum to less than 2**62.
-        suffixes: int32 [n], the positions of ``data`` in order.
-        groups: int32 [m, 4], the substrings to choose from, as by :func:`tokbench.kernels.substrings`: groups whose
-            substrings have the same length are in byte order; m is less than 2**31.
-        limit: substrings wanted.
-        threads: threads to use; the result does not depend on them.
-        enough: places that are worth another thread's help; it does not show either.
-
-    Returns:
-        int64 [chosen, 3]: start and end of one occurrence in ``data``, and the cuts cleared, each as often as its word
-        occurs. Fewer than ``limit`` where nothing more can be joined.
-
-    Raises:
-        ValueError: there are too many bytes or groups.
-    """
-    if max(data.shape[0], groups.shape[0]) >= 2**31:
-        raise ValueError(
-            f"{groups.shape[0]} groups of substrings in {data.shape[0]} bytes cannot be addressed, the limit is {2**31 - 1}"
-        )
-    state.data, state.offsets, state.counts = data, offsets, counts
-    state.suffixes, state.groups = suffixes, groups
-    state.words = np.repeat(np.arange(len(counts), dtype=np.int32), np.diff(offsets))
-    state.weights = np.empty(data.shape[0], np.int64)
-    state.ranks = np.empty(data.shape[0], np.int32)
-    state.links = np.empty(data.shape[0] + 1, np.int32)
-    state.tails = np.empty(counts.shape[0], np.int32)
-    state.helpers, state.enough = threads - 1, enough
-    with nogil:
-        state.start()
-    edges = [data.shape[0] * part // PARTS for part in range(PARTS + 1)]
-    list(mapped(lambda part: state.lay_down(edges[part], edges[part + 1]), range(PARTS), threads))
-    turns = mapped(lambda turn: state.help() if turn else state.lead(limit), range(threads), threads)
-    return list(turns)[0]

@@ -1,10 +1,6 @@
 from libc.stdint cimport int32_t, uint8_t
 
-
-cdef struct TrieUnit:
-    int32_t base    # slot of the child by byte 0, were there one
-    int32_t check   # the parent's slot; negative where the slot is free
-    int32_t token   # id of the token that ends here, or -1
+from tokbench.kernels.double_array cimport TrieUnit
 
 
 cdef struct TrieView:
