@@ -8,7 +8,9 @@ import pytest
 from tests import small_report
 from tokbench.report.content import ReportContent
 from tokbench.report.html import drawings, render, tables
+from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import ranked
+from tokbench.report.summary import summary
 from tokbench.report.typeset import to_csv
 from tokbench.statistics import pairing
 from tokbench.statistics.answers import OUTCOME
@@ -180,3 +182,11 @@ def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None) ->
     assert found.select("a", "b").rows() == [("c", "a"), ("c", "b"), ("c", "d"), ("c", "e")]
     some = dict.fromkeys([(name, 300) for name in FIVE[:3]], vocabulary)
     assert overlaps_by_size(some, {"corpus": "c"}).equals(overlaps_by_size(some))
+
+
+def test_the_summary_says_how_the_best_was_chosen(much: ReportContent, monkeypatch: pytest.MonkeyPatch) -> None:
+    [told] = [sentence for sentence in summary(much) if "has the highest average accuracy" in sentence]
+    assert "significantly better" in told
+    assert told.endswith(f". {SELECTED}")
+    monkeypatch.setattr(many, "EVERY_PAIR_UP_TO", 64)
+    assert not any(SELECTED in sentence for sentence in summary(small_report.whole()))

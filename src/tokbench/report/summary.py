@@ -5,6 +5,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.figures.p_values import SIGNIFICANCE
 from tokbench.report.numbers import printed, probability
+from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import ranked
 from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
 from tokbench.report.wording import counted, listed, words
@@ -32,7 +33,8 @@ def _best(content: ReportContent) -> list[str]:
         )
         if best["random_baseline"] is not None:
             sentence += f" (random guessing: {100 * best['random_baseline']:.1f} %)"
-        sentences.append(f"{sentence}. {_significance(content, str(model), str(suite), order)}".strip())
+        told = _significance(content, str(model), str(suite), order)
+        sentences.append(" ".join(filter(None, (f"{sentence}.", told, SELECTED if content.many and told else ""))))
         unranked = part.filter(pl.col("average").is_null())["variant"].to_list()
         if unranked:
             sentences.append(f"Not ranked for want of some results: {_few(unranked)}.")

@@ -35,11 +35,12 @@ NOTES = (
 )
 
 
-CHOSEN = (
-    "each variant with the baseline of its corpus and with the best, both ways round. The best is chosen by the "
-    "accuracies that it is tested on, so that its p-values, the corrected ones too, are too small rather than too "
-    "large."
+SELECTED = (
+    "The best is chosen by the accuracies that it is tested on, so that its p-values, the corrected ones too, are too "
+    "small rather than too large."
 )
+"""What is said of tests of the best."""
+CHOSEN = f"each variant with the baseline of its corpus and with the best, both ways round. {SELECTED}"
 """What is said where not every pair is compared."""
 
 
