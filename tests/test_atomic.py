@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.outputs import fill, names, told
-from tokbench.atomic import atomic_file, atomic_files, atomic_folder, exchange, remove_written
+from tokbench.atomic import atomic_file, atomic_files, atomic_folder, exchange, reject_altered, remove_written
 from tokbench.commands.main import COMMANDS
 from tokbench.commands.outputs import OutputFolder
 
@@ -25,6 +25,28 @@ def test_a_folder_that_tokbench_wrote_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "within" / "b.csv").read_text() == "new"
     record = json.loads((tmp_path / "out" / ".tokbench.json").read_text())
     assert record == {"kind": "tables", "files": ["a.csv", "within/b.csv"]}
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "model.safetensors", "optimizer.pt", "counts.npy"])
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: bytes([data[0] ^ 1]) + data[1:]])
+def test_what_was_altered_is_rejected(name: str, damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    file = tmp_path / "out" / name
+    with atomic_folder(tmp_path / "out", "model") as partial:
+        (partial / name).write_bytes(b"weights")
+    with atomic_files(tmp_path / "out", "model", last="more.parquet") as partial:
+        (partial / "more.parquet").write_bytes(b"more")
+    reject_altered(file, "make it again")
+    reject_altered(tmp_path / "out" / "more.parquet", "make it again")
+    reject_altered(tmp_path / "elsewhere.parquet", "make it again")
+    file.write_bytes(damage(file.read_bytes()))
+    assert told(lambda: reject_altered(file, "make it again")) == f"{file}: not as it was written; make it again"
+
+
+def test_files_with_checksums_of_their_own_are_not_read_again(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "out", "corpus") as partial:
+        (partial / "0000.parquet").touch()
+    record = json.loads((tmp_path / "out" / ".tokbench.json").read_text())
+    assert record == {"kind": "corpus", "files": ["0000.parquet"]}
 
 
 @pytest.mark.parametrize("there", [[], [".snakemake_timestamp"]])
@@ -82,7 +104,18 @@ def test_one_kind_never_replaces_another(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.csv").read_text() == "old"
 
 
-@pytest.mark.parametrize("record", ["", "[]", "{}", '{"kind": "cake", "files": []}', '{"kind": "tables", "files": 1}'])
+@pytest.mark.parametrize(
+    "record",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"kind": "cake", "files": []}',
+        '{"kind": "tables", "files": 1}',
+        '{"kind": "tables", "files": ["a.csv"], "sha256": 1}',
+        '{"kind": "tables", "files": ["a.csv"], "sha256": {"a.csv": 1}}',
+    ],
+)
 def test_a_record_that_is_none_allows_nothing(record: str, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / ".tokbench.json").write_text(record)

@@ -92,6 +92,10 @@ def test_damaged_models_are_rejected(tmp_path: Path) -> None:
     train([b"abracadabra"], PRESETS["ngram"], tmp_path / "model")
     counts = tmp_path / "model" / "counts.npy"
     whole = np.load(counts)
+    counts.write_bytes(counts.read_bytes()[:-1] + b"\1")
+    with pytest.raises(TokbenchError, match=r"counts\.npy: not as it was written; delete its folder and train one$"):
+        load(tmp_path / "model")
+    (tmp_path / "model" / ".tokbench.json").unlink()
     pickled = tmp_path / "pickled.npy"
     np.save(pickled, np.array([{"a": 1}] * len(whole), object), allow_pickle=True)
     np.save(counts, whole[1:])

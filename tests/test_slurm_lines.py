@@ -29,6 +29,18 @@ sbatch: error: Batch job submission failed: Requested node configuration is not 
 """
 
 
+AT_ONCE = """
+import asyncio
+from snakemake.cli import main
+from snakemake_executor_plugin_slurm import common_settings
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+common_settings.init_seconds_before_status_checks = 0
+RemoteExecutor.sleep = lambda self: asyncio.sleep(0.1)
+main()
+"""
+"""Snakemake that asks how jobs are at once and again, not after 40 seconds and ever longer ones."""
+
+
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """Puts a shell script in the place of a command; no other command is there."""
@@ -396,7 +408,7 @@ def test_a_group_that_slurms_own_executor_has_submitted_is_killed_for_memory(fak
     fake("sacct", DISABLED)
     options = "--executor slurm --jobs 2 --retries 1 --slurm-init-seconds-before-status-checks 1 --resources mem_mb=500"
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--workflow-profile", home / "profiles" / "default", *options.split()],
+        [sys.executable, "-c", AT_ONCE, "--workflow-profile", home / "profiles" / "default", *options.split()],
         cwd=tmp_path,
         env=os.environ | {"PATH": f"{os.environ['PATH']}:{os.defpath}", "PYTHONPATH": str(home / "src")},
         capture_output=True,

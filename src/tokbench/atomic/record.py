@@ -1,7 +1,7 @@
 """The record of a folder: what wrote it, and which files, so that nothing else is ever replaced.
 
-``.tokbench.json`` in the folder holds ``kind`` and the sorted relative paths, ``files``. It says nothing of time or
-place, so that equal outputs have equal records.
+``.tokbench.json`` in the folder holds ``kind``, the sorted relative paths, ``files``, and the checksums of weights and
+tables, ``sha256``, where there are any. It says nothing of time or place, so that equal outputs have equal records.
 """
 
 import json
@@ -9,8 +9,9 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
+from tokbench.atomic.sums import sha256, sums_of
 from tokbench.errors import TokbenchError
 
 RECORD = ".tokbench.json"
@@ -34,13 +35,38 @@ Kind = Literal[
     "typeset tables",
 ]
 """What a folder may hold; one kind never replaces another."""
+SUMMED_ELSEWHERE: tuple[Kind, ...] = ("corpus", "packed sequences")
+"""Kinds whose files bear checksums, and are too large to be read once more for another."""
+
+
+class Record(NamedTuple):
+    """What a record says."""
+
+    kind: Kind
+    files: list[str]
+    sha256: dict[str, str]
 
 
 def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
     """Write down what a folder holds, and what the record of an older one says that it will be added to."""
-    there, files = (older and _read(older)) or (kind, [])
-    text = json.dumps({"kind": there, "files": sorted({*files, *_files(folder)})}, indent=1) + "\n"
-    (folder / RECORD).write_text(text, encoding="utf-8")
+    there, files, sums = (older and _read(older)) or Record(kind, [], {})
+    new = list(_files(folder))
+    record: dict[str, Any] = {"kind": there, "files": sorted({*files, *new})}
+    if there not in SUMMED_ELSEWHERE and (known := sums | sums_of(folder, new)):
+        record["sha256"] = dict(sorted(known.items()))
+    (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def reject_altered(file: Path, remedy: str) -> None:
+    """Reject a file whose checksum is not the one in the record of its folder; what is in no record passes.
+
+    Raises:
+        TokbenchError: it was cut off or altered; the message names it.
+    """
+    record = _read(file.parent)
+    noted = record and record.sha256.get(file.name)
+    if noted and sha256(file) != noted:
+        raise TokbenchError(f"{file}: not as it was written; {remedy}")
 
 
 def reject_foreign(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
@@ -79,7 +105,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 def _foreign(folder: Path, kind: Kind) -> str | None:
     """What a folder holds that must not be replaced, and the remedy."""
-    there, files = _read(folder) or (kind, [])
+    there, files, _ = _read(folder) or Record(kind, [], {})
     if there != kind:
         return f"other output ({there}, not {kind}); remove it, or name another folder"
     ours = set(files)
@@ -111,13 +137,15 @@ def _files(folder: Path) -> Iterator[str]:
                 yield path
 
 
-def _read(folder: Path) -> tuple[Kind, list[str]] | None:
-    """Kind and files of a record; None where there is none that we could have written."""
+def _read(folder: Path) -> Record | None:
+    """What a folder's record says; None where there is none that we could have written."""
     try:
         record: Any = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        kind, files = record["kind"], record["files"]
-    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
+        kind, files, sums = record["kind"], record["files"], record.get("sha256", {})
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    if kind not in get_args(Kind) or not isinstance(files, list) or not all(isinstance(file, str) for file in files):
+    if kind not in get_args(Kind) or not isinstance(files, list) or not isinstance(sums, dict):
         return None
-    return kind, files
+    if not all(isinstance(text, str) for text in (*files, *sums.values())):
+        return None
+    return Record(kind, files, sums)

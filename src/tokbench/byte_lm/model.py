@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from tokbench.atomic import reject_altered
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.errors import TokbenchError
 from tokbench.lean import OPTIONAL, VISION, lean_imports
@@ -43,8 +44,9 @@ def load(folder: Path) -> LlamaForCausalLM:
     """Read a trained model, from safetensors only.
 
     Raises:
-        TokbenchError: the folder holds no byte-level model.
+        TokbenchError: the folder holds no byte-level model, or its weights are not those that were written.
     """
+    reject_altered(folder / "model.safetensors", "delete its folder and train it again")
     try:
         model = LlamaForCausalLM.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, attn_implementation="sdpa"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokbench.atomic import atomic_folder
+from tokbench.atomic import atomic_folder, reject_altered
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import Documents, write_scores
 from tokbench.errors import TokbenchError
@@ -56,9 +56,11 @@ def load(folder: Path) -> ByteNgramModel:
     """Read what :func:`train` wrote.
 
     Raises:
-        TokbenchError: the folder holds no byte n-gram model.
+        TokbenchError: the folder holds no byte n-gram model, or its counts are not those that were written.
     """
     remedy = "train one"
+    for name in ("windows.npy", "counts.npy"):
+        reject_altered(folder / name, f"delete its folder and {remedy}")
     try:
         options = ByteNgramOptions.model_validate(read_json(folder / "model.json", remedy))
         windows = read_array(folder / "windows.npy", np.uint64)

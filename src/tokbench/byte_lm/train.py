@@ -10,7 +10,7 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from tokbench.atomic import atomic_folder, remove_written
+from tokbench.atomic import atomic_folder, reject_altered, remove_written
 from tokbench.byte_lm.model import arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
@@ -150,6 +150,8 @@ def _resume(
             log.info("%s: made with other options or other text; discarded", folder)
             remove_written(folder, "checkpoint")
             continue
+        for name in ("model.safetensors", "optimizer.pt"):
+            reject_altered(folder / name, remedy)
         try:
             safetensors.torch.load_model(model, str(folder / "model.safetensors"))
             optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.atomic import atomic_file
+from tokbench.atomic import atomic_file, reject_altered
 from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.task_loading import load_tasks, revision
@@ -79,6 +79,8 @@ def evaluate(
     model_folder = Path(model_folder)
     if not (model_folder / "config.json").is_file():
         raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
+    for weights in sorted(model_folder.glob("*.safetensors")):
+        reject_altered(weights, "delete its folder and pretrain the model again")
     os.environ.update(ENVIRONMENT)
     if hub_cache is not None:
         os.environ["HF_HOME"] = str(Path(hub_cache).resolve())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import first_line
 
@@ -18,10 +19,11 @@ def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl
         text: columns that it must have, of text.
 
     Raises:
-        TokbenchError: the file is missing or damaged, or lacks a column; the message names it.
+        TokbenchError: the file is missing, damaged or altered, or lacks a column; the message names it.
     """
     if not Path(path).is_file():
         raise TokbenchError(f"{path}: no such file; {remedy}")
+    reject_altered(Path(path), f"delete its folder and {remedy}")
     try:
         frame = pl.read_parquet(path, glob=False)
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

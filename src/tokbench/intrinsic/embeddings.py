@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.vocabulary import Vocabulary
@@ -85,6 +86,7 @@ def _input_embeddings(model: Path) -> NDArray[np.floating]:
         name = str(listed.get(TENSOR)) if isinstance(listed, dict) else ""
         if Path(name).name != name or not (model / name).is_file():
             raise TokbenchError(f"{index}: names no file of this folder for '{TENSOR}'; {AGAIN}")
+    reject_altered(model / name, f"delete its folder and {AGAIN}")
     try:
         with safe_open(model / name, framework="np") as weights:
             matrix: NDArray[np.floating] = weights.get_tensor(TENSOR)

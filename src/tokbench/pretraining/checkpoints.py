@@ -5,11 +5,11 @@ becomes ``ba{batch}.pt``; older ones are then deleted. Whatever the moment of a 
 has its checksum beside it.
 """
 
-import hashlib
 import logging
 from pathlib import Path
 
 from tokbench.atomic import atomic_file
+from tokbench.atomic.sums import sha256
 from tokbench.errors import TokbenchError
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def seal(folder: Path) -> None:
     for file in _by_batch(folder, UNSEALED):
         sealed = file.with_suffix(".pt")
         with atomic_file(_note(sealed)) as partial:
-            partial.write_text(_sha256(file) + "\n", encoding="ascii")
+            partial.write_text(sha256(file) + "\n", encoding="ascii")
         file.rename(sealed)
         _delete_others(folder, sealed)
 
@@ -41,7 +41,7 @@ def recover(folder: Path) -> None:
     for newest in _by_batch(folder, ".pt")[-1:]:
         if not _note(newest).is_file():
             raise TokbenchError(f"{newest}: a checkpoint without a checksum; delete {folder.parent} to start over")
-        if _note(newest).read_bytes() != f"{_sha256(newest)}\n".encode():
+        if _note(newest).read_bytes() != f"{sha256(newest)}\n".encode():
             raise TokbenchError(f"{newest}: not the checkpoint that was written; delete {folder.parent} to start over")
         _delete_others(folder, newest)
         (folder / LATEST).symlink_to(newest.name)
@@ -65,8 +65,3 @@ def _by_batch(folder: Path, suffix: str) -> list[Path]:
 
 def _note(checkpoint: Path) -> Path:
     return checkpoint.with_name(f"{checkpoint.name}.sha256")
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()

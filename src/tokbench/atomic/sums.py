@@ -1,0 +1,23 @@
+"""Checksums of files that have none of their own.
+
+A flipped bit in a model's weights or in a table is a number like any other: nothing that reads it would notice.
+Corpora, counts and scores are Parquet whose pages bear checksums; tokenizers and packed sequences have theirs in a
+description; weights and tables are held against the record of their folder.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+SUMMED = (".npy", ".parquet", ".pt", ".safetensors")
+
+
+def sha256(file: Path) -> str:
+    """The checksum of a file, in hexadecimal digits."""
+    with file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()
+
+
+def sums_of(folder: Path, files: Iterable[str]) -> dict[str, str]:
+    """Checksums of those files of a folder that hold weights or a table, by their relative paths."""
+    return {name: sha256(folder / name) for name in files if name.endswith(SUMMED)}
