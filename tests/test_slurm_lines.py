@@ -18,6 +18,7 @@ from snakemake_logger_plugin_lines import slurm
 from snakemake_logger_plugin_lines.executor import attach, telling
 from snakemake_logger_plugin_lines.reasons import wait
 from snakemake_logger_plugin_lines.watch import Watch
+from tests.slurm_stand_in import AT_ONCE
 from tokbench.workflow.attempts import doubling, lengthening
 
 Fake = Callable[[str, str], None]
@@ -27,18 +28,6 @@ sbatch: error: Batch job submission failed: Requested node configuration is not 
     sbatch call:
         sbatch --parsable --comment 'rule_it's'
 """
-
-
-AT_ONCE = """
-import asyncio
-from snakemake.cli import main
-from snakemake_executor_plugin_slurm import common_settings
-from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
-common_settings.init_seconds_before_status_checks = 0
-RemoteExecutor.sleep = lambda self: asyncio.sleep(0.1)
-main()
-"""
-"""Snakemake that asks how jobs are at once and again, not after 40 seconds and ever longer ones."""
 
 
 @pytest.fixture

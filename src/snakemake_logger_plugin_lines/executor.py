@@ -1,9 +1,10 @@
-"""Snakemake's executor for SLURM, telling what it otherwise keeps to itself.
+"""Snakemake's executor for SLURM, telling what it otherwise keeps to itself, and starting Snakemake once in a job.
 
 It hands jobs to threads of its own, which say nothing of a job before they submit it, and whose failures nobody hears
 of: a job that could not be submitted would be waited for, for ever. Of a group it leaves out why it failed. Where the
-status command does not answer, it forgets the jobs that it asked about. What is here stands between it and Snakemake,
-on the methods that every executor has.
+status command does not answer, it forgets the jobs that it asked about. Within a job of the cluster it starts
+Snakemake anew for each job of a group, one after the other, whatever the group asked for at once. What is here stands
+between it and Snakemake, on the methods that every executor has.
 """
 
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ from typing import Any
 from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
+from snakemake_logger_plugin_lines.requests import within
 from snakemake_logger_plugin_lines.watch import Watch
 
 
@@ -38,6 +40,14 @@ def telling(executor: Any) -> Any:
         def __post_init__(self, *told: Any, **named: Any) -> None:
             self._say("choose_status", self.workflow.executor_settings)
             super().__post_init__(*told, **named)
+
+        def additional_general_args(self) -> str:
+            """Arguments of Snakemake in a job of the cluster: it does the work itself, as anywhere."""
+            return "--executor local"
+
+        def get_job_args(self, job: Any, **named: Any) -> str:
+            """Those of one job: of a group as much at a time as the cluster was asked for."""
+            return f"{super().get_job_args(job, **named)} {within(job)}"
 
         def run_job(self, job: Any) -> None:
             if "run_jobs" in vars(executor):  # Else every executor's does it.

@@ -20,6 +20,13 @@ def asked(job: Any) -> str:
     return ", ".join(f"{word} {job.resources.get(key)}" for key, word in keys.items() if job.resources.get(key))
 
 
+def within(job: Any) -> str:
+    """Arguments that hold Snakemake to what a job of the cluster was asked for."""
+    asked = {key: job.resources.get(key) for key in ("_cores", "mem_mb")}
+    cores, memory = (int(value) if isinstance(value, int | float) else 0 for value in asked.values())
+    return f"--cores {cores or 'all'}" + (f" --resources mem_mb={memory}" if memory and job.is_group() else "")
+
+
 def attempts(job: Any) -> tuple[int, int]:
     """Which attempt this is, and how many there are."""
     return int(job.attempt), int(job.restart_times) + 1
