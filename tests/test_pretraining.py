@@ -1,6 +1,7 @@
 """Pretraining: packing against a plain list, model sizes, order of sequences, resumption after a kill, the export."""
 
 import csv
+import gc
 import json
 import os
 import shutil
@@ -445,3 +446,22 @@ def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path,
     options = SMALL.model_copy(update={"max_seq_len": 64})
     with pytest.raises(TokbenchError, match="holds sequences of 32"):
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
+
+
+def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+    options = SMALL.model_copy(update={"attn_impl": "sdpa"})
+    pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
+    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_nothing_of_a_model_outlives_its_training(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+    import torch
+
+    def held() -> int:
+        gc.collect()
+        return sum(isinstance(one, torch.nn.Parameter) for one in gc.get_objects())
+
+    before = held()
+    pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert held() == before

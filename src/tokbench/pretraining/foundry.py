@@ -1,16 +1,20 @@
 """The adapter to llm-foundry: our options as its configuration, and one call that trains."""
 
+import atexit
 import logging
 import warnings
 from pathlib import Path
 from typing import Any
 
+from composer.core import Engine
 from composer.models import huggingface
 from composer.utils import dist, get_device
 from llmfoundry import registry
 from llmfoundry.command_utils import train
 from omegaconf import OmegaConf
+from torch.distributed.checkpoint import state_dict
 
+from tokbench.pretraining.attention import choose
 from tokbench.pretraining.checkpoints import LATEST, UNSEALED
 from tokbench.pretraining.curve import Curve
 from tokbench.pretraining.options import ModelOptions
@@ -29,6 +33,7 @@ huggingface._is_registered_causal_lm = lambda model: False
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
     """llm-foundry's description of an MPT with an embedding matrix of so many rows."""
+    kernel = "torch" if options.attn_impl == "sdpa" else options.attn_impl
     return {
         "name": "mpt_causal_lm",
         "d_model": options.d_model,
@@ -38,7 +43,7 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
         "max_seq_len": options.max_seq_len,
         "vocab_size": rows,
         "no_bias": True,
-        "attn_config": {"alibi": options.alibi, "attn_impl": options.attn_impl, "clip_qkv": options.clip_qkv},
+        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv},
         "loss_fn": options.loss_fn,
         "use_train_metrics": False,
     }
@@ -122,6 +127,19 @@ def run(options: ModelOptions, packed: Path, packing: Packing, batches: int, che
     for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
     dist.barrier()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        train(OmegaConf.create(train_config(options, packed, packing, batches, checkpoints))).close()
+    choose(options.attn_impl)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            train(OmegaConf.create(train_config(options, packed, packing, batches, checkpoints))).close()
+    finally:
+        choose("torch")
+        _forget()
+
+
+def _forget() -> None:
+    """Let go of the trained model and its optimizer, which the libraries keep until the process ends: Composer to close
+    it again, PyTorch because it names the parameters of a model but once."""
+    atexit.unregister(Engine._close)
+    if forget := getattr(state_dict._get_fqns, "cache_clear", None):
+        forget()

@@ -60,8 +60,9 @@ class ModelOptions(Options):
     """length of training in passes over the packed sequences: equal data for every tokenizer. Give this or batches"""
     precision: Literal["fp32", "bf16"] = "bf16"
     """arithmetic of matrix products; weights are float32 either way"""
-    attn_impl: Literal["torch", "flash"] = "torch"
-    """attention kernel; flash needs flash-attn 2.4.2 or later"""
+    attn_impl: Literal["torch", "sdpa", "flash"] = "torch"
+    """attention kernel; torch writes all scores to memory, sdpa is PyTorch's own fused kernel, some times faster on a
+    GPU, and flash needs flash-attn 2.4.2 or later"""
     loss_fn: Literal["torch_crossentropy", "fused_crossentropy"] = "torch_crossentropy"
     """loss kernel; fused_crossentropy needs flash-attn"""
     checkpoint_every: int = Field(1000, ge=1)
