@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import parquet
+from tokbench.inputs.parquet import parquet, pieces
 from tokbench.pretokens import columns, read_tsv, scheme_of
 
 Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
@@ -50,7 +50,7 @@ def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:
 def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
     with _opened(path) as file:
         present = [name for name in ("language", "pretoken", "count") if name in file.schema_arrow.names]
-        for batch in file.iter_batches(BATCH, columns=present, use_threads=False):
+        for batch in pieces(file, present, BATCH):
             table = pa.Table.from_batches([batch])
             if "language" not in present:
                 yield "", columns(table)

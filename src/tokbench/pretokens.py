@@ -181,10 +181,10 @@ def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
     Raises:
         TokbenchError: the file is no such table; the message names it.
     """
-    from tokbench.inputs.parquet import parquet
+    from tokbench.inputs.parquet import parquet, whole
 
     with parquet(path, "a readable file of pre-token counts", "make it again") as file:
-        return convert(file.read(use_threads=False))
+        return convert(whole(file))
 
 
 def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:

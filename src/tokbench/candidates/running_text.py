@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import parquet, raw, require
+from tokbench.inputs.parquet import parquet, pieces, raw, require
 
 ROWS_AT_ONCE = 64
 
@@ -57,7 +57,7 @@ def _rows(path: Path) -> Iterator[tuple[int, bytes]]:
     previous = None
     with parquet(path, "a readable file of documents", "prepare it again") as file:
         require(file.schema_arrow, document="whole numbers", text="text")
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=["document", "text"], use_threads=False):
+        for batch in pieces(file, ["document", "text"], ROWS_AT_ONCE):
             texts = raw(batch.column("text"))
             for document, text in zip(batch.column("document").to_pylist(), texts, strict=True):
                 if document is None or text is None or (previous is not None and document <= previous):

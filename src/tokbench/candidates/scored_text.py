@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tokbench.candidates.signals import SignalName
 from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import parquet, raw, require, strings
+from tokbench.inputs.parquet import parquet, pieces, raw, require, strings
 
 ROWS_AT_ONCE = 64
 
@@ -68,7 +68,7 @@ class ScoredDocuments:
         """All values of a signal, some documents at a time, in no stated order."""
         for path in self.paths:
             with _opened(path, signal) as file:
-                for batch in file.iter_batches(ROWS_AT_ONCE, columns=[signal], use_threads=False):
+                for batch in pieces(file, [signal], ROWS_AT_ONCE):
                     yield _flat(path, signal, batch.column(signal))[0]
 
 
@@ -92,7 +92,7 @@ def _documents(path: Path, signal: SignalName) -> Iterator[ScoredDocument]:
     with _opened(path, "document", "text", signal) as file:
         require(file.schema_arrow, document="whole numbers", text="text")
         known = ["language"] if "language" in file.schema_arrow.names else []
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=["document", "text", signal, *known], use_threads=False):
+        for batch in pieces(file, ["document", "text", signal, *known], ROWS_AT_ONCE):
             values, offsets = _flat(path, signal, batch.column(signal))
             languages = strings(batch.column("language")) if known else [""] * batch.num_rows
             documents, texts = batch.column("document").to_pylist(), raw(batch.column("text"))

@@ -1,6 +1,7 @@
 """Parquet from outside: whatever Arrow finds wrong with a file is told in one line, and checksums are verified."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 """Parquet's types of text."""
 
 
+MAGIC = b"PAR1"
+"""How a Parquet file begins and ends."""
 PIECE = 1 << 20
 """Bytes that are read of a file at a time where it is read in pieces."""
 ROWS = 256
@@ -25,7 +28,9 @@ ROWS = 256
 def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False) -> Iterator[pq.ParquetFile]:
     """An open Parquet file, read within the block; pages that have a checksum are held against it.
 
-    Read it with ``use_threads=False``: a thread of Arrow's that finds no memory for itself ends the process.
+    Read it by :func:`batches`, :func:`pieces` or :func:`whole`. Where a page's head is damaged Arrow may take the page
+    for none of a table's and find no rows, without a word; and a thread of Arrow's that finds no memory for itself ends
+    the process.
 
     Args:
         path: the file.
@@ -38,6 +43,7 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
+            _require_whole(Path(path), file.metadata)
             yield file
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
@@ -58,7 +64,47 @@ def batches(file: pq.ParquetFile, columns: list[str], size: int = PIECE) -> Iter
     for group in range(file.num_row_groups):
         about = file.metadata.row_group(group)
         rows = max(1, min(ROWS, size * about.num_rows // max(1, about.total_byte_size)))
-        yield from file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False)
+        found = file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False)
+        yield from _all_rows(found, about.num_rows)
+
+
+def pieces(file: pq.ParquetFile, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    """All rows of a file in its order, so many at a time at most."""
+    yield from _all_rows(file.iter_batches(rows, columns=columns, use_threads=False), file.metadata.num_rows)
+
+
+def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
+    """All rows of a file at once."""
+    found = file.read(columns=columns, use_threads=False)
+    deque(_all_rows(found.to_batches(), file.metadata.num_rows), maxlen=0)
+    return found
+
+
+def _all_rows(found: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.RecordBatch]:
+    """What was found, and an error at its end if it is not as many rows as the file says that it has."""
+    rows = 0
+    for batch in found:
+        rows += batch.num_rows
+        yield batch
+    if rows != wanted:
+        raise ValueError(f"{rows} rows where it says {wanted}")
+
+
+def _require_whole(path: Path, about: pq.FileMetaData) -> None:
+    """Reject a file from whose beginning or middle something was lost: its end alone tells where everything stands."""
+    with path.open("rb") as file:
+        begins = file.read(len(MAGIC))
+    groups = map(about.row_group, range(about.num_row_groups))
+    chunks = (group.column(number) for group in groups for number in range(about.num_columns))
+    end = max((_start(chunk) + chunk.total_compressed_size for chunk in chunks), default=0)
+    footer = path.stat().st_size - about.serialized_size - 8
+    if begins != MAGIC or end > footer:
+        raise ValueError("its parts do not stand where it says")
+
+
+def _start(chunk: pq.ColumnChunkMetaData) -> int:
+    pages = (chunk.dictionary_page_offset, chunk.data_page_offset)
+    return min(page for page in pages if page is not None)
 
 
 def require(schema: pa.Schema, **columns: str) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokbench.atomic import atomic_file, atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.inputs.parquet import parquet, require
+from tokbench.inputs.parquet import parquet, require, whole
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
 
@@ -149,7 +149,7 @@ def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
     """
     with parquet(path, "counts of tokens", "make them with 'tokbench pack --token-counts'") as file:
         require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
-        table = file.read(columns=["id", "occurrences"], use_threads=False)
+        table = whole(file, ["id", "occurrences"])
         ids, occurrences = (column.to_numpy().astype(np.int64, casting="safe") for column in table.columns)
         if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):
             raise ValueError("ids are not 0, 1, 2, ..., or a count is below 0")
