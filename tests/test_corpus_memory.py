@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
@@ -112,6 +112,7 @@ PARTS = st.sampled_from(
 
 
 @pytest.mark.usefixtures("short_pieces")
+@example({"text": "aa\ud83e🦀"}, True)
 @given(st.dictionaries(st.sampled_from(["text", "language", "url", "x" * 20]), VALUES), st.booleans())
 def test_long_lines_are_read_as_short_ones(
     tmp_path_factory: pytest.TempPathFactory, row: dict[str, str], escaped: bool

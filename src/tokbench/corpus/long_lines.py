@@ -21,11 +21,11 @@ LOOK_BACK = 1 << 12
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 KEY = re.compile(rb"\s*:")
 LETTERS = re.compile(
-    rb"(?:\\u[dD][89abAB]..(?:\\u....)?+|\\u....|\\.|[\x00-\x5b\x5d-\x7f]|[\x80-\xff][\x80-\xbf]*+){1,%d}+"
+    rb"(?:\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..)?+|\\u....|\\.|[\x00-\x5b\x5d-\x7f]|[\x80-\xff][\x80-\xbf]*+){1,%d}+"
     % (PIECE >> 4),
     re.DOTALL,
 )
-"""Whole letters and escapes, halves of a surrogate pair together."""
+"""Whole letters and escapes, halves of a surrogate pair together; a first half before another stands alone."""
 
 
 def long_strings(line: bytes) -> tuple[bytes, dict[str, bytes]] | None:
