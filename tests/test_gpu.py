@@ -2,8 +2,7 @@
 
 import csv
 import json
-import os
-import subprocess
+import multiprocessing
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.gpu import COLUMNS, RECIPE, START, flop_per_token, gauged, markdown, speed
+from benchmarks.gpu import COLUMNS, RECIPE, START, flop_per_token, gauged, import_libraries, main, markdown, speed
+from tests import apart
 from tokbench.corpus.documents import SCHEMA
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions
@@ -72,8 +72,13 @@ def read(cell: str) -> Any:
         return cell
 
 
-def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
+def test_ends_at_its_limit_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forks stand in for the processes that it starts, which would all import the libraries anew."""
     pytest.importorskip("llmfoundry")
+    import_libraries()
+    forked = multiprocessing.get_context("fork")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forked)
+    monkeypatch.chdir(tmp_path)
     from tokbench.api import build, count
 
     build("bpe", count([TEXT]), 260).save(tmp_path / "tokenizers" / "bpe" / "260")
@@ -85,12 +90,12 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / "corpus" / split / "0000.parquet")
 
     def run(limit: int) -> tuple[int, list[dict[str, Any]]]:
-        command = [sys.executable, str(ROOT / "benchmarks" / "gpu.py"), "--limit", str(limit), "--peak", "0.01"]
-        folders = ["--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out", "--recipe", json.dumps(TINY)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-        ended = subprocess.run([*command, *folders], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert "tokenizers, " in ended.stdout, ended.stderr
-        return ended.returncode, pq.read_table(tmp_path / "out" / "runs.parquet", use_threads=False).to_pylist()
+        command = ["gpu.py", "--limit", str(limit), "--peak", "0.01", "--recipe", json.dumps(TINY)]
+        monkeypatch.setattr(sys, "argv", [*command, "--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out"])
+        status = apart.end(apart.start(main, tmp_path / "told"))
+        told = (tmp_path / "told").read_text()
+        assert "SystemExit: 1" in told if status else "tokenizers, " in told, told
+        return status, pq.read_table(tmp_path / "out" / "runs.parquet", use_threads=False).to_pylist()
 
     status, rows = run(21)
     assert status == 0
