@@ -13,6 +13,7 @@ STRINGS ?= 1000000
 FILES ?= 5000
 MUTANTS ?= 100
 EXPERIMENT ?= small
+VARIANTS ?= 1000
 SEED ?= 0
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
@@ -20,7 +21,7 @@ OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedto
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram within wordpiece
 OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
 
-.PHONY: help demo test test-slurm test-faults published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
+.PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +39,9 @@ test-slurm: install  ## run the profile on a real SLURM, installed and started h
 
 test-faults: install  ## kill, fill disks, alter files and shift clocks under whole runs, about 15 minutes; SEED draws the kills
 	@TOKBENCH_FAULTS=1 TOKBENCH_SEED=$(SEED) python -m pytest tests/faults
+
+test-wide: install  ## an experiment of VARIANTS variants, three sizes and three stand-ins for models, to its end; hours for 1,000
+	@TOKBENCH_WIDE=$(VARIANTS) python -m pytest -s tests/wide
 
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py
