@@ -21,7 +21,7 @@ OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedto
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram within wordpiece
 OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
 
-.PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize benchmarks install wheel lint format lock clean
+.PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize benchmarks scale install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ sanitize: install  ## run the tests of the kernels with sanitizers of addresses 
 benchmarks: install  ## time everything beside its peers: TEXT=FILE, WORDS="FILE FILE", PEERS=PYTHON, SAGE=PYTHON
 	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }
 	python benchmarks/run.py --text $(TEXT) $(if $(WORDS),--words $(WORDS)) $(if $(PEERS),--peers $(PEERS)) $(if $(SAGE),--sage $(SAGE))
+
+scale: install  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
+	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; benchmarks/scale.py tells the rest"; exit 2; }
+	python benchmarks/scale.py $(TEXT) $(if $(GIGABYTES),--gigabytes $(GIGABYTES)) $(if $(ABOUT),--about "$(ABOUT)")
 
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 

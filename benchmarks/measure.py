@@ -26,6 +26,7 @@ class Measured:
         processor: processor time of all threads, in seconds.
         peak_mib: greatest resident memory, of the largest of the processes.
         output: what it wrote to standard output.
+        messages: what it wrote to standard error.
         error: last line of standard error of a process that failed; empty where all went well.
     """
 
@@ -34,6 +35,7 @@ class Measured:
     peak_mib: float
     output: str
     error: str = ""
+    messages: str = ""
 
     def result(self) -> dict[str, Any]:
         """The JSON of the last line."""
@@ -49,7 +51,7 @@ def run(commands: Sequence[Sequence[str]], threads: int, limit: float = 900) -> 
     environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
     environment["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
     wall = processor = peak = 0.0
-    output = error = ""
+    output = error = messages = ""
     usual = _pin(threads)
     try:
         for command in commands:
@@ -66,15 +68,15 @@ def run(commands: Sequence[Sequence[str]], threads: int, limit: float = 900) -> 
                 peak = max(peak, usage.ru_maxrss / 1024)
                 out.seek(0)
                 err.seek(0)
-                output = out.read()
+                output, messages = out.read(), err.read()
                 if process.returncode:
-                    told = err.read().strip().splitlines()
+                    told = messages.strip().splitlines()
                     error = told[-1] if told else f"status {process.returncode}"
                     break
     finally:
         if usual:
             os.sched_setaffinity(0, usual)
-    return Measured(wall, processor, peak, output, error)
+    return Measured(wall, processor, peak, output, error, messages)
 
 
 def _pin(threads: int) -> set[int]:

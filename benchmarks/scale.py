@@ -1,0 +1,170 @@
+"""Measure time, memory and disk of every stage on text in bulk, and write docs/scale.md.
+
+    python benchmarks/scale.py FOLDER --gigabytes 0.25 0.5 1 2
+
+FOLDER holds text, see :mod:`scale_text`. For each size, the jobs of an experiment run one after another, each as a
+process of its own by the command line that the workflow gives it (:mod:`scale_plan`): processor time, resident memory
+and what it left on disk are kept, a line a process, in ``docs/performance/scale.csv``. A megabyte goes first: what jobs
+take of that is their start. A construction that would take more than ``--longest`` seconds by its growth from one size
+to the next is left out, and its line says so. Scores of bytes are taken on a sixteenth of the text.
+
+Sizes that the CSV has already, and that are not asked for, stay in it.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from measure import run
+from scale_plan import CORPORA, FIRST, PART, SCORED, TEXT, THEN, Job, experiment, numbers, planned
+from scale_runs import START, Process, Scale, read
+from scale_text import GIGABYTE, cut
+
+HERE = Path(__file__).parent
+SCALE = "scale"
+COUNTED = re.compile(r"([\d,]+) unique pre-tokens, ([\d,]+) in all")
+MEASURED = "bpe"
+"""The one variant whose tokenizer is measured: it takes the same of all."""
+
+
+def size_on_disk(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    if path.is_dir():
+        return sum(Path(parent, name).lstat().st_size for parent, _, names in os.walk(path) for name in names)
+    return path.lstat().st_size if path.exists() else 0
+
+
+def carry_out(scale: Scale, gigabytes: float, folder: Path, jobs: list[Job], text: dict[str, int]) -> None:
+    """Run jobs one after another; what needs one that failed or was left out is left out as well."""
+    pretokens = {process.corpus: process.pretokens for process in scale.done if process.gigabytes == gigabytes}
+    missing: list[Path] = []
+    for job in jobs:
+        number = sum(other.stage == job.stage and other.corpus == job.corpus for other in jobs)
+        about = (gigabytes, job.stage, job.corpus, job.name, text[job.corpus])
+        error = ""
+        expected = scale.expected(job.stage, gigabytes)
+        lacking = [path for path in missing if str(path) in job.command]
+        if lacking:
+            error = "left out: what it reads is"
+        elif job.stage.removeprefix("build ") in scale.without:
+            error = "left out: not asked for"
+        elif expected > scale.longest:
+            error = f"left out: about {expected:.0f} s"
+        if error:
+            missing += job.outputs
+            scale.add(Process(*about, pretokens.get(job.corpus, 0), number, 0, 0, 0, job.bound_mb, 0, error))
+            continue
+        for path in (job.log, *job.outputs):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        measured = run([job.words()], 1, limit=2 * scale.longest)
+        if measured.error:
+            missing += job.outputs
+        elif job.stage == "merge_counts":
+            told = COUNTED.search(measured.messages)
+            pretokens[job.corpus] = int(told[1].replace(",", "")) if told else 0
+        scale.add(
+            Process(
+                *about,
+                pretokens.get(job.corpus, 0),
+                number,
+                measured.processor,
+                measured.wall,
+                measured.peak_mib * 1.048576,
+                job.bound_mb,
+                sum(map(size_on_disk, job.outputs)),
+                measured.error,
+            )
+        )
+
+
+def one_size(scale: Scale, gigabytes: float, source: Path, marks: dict[int, dict[str, int]], tokens: int) -> None:
+    """All stages on one size of text, in a folder of its own, which goes at the end."""
+    folder = source.parent / f"{gigabytes:g}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    whole, part = marks[in_bytes(gigabytes)], marks[in_bytes(gigabytes / PART)]
+    cut(source, folder / f"{TEXT}.jsonl", whole["end"])
+    cut(source, folder / f"{SCORED}.jsonl", part["end"])
+    text = {TEXT: whole["text_bytes"], SCORED: part["text_bytes"]}
+    configuration = experiment(folder, tokens)
+    first = [job for job in planned(folder, configuration, FIRST) if "/evaluation/" not in job.log.as_posix()]
+    carry_out(scale, gigabytes, folder, first, text)
+    for name in text:  # The evaluation split is the tokenizer split, and so are its counts.
+        counts = folder / "scale" / "pretokens" / name / "tokenizer" / "gpt2.parquet"
+        same = folder / "scale" / "pretokens" / name / "evaluation" / "gpt2.parquet"
+        same.parent.mkdir(parents=True)
+        os.link(counts, same)
+    then = [
+        job
+        for job in planned(folder, configuration, THEN)
+        if job.stage != "measure" or job.name.startswith(f"{MEASURED}/")
+    ]
+    carry_out(scale, gigabytes, folder, then, text)
+    shutil.rmtree(folder)
+
+
+def tell(path: Path, arguments: argparse.Namespace, texts: dict[str, dict[str, int]], folder: Path) -> None:
+    """Write what the page says beside the numbers: text, machine, and how many jobs larger corpora are."""
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"texts": {}}
+    asked = [sys.executable, "-c", "import json, limits; print(json.dumps(limits.machine()))"]
+    machine = json.loads(subprocess.run(asked, check=True, capture_output=True, cwd=HERE).stdout)
+    for name in (TEXT, SCORED):
+        (folder / f"{name}.jsonl").write_text(json.dumps({"text": "any"}) + "\n", encoding="utf-8")
+    about = {
+        "about": arguments.about,
+        "tokens": arguments.tokens,
+        "machine": machine,
+        "texts": known["texts"] | texts,
+        "plans": {str(corpus.shards): numbers(folder, corpus, arguments.tokens) for corpus in CORPORA},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def in_bytes(gigabytes: float) -> int:
+    return round(gigabytes * GIGABYTE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("text", type=Path, help="folder of text")
+    parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.25, 0.5, 1, 2])
+    parser.add_argument("--about", default="that of a folder of files.", help="what the text is, for the page")
+    parser.add_argument("--tokens", type=int, default=32_768, help="of each vocabulary")
+    parser.add_argument("--without", nargs="+", default=[], metavar="CONSTRUCTION", help="not to build")
+    parser.add_argument("--longest", type=float, default=1200, help="seconds that a job may be expected to take")
+    parser.add_argument(
+        "--folder", type=Path, default=HERE.parent / "build", help="where scratch files go for the time"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=HERE.parent / "docs", help="folder of scale.md and performance/"
+    )
+    arguments = parser.parse_args()
+    table = arguments.results / "performance" / "scale.csv"
+    known = {process.gigabytes for process in read(table)}
+    sizes = sorted({START, *arguments.gigabytes} - ({START} & known))
+    folder = arguments.folder.absolute() / SCALE
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "all.jsonl"
+    every = sorted({part for size in sizes for part in (size, size / PART)})
+    drawn = [sys.executable, str(HERE / "scale_text.py"), str(arguments.text), str(source), "--gigabytes"]
+    marked = subprocess.run([*drawn, *map(str, every)], check=True, capture_output=True, text=True).stdout
+    marks = {mark["size"]: mark for mark in json.loads(marked)}
+    if absent := [size for size in sizes if in_bytes(size) not in marks]:
+        sys.exit(f"{arguments.text}: too little text for {absent[0]:g} GB; bring more, or ask for less")
+    facts = arguments.results / "performance" / "scale.json"
+    tell(facts, arguments, {f"{size:g}": marks[in_bytes(size)] for size in sizes}, folder)
+    scale = Scale(table, sizes, arguments.longest, arguments.without)
+    for size in sizes:
+        one_size(scale, size, source, marks, arguments.tokens)
+    shutil.rmtree(folder)
+    subprocess.run([sys.executable, str(HERE / "scale_page.py"), str(arguments.results)], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""How time, memory and disk grow, and what that makes of larger quantities.
+
+What a process takes at its start is taken off first; what is beyond it is fitted as a power of a quantity, a straight
+line of logarithms by least squares.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306}
+"""The 97.5 % quantile of Student's t by degrees of freedom."""
+LEAST = 0.1
+"""What grows by less than this share of its start does not grow."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A start, and a power of a quantity beyond it.
+
+    Attributes:
+        start: what is taken of next to nothing.
+        quantity, beyond: the largest quantity measured, and what was taken of it beyond the start.
+        exponent: of the power; zero where nothing grows.
+        low, high: its 95 % interval; NaN where two points alone were measured.
+    """
+
+    start: float
+    quantity: float
+    beyond: float
+    exponent: float
+    low: float
+    high: float
+
+    def at(self, quantity: float, exponent: float | None = None) -> float:
+        """What a quantity takes, by the exponent or by another one; the line goes through the largest measured."""
+        power = self.exponent if exponent is None else exponent
+        return self.start + self.beyond * (quantity / self.quantity) ** power
+
+    def between(self, low: float, high: float) -> tuple[float, float]:
+        """The least and the most that quantities between two take, by the ends of the exponent's interval."""
+        ends = [end for end in (self.low, self.high) if not math.isnan(end)] or [self.exponent]
+        found = [self.at(quantity, end) for quantity in (low, high) for end in ends]
+        return min(found), max(found)
+
+
+def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0) -> Fit:
+    """Fit values of ascending quantities.
+
+    Args:
+        quantities: all above zero.
+        values: what was taken of each.
+        start: what is taken of next to nothing, and no part of the power.
+
+    Raises:
+        ValueError: there is nothing to fit.
+    """
+    if not quantities:
+        raise ValueError("no points to fit")
+    beyond = [max(0.0, value - start) for value in values]
+    largest = max(range(len(quantities)), key=lambda place: quantities[place])
+    flat = Fit(start, quantities[largest], beyond[largest], 0.0, 0.0, 0.0)
+    points = [(math.log(x), math.log(y)) for x, y in zip(quantities, beyond, strict=True) if y > 0]
+    if len({x for x, _ in points}) < 2 or max(beyond) <= LEAST * start:
+        return flat
+    exponent, error = _line(points)
+    free = len(points) - 2
+    wide = STUDENT.get(free, 1.96) * error if free else math.nan
+    return Fit(start, quantities[largest], beyond[largest], exponent, exponent - wide, exponent + wide)
+
+
+def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Slope of the straight line of least squares, and its standard error."""
+    number = len(points)
+    x_mean = math.fsum(x for x, _ in points) / number
+    y_mean = math.fsum(y for _, y in points) / number
+    spread = math.fsum((x - x_mean) ** 2 for x, _ in points)
+    slope = math.fsum((x - x_mean) * (y - y_mean) for x, y in points) / spread
+    if number == 2:
+        return slope, math.nan
+    left = math.fsum((y - y_mean - slope * (x - x_mean)) ** 2 for x, y in points)
+    return slope, math.sqrt(left / (number - 2) / spread)

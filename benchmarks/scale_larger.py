@@ -1,0 +1,85 @@
+"""What larger corpora take, in tables of docs/scale.md."""
+
+import math
+
+from performance import table
+from scale_plan import CORPORA, Corpus, of_rule
+from scale_summary import STAGES, Expected, Rows, expected, makespan, pretokens, sizes, vocabulary
+from scale_tables import label, number, volume
+
+NODES, CORES = 32, 8
+LONGEST_MINUTES = 2880
+"""That any job asks for on its own account."""
+
+
+def corpora(rows: Rows, plans: dict[str, dict[str, int]]) -> list[tuple[Corpus, list[Expected]]]:
+    """Every stage of every corpus."""
+    found = []
+    for corpus in CORPORA:
+        every = (expected(rows, stage, corpus.text, corpus.shards, plans[str(corpus.shards)]) for stage in STAGES)
+        found.append((corpus, [one for one in every if one]))
+    return found
+
+
+def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
+    """The corpora side by side."""
+    largest = pretokens(rows, sizes(rows)[-1])[0]
+    lines: dict[str, list[str]] = {}
+
+    def put(name: str, cell: str) -> None:
+        lines.setdefault(name, [name]).append(cell)
+
+    for corpus, stages in corpora(rows, plans):
+        put("text", volume(corpus.text))
+        put("times the largest measured", number(corpus.text / largest))
+        put("shards", f"{corpus.shards:,}")
+        put("text of a shard", volume(corpus.text / corpus.shards))
+        put("jobs that the workflow plans", f"{sum(plans[str(corpus.shards)].values()):,}")
+        heaps = vocabulary(rows)
+        low, high = heaps.between(corpus.text, corpus.text)
+        put(
+            "different pre-tokens, millions",
+            f"{number(heaps.at(corpus.text) / 1e6)} ({number(low / 1e6)} to {number(high / 1e6)})",
+        )
+        hours = math.fsum(one.hours for one in stages)
+        low, high = (math.fsum(ends) for ends in zip(*((one.low, one.high) for one in stages), strict=True))
+        put("hours of one core", f"{number(hours)} ({number(low)} to {number(high)})")
+        put(f"hours on {NODES} x {CORES} cores", number(makespan(stages, NODES * CORES)))
+        longest = max(stages, key=lambda one: one.longest)
+        put("longest job, hours", f"{number(longest.longest)} ({longest.stage.name})")
+        most = max(stages, key=lambda one: one.memory_mb)
+        put("most memory of a job", f"{volume(most.memory_mb * 1e6)} ({most.stage.name})")
+        put("disk that stays", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
+        put("disk that is freed again", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
+    return table(("", *(corpus.name for corpus in CORPORA)), lines.values())
+
+
+def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
+    """Hours and memory of each stage in each corpus."""
+    found = corpora(rows, plans)
+    lines = []
+    for place, one in enumerate(found[0][1]):
+        cells = [label(one.stage.name, one.stage.scored)]
+        for _, stages in found:
+            here = stages[place]
+            cells += [f"{here.jobs:,}", f"{number(here.hours)} ({number(here.low)}–{number(here.high)})"]
+            cells += [volume(here.memory_mb * 1e6), number(here.beyond)]
+        lines.append(cells)
+    heads = [
+        head for corpus in CORPORA for head in (f"{corpus.name}: jobs", "hours of one core", "memory", "times beyond")
+    ]
+    return table(("stage", *heads), lines)
+
+
+def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
+    """Single jobs that take longer than their rule asks for."""
+    lines = []
+    for corpus, stages in corpora(rows, plans):
+        for one in stages:
+            asked = of_rule(one.stage.rule, "runtime")
+            if one.longest * 60 > asked:
+                end = "beyond the two days that any job asks for" if one.longest * 60 > LONGEST_MINUTES else "a retry"
+                lines.append([corpus.name, one.stage.name, number(one.longest), number(asked / 60), end])
+    if not lines:
+        return "No job takes longer than its rule asks for."
+    return table(("corpus", "stage", "hours of a job", "its rule asks for", "so it takes"), lines)

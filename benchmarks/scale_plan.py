@@ -1,0 +1,180 @@
+"""The experiment whose stages are measured at scale, and its jobs as the workflow itself would start them.
+
+The command lines are those that ``snakemake --dry-run --printshellcmds`` prints; what a rule gives a command that takes
+no ``--memory`` stands in the rule. Only the standard library is imported, see :mod:`measure`.
+"""
+
+import json
+import math
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from glob import glob
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+CONSTRUCTIONS = ("bpe", "wordpiece", "unigram", "pathpiece", "greedtok", "picky_bpe", "sage")
+INITIAL = {"initial": "ngram", "initial_size": 65_536}
+TEXT, SCORED = "text", "scored"
+"""The corpora: all of the text, and its first part alone, which byte scores and the construction on them read."""
+SHARDS = 17
+"""One more than are merged and encoded by one job, so that every stage of a large corpus is there."""
+MODEL = "mpt_350m"
+FIRST, THEN = ["merge_counts", "score_bytes"], ["pack", "measure"]
+"""Rules up to which jobs run before it is asked what building takes, and after."""
+SHELL = "Shell command: "
+MOST_SHARDS = 9999
+"""That a configuration takes."""
+SHARD_BYTES = 250_000_000
+PART = 16
+"""What is scored is such a part of the text."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus that others have published.
+
+    Attributes:
+        name: what it is called.
+        text: bytes of its text, as told or assumed.
+    """
+
+    name: str
+    text: float
+
+    @property
+    def shards(self) -> int:
+        """As many as it takes, or may have."""
+        return min(MOST_SHARDS, math.ceil(self.text / SHARD_BYTES))
+
+
+CORPORA = (Corpus("MiniPile", 6e9), Corpus("the Pile", 825 * 2**30), Corpus("Common Corpus", 8e12))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A process of the workflow.
+
+    Attributes:
+        stage: its rule; of a construction its name behind it.
+        corpus: which text it works on.
+        name: what tells it from other jobs of its rule.
+        command: words of its command line; a star outside quotes of the shell stays.
+        log: where its messages go.
+        bound_mb: memory that its rule gives it, of 10**6 bytes.
+        outputs: files and folders that it writes.
+    """
+
+    stage: str
+    corpus: str
+    name: str
+    command: list[str]
+    log: Path
+    bound_mb: int
+    outputs: list[Path]
+
+    def words(self) -> list[str]:
+        """The command line with the files that its stars stand for, once they are there."""
+        return [part for word in self.command for part in (sorted(glob(word)) if "*" in word else [word])]
+
+
+def experiment(folder: Path, size: int, shards: int = SHARDS, scored: int = 1) -> dict[str, Any]:
+    """The configuration: one vocabulary of each construction, one set of packed sequences.
+
+    Args:
+        folder: holds ``text.jsonl`` and ``scored.jsonl``, and takes the results.
+        size: tokens of each vocabulary.
+        shards, scored: of the two corpora.
+    """
+    same = {"tokenizer": 1.0, "byte_lm": "tokenizer", "evaluation": "tokenizer", "pretraining": "tokenizer"}
+    corpora = {
+        name: {"source": {"type": "jsonl", "path": str(folder / f"{name}.jsonl")}, "shards": number, "splits": same}
+        for name, number in ((TEXT, shards), (SCORED, scored))
+    }
+    variants: dict[str, dict[str, Any]] = {
+        name: {"pretokenization": "gpt2", "construction": {"method": name}} for name in CONSTRUCTIONS
+    }
+    for name in ("pathpiece", "sage"):
+        variants[name]["construction"] |= INITIAL
+    variants["bytespan"] = {
+        "corpus": SCORED,
+        "pretokenization": "gpt2",
+        "construction": "bytespan",
+        "byte_lm": "ngram",
+    }
+    return {
+        "name": "scale",
+        "results": str(folder),
+        "corpora": corpora,
+        "byte_lms": {"ngram": "ngram"},
+        "variants": variants,
+        "sizes": [size],
+        "models": {"model": MODEL},
+        "suites": {"offline": "offline"},
+        "runs": [{"models": ["model"], "variants": ["bpe"], "suites": ["offline"]}],
+    }
+
+
+def dry_run(folder: Path, configuration: dict[str, Any], until: list[str], *more: str) -> str:
+    """What Snakemake says that it would do, working in a folder.
+
+    Raises:
+        SystemExit: it says why it would not.
+    """
+    file = folder / "scale.yaml"
+    file.write_text(json.dumps(configuration), encoding="utf-8")
+    asked = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "-d", str(folder), "--cores", "1"]
+    asked += ["--configfile", str(file), "--dry-run", *more, "--until", *until]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
+    return done.stdout + done.stderr
+
+
+def planned(folder: Path, configuration: dict[str, Any], until: list[str]) -> list[Job]:
+    """The jobs that are left to do up to some rules, each after those that it needs."""
+    said = dry_run(folder, configuration, until, "--printshellcmds")
+    lines = (line.removeprefix(SHELL) for line in said.splitlines() if line.startswith(SHELL))
+    return [job(line) for line in lines]
+
+
+def numbers(folder: Path, corpus: Corpus, size: int) -> dict[str, int]:
+    """Jobs of each rule for a corpus; the folder holds any text, of which nothing is read."""
+    configuration = experiment(folder, size, corpus.shards, max(1, corpus.shards // PART))
+    said = dry_run(folder, configuration, THEN, "--quiet", "rules")
+    _, _, listed = said.partition("Job stats:")
+    found = dict(re.findall(r"^(\w+) +(\d+)$", listed, re.MULTILINE))
+    return {rule: int(number) for rule, number in found.items() if rule != "total"}
+
+
+def job(line: str) -> Job:
+    """A job from its rule's shell command."""
+    call, _, log = line.rpartition(" &> ")
+    rule, name = re.search(r"/logs/(\w+)/(.+)\.log$", shlex.split(log)[0]).groups()  # type: ignore[union-attr]
+    words = shlex.split(call)
+    flags = {flag: word for flag, word in pairwise(words) if flag.startswith("-")}
+    stage = f"{rule} {words[2]}" if words[1] == "build" else rule
+    parts = {part for word in words for part in Path(word).parts}
+    return Job(
+        stage=stage,
+        corpus=SCORED if parts & {SCORED, f"{SCORED}.jsonl", "bytespan"} else TEXT,
+        name=name,
+        command=[sys.executable, "-P", "-m", *words],
+        log=Path(shlex.split(log)[0]),
+        bound_mb=int(flags.get("--memory") or of_rule(rule)),
+        outputs=[Path(flags[flag]) for flag in ("-o", "--token-counts") if flag in flags],
+    )
+
+
+def of_rule(rule: str, resource: str = "mem_mb") -> int:
+    """What a rule asks for at its first attempt: MB of memory, or minutes of ``runtime``."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "rules").glob("*.smk")))
+    _, _, own = text.partition(f"\nrule {rule}:\n")
+    found = re.search(rf"^        {resource}=(?:\w+\()?(\d+)\)?,$", own.partition("\nrule ")[0], re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"rule {rule}: its {resource} is not a number")
+    return int(found[1])

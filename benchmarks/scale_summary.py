@@ -1,0 +1,232 @@
+"""From processes to stages: what each took of each size, how it grows, and what that makes of larger corpora.
+
+Only what :mod:`scale` has written is read, so that a page can be made anew without measuring.
+"""
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scale_fit import Fit, fit
+from scale_plan import PART
+
+START = 0.001
+"""Gigabytes of the size whose jobs show what starts take."""
+AT_ONCE = 16
+"""Shards that one job merges."""
+SHARD, MERGED, WHOLE, PRETOKENS = "a shard", "16 shards", "text", "pre-tokens"
+"""What drives a stage's work: the text of one of its jobs, or the different pre-tokens."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the experiment.
+
+    Attributes:
+        name: as in the table of processes.
+        driver: what its jobs' work grows with.
+        level: stages of one level run side by side, after those of the level before.
+        times: jobs on all of the text; 0 where the plan tells how many.
+        scored: whether it works on the smaller corpus.
+        kept: whether its output stays.
+    """
+
+    name: str
+    driver: str
+    level: int
+    times: int = 1
+    scored: bool = False
+    kept: bool = True
+
+    @property
+    def rule(self) -> str:
+        return self.name.partition(" ")[0]
+
+
+STAGES = (
+    Stage("prepare", WHOLE, 0),
+    Stage("count", SHARD, 1, 0, kept=False),
+    Stage("train_byte_lm", WHOLE, 1, scored=True),
+    Stage("merge_part", MERGED, 2, 0, kept=False),
+    Stage("score_bytes", SHARD, 2, 0, scored=True),
+    Stage("merge_counts", PRETOKENS, 3, 2),
+    Stage("build_initial ngram", PRETOKENS, 4),
+    Stage("build bpe", PRETOKENS, 5),
+    Stage("build wordpiece", PRETOKENS, 5),
+    Stage("build unigram", PRETOKENS, 5),
+    Stage("build pathpiece", PRETOKENS, 5),
+    Stage("build greedtok", PRETOKENS, 5),
+    Stage("build picky_bpe", PRETOKENS, 5),
+    Stage("build sage", WHOLE, 5),
+    Stage("build bytespan", WHOLE, 5, scored=True),
+    Stage("measure", PRETOKENS, 6, 0),
+    Stage("encode_shard", SHARD, 6, 0, kept=False),
+    Stage("pack", WHOLE, 7, kept=False),
+)
+"""Two splits are merged, and every variant is measured."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a stage took of one size.
+
+    Attributes:
+        gigabytes: the size.
+        quantity: what drives a job of it: bytes of text, or different pre-tokens.
+        jobs: processes.
+        processor: seconds of all; job: of the longest.
+        peak_mb: of the largest process; bound_mb: its bound; share: the most of its bound that a process took.
+        disk: bytes that it left.
+        error: why there is nothing.
+    """
+
+    gigabytes: float
+    quantity: float
+    jobs: int
+    processor: float
+    job: float
+    peak_mb: float
+    bound_mb: int
+    share: float
+    disk: float
+    error: str
+
+
+Rows = Sequence[dict[str, str]]
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The table of processes."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def sizes(rows: Rows) -> list[float]:
+    """Sizes that were measured, ascending, without that of the starts."""
+    return sorted({float(row["gigabytes"]) for row in rows} - {START})
+
+
+def pretokens(rows: Rows, gigabytes: float, scored: bool = False) -> tuple[float, float]:
+    """Bytes of a corpus, and how many different pre-tokens it has."""
+    corpus = "scored" if scored else "text"
+    own = [row for row in rows if row["corpus"] == corpus and float(row["gigabytes"]) == gigabytes]
+    return float(own[0]["text_bytes"]), max(float(row["pretokens"]) for row in own)
+
+
+def taken(rows: Rows, stage: Stage, gigabytes: float) -> Taken | None:
+    """What a stage took of a size; None where it was not asked for."""
+    corpus = "scored" if stage.scored else "text"
+    same = [row for row in rows if row["corpus"] == corpus and float(row["gigabytes"]) == gigabytes]
+    own = [row for row in same if row["stage"] == stage.name]
+    if not own:
+        return None
+    text, different = pretokens(rows, gigabytes, stage.scored)
+    shards = sum(row["stage"] == "count" for row in same)
+    shares = {SHARD: text / shards, MERGED: text * min(1.0, AT_ONCE / shards), WHOLE: text, PRETOKENS: different}
+    seconds = [float(row["processor"]) for row in own]
+    largest = max(own, key=lambda row: float(row["peak_mb"]))
+    return Taken(
+        gigabytes=gigabytes,
+        quantity=shares[stage.driver],
+        jobs=len(own),
+        processor=sum(seconds),
+        job=sum(seconds) / len(own) if stage.driver == SHARD else max(seconds),
+        peak_mb=float(largest["peak_mb"]),
+        bound_mb=int(largest["bound_mb"]),
+        share=max(float(row["peak_mb"]) / float(row["bound_mb"]) for row in own),
+        disk=sum(float(row["disk_bytes"]) for row in own),
+        error=next((row["error"] for row in own if row["error"]), ""),
+    )
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a stage grows: seconds and memory of a job, with what drives it; its disk, with the bytes of its text."""
+
+    seconds: Fit
+    memory: Fit
+    disk: Fit
+
+
+def growth(rows: Rows, stage: Stage) -> Growth | None:
+    """Fit what was measured of a stage; None where nothing was."""
+    found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
+    if not found:
+        return None
+    start = taken(rows, stage, START)
+    quantities = [one.quantity for one in found]
+    text = [pretokens(rows, one.gigabytes, stage.scored)[0] for one in found]
+    return Growth(
+        fit(quantities, [one.job for one in found], start.job if start else 0.0),
+        fit(quantities, [one.peak_mb for one in found], start.peak_mb if start else 0.0),
+        fit(text, [one.disk for one in found]),
+    )
+
+
+def vocabulary(rows: Rows) -> Fit:
+    """How different pre-tokens grow with text (Heaps' law)."""
+    points = [pretokens(rows, size) for size in sizes(rows)]
+    return fit([text for text, _ in points], [different for _, different in points])
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a stage is expected to take of a corpus that was not measured.
+
+    Attributes:
+        jobs: of full size.
+        hours: of one core, all jobs; low and high by the intervals.
+        longest: hours of one job.
+        memory_mb: of one job.
+        disk: bytes that it writes.
+        beyond: how many times the largest quantity measured a job's is.
+    """
+
+    stage: Stage
+    jobs: int
+    hours: float
+    low: float
+    high: float
+    longest: float
+    memory_mb: float
+    disk: float
+    beyond: float
+
+
+def expected(rows: Rows, stage: Stage, text: float, shards: int, plan: dict[str, int]) -> Expected | None:
+    """Extrapolate a stage to so many bytes in so many shards, as the workflow plans them."""
+    grown = growth(rows, stage)
+    if grown is None:
+        return None
+    own = text / PART if stage.scored else text
+    heaps = vocabulary(rows)
+    shard = text / shards
+    quantity = {SHARD: shard, MERGED: AT_ONCE * shard, WHOLE: own, PRETOKENS: heaps.at(own)}[stage.driver]
+    ends = heaps.between(own, own) if stage.driver == PRETOKENS else (quantity, quantity)
+    jobs = stage.times or plan[stage.rule]
+    low, high = (jobs * end / 3600 for end in grown.seconds.between(*ends))
+    job = grown.seconds.at(quantity) / 3600
+    return Expected(
+        stage,
+        jobs,
+        jobs * job,
+        low,
+        high,
+        job,
+        grown.memory.at(quantity),
+        grown.disk.at(own),
+        quantity / grown.seconds.quantity,
+    )
+
+
+def makespan(stages: Sequence[Expected], at_once: int) -> float:
+    """Hours of all levels one after another, so many jobs at a time."""
+    return math.fsum(
+        max(
+            max(one.longest for one in stages if one.stage.level == level),
+            math.fsum(one.hours for one in stages if one.stage.level == level) / at_once,
+        )
+        for level in {one.stage.level for one in stages}
+    )

@@ -1,0 +1,78 @@
+"""The tables of docs/scale.md: what stages took of each size, and of their bounds."""
+
+import math
+from collections.abc import Callable
+
+from performance import table
+from scale_fit import Fit
+from scale_summary import STAGES, Growth, Rows, Taken, growth, sizes, taken
+
+
+def number(value: float) -> str:
+    """Two or three digits."""
+    if math.isnan(value):
+        return "–"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+
+
+def power(fit: Fit) -> str:
+    """An exponent with its interval."""
+    if fit.exponent == fit.low == fit.high == 0:
+        return "0"
+    interval = "" if math.isnan(fit.low) else f" ({fit.low:.2f} to {fit.high:.2f})"
+    return f"{fit.exponent:.2f}{interval}"
+
+
+def volume(size: float) -> str:
+    """Bytes for a person."""
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 1000:
+            return f"{number(size)} {unit}"
+    return f"{number(size / 1000)} TB"
+
+
+def label(name: str, scored: bool) -> str:
+    return f"{name} ‡" if scored else name
+
+
+def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth], str], *heads: str) -> str:
+    """A table of stages by sizes."""
+    found = sizes(rows)
+    lines = []
+    for stage in STAGES:
+        grown = growth(rows, stage)
+        if grown is None:
+            continue
+        cells = [taken(rows, stage, size) for size in found]
+        lines.append(
+            [
+                label(stage.name, stage.scored),
+                *("–" if one is None else "left out" if one.error else shown(one) for one in cells),
+                fitted(grown),
+            ]
+        )
+    return table(("stage", *(f"{size:g} GB" for size in found), *heads), lines)
+
+
+def bounds(rows: Rows) -> str:
+    """Memory beside what the rules give."""
+    lines = []
+    for stage in STAGES:
+        cells = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
+        if cells:
+            worst = max(cells, key=lambda one: one.share)
+            within = "yes" if worst.share <= 1 else "**no**"
+            name = label(stage.name, stage.scored)
+            lines.append([name, f"{cells[-1].bound_mb:,}", f"{worst.share:.0%}", f"{worst.gigabytes:g} GB", within])
+    return table(("stage", "bound of the largest, MB", "most of a bound", "at", "within"), lines)
+
+
+def left_out(rows: Rows) -> str:
+    """Why there are no numbers, a line each."""
+    told = dict.fromkeys(
+        f"{row['stage']} at {float(row['gigabytes']):g} GB: {row['error']}." for row in rows if row["error"]
+    )
+    return "\n".join(f"- {line}" for line in told)

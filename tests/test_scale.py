@@ -1,0 +1,218 @@
+"""The measurement of scale: its fits and extrapolations on planted numbers, its text, its jobs and its page."""
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+
+import scale_page
+import scale_runs
+from scale_fit import fit
+from scale_larger import by_stage
+from scale_plan import CORPORA, job, of_rule
+from scale_summary import AT_ONCE, STAGES, START, expected, growth, makespan, taken, vocabulary
+from scale_text import cut, write
+
+SIZES = (0.25, 0.5, 1.0, 2.0)
+SHARDS = 17
+PLAN = {"count": 60, "merge_part": 4, "score_bytes": 2, "encode_shard": 30, "measure": 8}
+
+
+def test_a_planted_power_comes_back() -> None:
+    found = fit(SIZES, [3 + 2 * size**1.5 for size in SIZES], 3)
+    assert found.exponent == pytest.approx(1.5)
+    assert (found.low, found.high) == pytest.approx((1.5, 1.5))
+    assert found.at(800) == pytest.approx(3 + 2 * 800**1.5)
+    assert found.between(800, 800) == pytest.approx((found.at(800), found.at(800)))
+
+
+def test_the_interval_is_that_of_students_t() -> None:
+    # Least squares of y on x = 0, 1, 2, 3: slope 1.4, residual sum of squares 0.2, standard error sqrt(0.02).
+    found = fit([1, math.e, math.e**2, math.e**3], [math.exp(y) for y in (0, 1.4 + 0.2, 2.8 - 0.2, 4.2)])
+    slope, error = 1.36, math.sqrt((0.2**2 * 2 - 0.04**2 * 5) / 2 / 5)
+    assert found.exponent == pytest.approx(slope)
+    assert found.high - found.exponent == pytest.approx(4.303 * error, rel=0.01)
+    assert found.low == pytest.approx(2 * found.exponent - found.high)
+
+
+def test_what_does_not_grow_stays() -> None:
+    found = fit(SIZES, [100, 101, 99, 104], 98)
+    assert (found.exponent, found.low, found.high) == (0, 0, 0)
+    assert found.at(1e6) == 104
+
+
+def test_two_sizes_have_no_interval() -> None:
+    found = fit([1, 2], [1, 4])
+    assert found.exponent == pytest.approx(2)
+    assert math.isnan(found.low)
+    assert found.between(4, 4) == pytest.approx((16, 16))
+
+
+def test_nothing_cannot_be_fitted() -> None:
+    with pytest.raises(ValueError, match="no points"):
+        fit([], [])
+
+
+def planted() -> list[dict[str, str]]:
+    """Processes that take a second and a hundred MB at their start, and what each driver makes of them."""
+    rows = []
+    for gigabytes in (START, *SIZES):
+        for stage in STAGES:
+            text = gigabytes * 1e9 / (16 if stage.scored else 1)
+            different = 1000 * text**0.5
+            jobs = {"count": SHARDS, "encode_shard": SHARDS, "merge_part": 2}.get(stage.name, 1)
+            quantity = {"a shard": text / (1 if stage.scored else SHARDS), "16 shards": text * 16 / SHARDS}
+            work = quantity.get(stage.driver, text if stage.driver == "text" else different)
+            rows += [
+                {
+                    "gigabytes": str(gigabytes),
+                    "stage": stage.name,
+                    "corpus": "scored" if stage.scored else "text",
+                    "name": str(number),
+                    "text_bytes": str(text),
+                    "pretokens": str(different),
+                    "jobs": str(jobs),
+                    "processor": str(1.0 if gigabytes == START else 1 + 1e-8 * work),
+                    "wall": "1",
+                    "peak_mb": str(100.0 if gigabytes == START else 100 + 1e-5 * work),
+                    "bound_mb": "40000",
+                    "disk_bytes": str(0.5 * text / jobs),
+                    "error": "",
+                }
+                for number in range(jobs)
+            ]
+        text = gigabytes * 1e9 / 16
+        rows.append({**rows[-1], "stage": "count", "corpus": "scored", "text_bytes": str(text), "pretokens": "0"})
+    return rows
+
+
+def test_planted_stages_grow_and_are_extrapolated_as_planted() -> None:
+    rows = planted()
+    assert vocabulary(rows).exponent == pytest.approx(0.5)
+    text, shards = 600e9, 30
+    for stage in STAGES:
+        grown = growth(rows, stage)
+        assert grown is not None
+        assert grown.disk.exponent == pytest.approx(1)
+        found = expected(rows, stage, text, shards, PLAN)
+        assert found is not None
+        own = text / 16 if stage.scored else text
+        drivers = {"a shard": text / shards, "16 shards": AT_ONCE * text / shards, "text": own}
+        work = drivers.get(stage.driver, 1000 * own**0.5)
+        jobs = stage.times or PLAN[stage.rule]
+        if 1e-8 * 1000 * 2e9**0.5 < 0.1 and stage.driver == "pre-tokens":
+            assert grown.seconds.exponent == 0
+        else:
+            assert found.hours == pytest.approx(jobs * (1 + 1e-8 * work) / 3600)
+            assert found.low <= found.hours * (1 + 1e-9)
+        assert found.memory_mb == pytest.approx(100 + 1e-5 * work)
+        assert found.disk == pytest.approx(0.5 * own)
+
+
+def test_levels_run_one_after_another() -> None:
+    rows = planted()
+    every = [found for stage in STAGES if (found := expected(rows, stage, 6e9, 30, PLAN))]
+    total = math.fsum(one.hours for one in every)
+    assert makespan(every, 1) == pytest.approx(total)
+    longest = {level: max(one.longest for one in every if one.stage.level == level) for level in range(8)}
+    assert makespan(every, 10**9) == pytest.approx(math.fsum(longest.values()))
+
+
+def facts() -> dict[str, Any]:
+    return {
+        "about": "planted.",
+        "tokens": 32768,
+        "machine": {"processor": "any", "cores": 2, "memory_gib": 8, "system": "Linux", "python": "3.11"},
+        "texts": {f"{size:g}": {"text_bytes": round(size * 1e9), "documents": 7} for size in SIZES},
+        "plans": {str(corpus.shards): {**PLAN, "prepare": 2} for corpus in CORPORA},
+    }
+
+
+def test_the_page_has_every_stage_and_says_what_is_over_its_bound(tmp_path: Path) -> None:
+    rows = planted()
+    rows.append(
+        {**rows[-1], "stage": "build sage", "corpus": "text", "gigabytes": "2.0", "error": "left out: about 1300 s"}
+    )
+    results = tmp_path / "performance"
+    results.mkdir()
+    with (results / "scale.csv").open("w", encoding="utf-8") as table:
+        print(",".join(rows[0]), file=table)
+        for row in rows:
+            print(",".join(row.values()), file=table)
+    (results / "scale.json").write_text(json.dumps(facts()), encoding="utf-8")
+    sys.argv = ["scale_page.py", str(tmp_path)]
+    scale_page.main()
+    page = (tmp_path / "scale.md").read_text(encoding="utf-8")
+    assert "each stayed within its bound" in page
+    assert "left out: about 1300 s" in page
+    assert all(f"| {stage.name}" in page for stage in STAGES)
+    assert all(corpus.name in page for corpus in CORPORA)
+    assert (results / "scale.svg").read_text(encoding="utf-8").startswith("<?xml")
+    rows[0]["peak_mb"] = "50000"
+    assert "1 took more than their bound: prepare (0)" in scale_page.page(rows, facts())
+
+
+def test_a_stage_that_was_not_measured_is_left_out() -> None:
+    rows = [row for row in planted() if row["stage"] != "build sage"]
+    sage = next(stage for stage in STAGES if stage.name == "build sage")
+    assert taken(rows, sage, 1.0) is None
+    assert expected(rows, sage, 1e12, 10, PLAN) is None
+    assert "build sage" not in by_stage(rows, facts()["plans"])
+
+
+def test_documents_are_drawn_by_lot_and_prefixes_end_with_a_document(tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    (folder / "below").mkdir(parents=True)
+    for number in range(40):
+        (folder / "below" / f"{number}.txt").write_text(f"{number:02}" * 50, encoding="utf-8")
+    (folder / "lines.jsonl").write_text("".join(f'{{"text": "line {number}"}}\n' for number in range(40)), "utf-8")
+    (folder / "binary").write_bytes(b"a\0b")
+    (folder / "latin").write_bytes(b"caf\xe9")
+    target = tmp_path / "all.jsonl"
+    marks = write(folder, target, [500, 2000])
+    lines = target.read_bytes().splitlines(keepends=True)
+    texts = [json.loads(line)["text"] for line in lines]
+    assert [mark["size"] for mark in marks] == [500, 2000]
+    for mark in marks:
+        assert mark["end"] == sum(map(len, lines[: mark["documents"]]))
+        assert mark["text_bytes"] == sum(len(text.encode()) for text in texts[: mark["documents"]]) >= mark["size"]
+    assert len(set(texts)) == len(texts)
+    assert texts != sorted(texts)
+    assert {text[:4] == "line" for text in texts} == {True, False}
+    cut(target, tmp_path / "part.jsonl", marks[0]["end"])
+    assert (tmp_path / "part.jsonl").read_bytes() == b"".join(lines[: marks[0]["documents"]])
+    with pytest.raises(SystemExit, match="bytes of text, fewer than"):
+        write(folder, target, [10**9])
+
+
+def test_a_job_is_what_its_rule_says() -> None:
+    line = (
+        "tokbench build bpe --recipe '{\"a\":1}' --counts /x/scale/pretokens/text/tokenizer/gpt2.parquet --size 4096"
+        " --memory 1287 --name bpe -o /x/scale/tokenizers/bpe/4096 &> /x/scale/logs/build/bpe/4096.log"
+    )
+    found = job(line)
+    assert (found.stage, found.corpus, found.name, found.bound_mb) == ("build bpe", "text", "bpe/4096", 1287)
+    assert found.outputs == [Path("/x/scale/tokenizers/bpe/4096")]
+    assert found.command[-1] == "/x/scale/tokenizers/bpe/4096"
+    line = "tokbench measure --counts c -o /x/i/bpe/4096.json -- t &> /x/logs/measure/bpe/4096.log"
+    assert job(line).bound_mb == of_rule("measure") == 4000
+    assert of_rule("merge_counts") == 8000
+    assert of_rule("prepare", "runtime") == 240
+    with pytest.raises(SystemExit, match="rule pretrain"):
+        of_rule("pretrain")
+
+
+def test_a_construction_that_would_take_too_long_is_left_out(tmp_path: Path) -> None:
+    runs = scale_runs.Scale(tmp_path / "scale.csv", [], 1200)
+    for gigabytes, seconds in ((0.25, 100.0), (0.5, 400.0)):
+        runs.add(scale_runs.Process(gigabytes, "build x", "text", "x", 1, 1, 1, seconds, 1, 1, 1, 1))
+    assert runs.expected("build x", 0.5) == pytest.approx(200)
+    assert runs.expected("build x", 1.0) == pytest.approx(1600)
+    assert runs.expected("build y", 1.0) == 0
+    assert scale_runs.read(tmp_path / "scale.csv") == runs.done
+    assert [kept.gigabytes for kept in scale_runs.Scale(tmp_path / "scale.csv", [0.5], 1200).done] == [0.25]
