@@ -12,6 +12,8 @@ STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365
 """The 97.5 % quantile of Student's t by degrees of freedom."""
 LEAST = 0.1
 """What grows by less than this share of its start does not grow."""
+CLEAR = 0.25
+"""Points that lie less than this share of the start above it are left out: what starts take differs by some of it."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Fit:
         start: what is taken of next to nothing.
         quantity, beyond: the largest quantity measured, and what was taken of it beyond the start.
         exponent: of the power; zero where nothing grows.
-        low, high: its 95 % interval; NaN where two points alone were measured.
+        low, high: its 95 % interval; NaN where two points or fewer were fitted.
     """
 
     start: float
@@ -47,6 +49,8 @@ class Fit:
 def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0) -> Fit:
     """Fit values of ascending quantities.
 
+    Points too near the start are left out; where one alone is left, growth is taken to be proportional.
+
     Args:
         quantities: all above zero.
         values: what was taken of each.
@@ -60,9 +64,12 @@ def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0
     beyond = [max(0.0, value - start) for value in values]
     largest = max(range(len(quantities)), key=lambda place: quantities[place])
     flat = Fit(start, quantities[largest], beyond[largest], 0.0, 0.0, 0.0)
-    points = [(math.log(x), math.log(y)) for x, y in zip(quantities, beyond, strict=True) if y > 0]
-    if len({x for x, _ in points}) < 2 or max(beyond) <= LEAST * start:
+    if max(beyond) <= LEAST * start:
         return flat
+    clear = CLEAR * start
+    points = [(math.log(x), math.log(y)) for x, y in zip(quantities, beyond, strict=True) if y > clear]
+    if len({x for x, _ in points}) < 2:
+        return Fit(start, quantities[largest], beyond[largest], 1.0, math.nan, math.nan)
     exponent, error = _line(points)
     free = len(points) - 2
     wide = STUDENT.get(free, 1.96) * error if free else math.nan

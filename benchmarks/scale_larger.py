@@ -5,9 +5,11 @@ import math
 from performance import table
 from scale_plan import CORPORA, Corpus, of_rule
 from scale_summary import STAGES, Expected, Rows, expected, makespan, pretokens, sizes, vocabulary
-from scale_tables import label, number, volume
+from scale_tables import label, number, ranged, volume
 
 NODES, CORES = 32, 8
+PER_DOCUMENT = 100
+"""Bytes that `prepare` counts for a document, :data:`tokbench.corpus.prepare.PER_DOCUMENT`."""
 LONGEST_MINUTES = 2880
 """That any job asks for on its own account."""
 
@@ -37,18 +39,17 @@ def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         put("jobs that the workflow plans", f"{sum(plans[str(corpus.shards)].values()):,}")
         heaps = vocabulary(rows)
         low, high = heaps.between(corpus.text, corpus.text)
-        put(
-            "different pre-tokens, millions",
-            f"{number(heaps.at(corpus.text) / 1e6)} ({number(low / 1e6)} to {number(high / 1e6)})",
-        )
+        put("different pre-tokens, millions", ranged(*(each / 1e6 for each in (heaps.at(corpus.text), low, high))))
         hours = math.fsum(one.hours for one in stages)
         low, high = (math.fsum(ends) for ends in zip(*((one.low, one.high) for one in stages), strict=True))
-        put("hours of one core", f"{number(hours)} ({number(low)} to {number(high)})")
+        put("hours of one core", ranged(hours, low, high))
         put(f"hours on {NODES} x {CORES} cores", number(makespan(stages, NODES * CORES)))
         longest = max(stages, key=lambda one: one.longest)
         put("longest job, hours", f"{number(longest.longest)} ({longest.stage.name})")
         most = max(stages, key=lambda one: one.memory_mb)
         put("most memory of a job", f"{volume(most.memory_mb * 1e6)} ({most.stage.name})")
+        put("documents", f"{corpus.documents:,}")
+        put("so that `prepare` needs", volume(PER_DOCUMENT * corpus.documents))
         put("disk that stays", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
         put("disk that is freed again", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
     return table(("", *(corpus.name for corpus in CORPORA)), lines.values())
@@ -62,7 +63,7 @@ def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         cells = [label(one.stage.name, one.stage.scored)]
         for _, stages in found:
             here = stages[place]
-            cells += [f"{here.jobs:,}", f"{number(here.hours)} ({number(here.low)}–{number(here.high)})"]
+            cells += [f"{here.jobs:,}", ranged(here.hours, here.low, here.high)]
             cells += [volume(here.memory_mb * 1e6), number(here.beyond)]
         lines.append(cells)
     heads = [

@@ -31,8 +31,9 @@ as in a large corpus. Every split is all of the text. Bytes are scored, and Byte
 FITTED = """\
 *Power* is p where what goes beyond the start grows as the quantity to the power of p, with its 95 % interval (Student's
 t, as many points as there are sizes, so that intervals are wide). A start is what the same job takes of a megabyte. 0
-stands where less than a tenth is added to it. The quantity is the text of one job or, for what reads counts, the
-different pre-tokens."""
+stands where less than a tenth is added to it; sizes that add less than a quarter are left out of the line, and where
+one alone is left, growth is taken to be proportional. The quantity is the text of one job or, for what reads counts,
+the different pre-tokens; for disk, the text."""
 BEYOND = """\
 **All of this is extrapolated.** The lines of the fits go on, through the largest size measured; in brackets stands what
 the ends of the intervals make of it, and of the interval of the number of pre-tokens. *Times beyond* says how many
@@ -98,8 +99,8 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
         BEYOND,
         f"The same experiment, with the same splits. Shards of {volume(SHARD_BYTES)}, {MOST_SHARDS:,} at most, which\n"
         "is what a configuration takes. MiniPile has 6 GB of text, the Pile 825 GiB, as their papers say; of Common\n"
-        "Corpus two trillion tokens are told, here taken as four bytes each. The table counts every stage on all of\n"
-        f"the text; what is marked ‡ on 1/{PART} of it.",
+        "Corpus two trillion tokens are told, here taken as four bytes each, in some 500 million documents. The table\n"
+        f"counts every stage on all of the text; what is marked ‡ on 1/{PART} of it.",
         whole(rows, facts["plans"]),
         "### By stage",
         by_stage(rows, facts["plans"]),

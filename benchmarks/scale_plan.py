@@ -41,10 +41,12 @@ class Corpus:
     Attributes:
         name: what it is called.
         text: bytes of its text, as told or assumed.
+        documents: how many, as told or assumed.
     """
 
     name: str
     text: float
+    documents: int
 
     @property
     def shards(self) -> int:
@@ -52,7 +54,11 @@ class Corpus:
         return min(MOST_SHARDS, math.ceil(self.text / SHARD_BYTES))
 
 
-CORPORA = (Corpus("MiniPile", 6e9), Corpus("the Pile", 825 * 2**30), Corpus("Common Corpus", 8e12))
+CORPORA = (
+    Corpus("MiniPile", 6e9, 1_010_500),
+    Corpus("the Pile", 825 * 2**30, 211_043_181),
+    Corpus("Common Corpus", 8e12, 500_000_000),
+)
 
 
 @dataclass(frozen=True)

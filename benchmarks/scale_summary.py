@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_fit import Fit, fit
-from scale_plan import PART
+from scale_plan import PART, of_rule
 
 START = 0.001
 """Gigabytes of the size whose jobs show what starts take."""
@@ -31,6 +31,7 @@ class Stage:
         times: jobs on all of the text; 0 where the plan tells how many.
         scored: whether it works on the smaller corpus.
         kept: whether its output stays.
+        bounded: whether it keeps to its memory, by spilling, whatever it reads.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Stage:
     times: int = 1
     scored: bool = False
     kept: bool = True
+    bounded: bool = False
 
     @property
     def rule(self) -> str:
@@ -46,12 +48,12 @@ class Stage:
 
 
 STAGES = (
-    Stage("prepare", WHOLE, 0),
-    Stage("count", SHARD, 1, 0, kept=False),
+    Stage("prepare", WHOLE, 0, bounded=True),
+    Stage("count", SHARD, 1, 0, kept=False, bounded=True),
     Stage("train_byte_lm", WHOLE, 1, scored=True),
-    Stage("merge_part", MERGED, 2, 0, kept=False),
+    Stage("merge_part", MERGED, 2, 0, kept=False, bounded=True),
     Stage("score_bytes", SHARD, 2, 0, scored=True),
-    Stage("merge_counts", PRETOKENS, 3, 2),
+    Stage("merge_counts", PRETOKENS, 3, 2, bounded=True),
     Stage("build_initial ngram", PRETOKENS, 4),
     Stage("build bpe", PRETOKENS, 5),
     Stage("build wordpiece", PRETOKENS, 5),
@@ -62,8 +64,8 @@ STAGES = (
     Stage("build sage", WHOLE, 5),
     Stage("build bytespan", WHOLE, 5, scored=True),
     Stage("measure", PRETOKENS, 6, 0),
-    Stage("encode_shard", SHARD, 6, 0, kept=False),
-    Stage("pack", WHOLE, 7, kept=False),
+    Stage("encode_shard", SHARD, 6, 0, kept=False, bounded=True),
+    Stage("pack", WHOLE, 7, kept=False, bounded=True),
 )
 """Two splits are merged, and every variant is measured."""
 
@@ -179,7 +181,7 @@ class Expected:
         jobs: of full size.
         hours: of one core, all jobs; low and high by the intervals.
         longest: hours of one job.
-        memory_mb: of one job.
+        memory_mb: of one job; its bound where it keeps to that.
         disk: bytes that it writes.
         beyond: how many times the largest quantity measured a job's is.
     """
@@ -208,6 +210,7 @@ def expected(rows: Rows, stage: Stage, text: float, shards: int, plan: dict[str,
     jobs = stage.times or plan[stage.rule]
     low, high = (jobs * end / 3600 for end in grown.seconds.between(*ends))
     job = grown.seconds.at(quantity) / 3600
+    memory = grown.memory.at(quantity)
     return Expected(
         stage,
         jobs,
@@ -215,7 +218,7 @@ def expected(rows: Rows, stage: Stage, text: float, shards: int, plan: dict[str,
         low,
         high,
         job,
-        grown.memory.at(quantity),
+        min(memory, of_rule(stage.rule)) if stage.bounded else memory,
         grown.disk.at(own),
         quantity / grown.seconds.quantity,
     )

@@ -12,6 +12,8 @@ def number(value: float) -> str:
     """Two or three digits."""
     if math.isnan(value):
         return "–"
+    if 0 < value < 0.01:
+        return "<0.01"
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
@@ -21,8 +23,16 @@ def power(fit: Fit) -> str:
     """An exponent with its interval."""
     if fit.exponent == fit.low == fit.high == 0:
         return "0"
-    interval = "" if math.isnan(fit.low) else f" ({fit.low:.2f} to {fit.high:.2f})"
+    if math.isnan(fit.low):
+        return f"{fit.exponent:.2f} (assumed)" if fit.exponent == 1 else f"{fit.exponent:.2f}"
+    interval = f" ({fit.low:.2f} to {fit.high:.2f})"
     return f"{fit.exponent:.2f}{interval}"
+
+
+def ranged(value: float, low: float, high: float) -> str:
+    """A number with its range, where that is one."""
+    ends = number(low), number(high)
+    return number(value) if ends[0] == ends[1] else f"{number(value)} ({ends[0]} to {ends[1]})"
 
 
 def volume(size: float) -> str:
