@@ -138,12 +138,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=32_768, help="of each vocabulary")
     parser.add_argument("--without", nargs="+", default=[], metavar="CONSTRUCTION", help="not to build")
     parser.add_argument("--longest", type=float, default=1200, help="seconds that a job may be expected to take")
-    parser.add_argument(
-        "--folder", type=Path, default=HERE.parent / "build", help="where scratch files go for the time"
-    )
-    parser.add_argument(
-        "--results", type=Path, default=HERE.parent / "docs", help="folder of scale.md and performance/"
-    )
+    parser.add_argument("--folder", type=Path, default=HERE.parent / "build", help="where scratch files go")
+    parser.add_argument("--results", type=Path, default=HERE.parent / "docs", help="of scale.md and performance/")
     arguments = parser.parse_args()
     table = arguments.results / "performance" / "scale.csv"
     known = {process.gigabytes for process in read(table)}
@@ -157,11 +153,11 @@ def main() -> None:
     marks = {mark["size"]: mark for mark in json.loads(marked)}
     if absent := [size for size in sizes if in_bytes(size) not in marks]:
         sys.exit(f"{arguments.text}: too little text for {absent[0]:g} GB; bring more, or ask for less")
-    facts = arguments.results / "performance" / "scale.json"
-    tell(facts, arguments, {f"{size:g}": marks[in_bytes(size)] for size in sizes}, folder)
     scale = Scale(table, sizes, arguments.longest, arguments.without)
     for size in sizes:
         one_size(scale, size, source, marks, arguments.tokens)
+    facts = arguments.results / "performance" / "scale.json"
+    tell(facts, arguments, {f"{size:g}": marks[in_bytes(size)] for size in sizes}, folder)
     shutil.rmtree(folder)
     subprocess.run([sys.executable, str(HERE / "scale_page.py"), str(arguments.results)], check=True)
 
