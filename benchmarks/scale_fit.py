@@ -49,7 +49,8 @@ class Fit:
 def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0) -> Fit:
     """Fit values of ascending quantities.
 
-    Points too near the start are left out; where one alone is left, growth is taken to be proportional.
+    Points too near the start are left out, and so are those that took more than a larger quantity, of which some part
+    of the work was not done. Where one alone is left, growth is taken to be proportional.
 
     Args:
         quantities: all above zero.
@@ -67,7 +68,9 @@ def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0
     if max(beyond) <= LEAST * start:
         return flat
     clear = CLEAR * start
-    points = [(math.log(x), math.log(y)) for x, y in zip(quantities, beyond, strict=True) if y > clear]
+    least = [min(beyond[place:]) for place in range(len(beyond))]
+    kept = zip(quantities, beyond, least, strict=True)
+    points = [(math.log(x), math.log(y)) for x, y, below in kept if y > clear and y <= below]
     if len({x for x, _ in points}) < 2:
         return Fit(start, quantities[largest], beyond[largest], 1.0, math.nan, math.nan)
     exponent, error = _line(points)

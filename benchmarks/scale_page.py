@@ -31,9 +31,14 @@ as in a large corpus. Every split is all of the text. Bytes are scored, and Byte
 FITTED = """\
 *Power* is p where what goes beyond the start grows as the quantity to the power of p, with its 95 % interval (Student's
 t, as many points as there are sizes, so that intervals are wide). A start is what the same job takes of a megabyte. 0
-stands where less than a tenth is added to it; sizes that add less than a quarter are left out of the line, and where
-one alone is left, growth is taken to be proportional. The quantity is the text of one job or, for what reads counts,
-the different pre-tokens; for disk, the text."""
+stands where less than a tenth is added to it; sizes that add less than a quarter are left out of the line, and so are
+those that took more than a larger one. Where one alone is left, growth is taken to be proportional. The quantity is the
+text of one job or, for what reads counts, the different pre-tokens; for disk, the text."""
+COMPARED = """\
+Most of what `build` takes for `bpe`, `wordpiece`, `unigram` and `ngram` is no construction: it compares
+`tokenizer.json` with the tokenizer on every different pre-token, by Hugging Face's library. For `wordpiece` and `ngram`
+it does not where a pre-token has more than 2,000 bytes, as larger texts have, so that these may take less than smaller
+ones."""
 BEYOND = """\
 **All of this is extrapolated.** The lines of the fits go on, through the largest size measured; in brackets stands what
 the ends of the intervals make of it, and of the interval of the number of pre-tokens. *Times beyond* says how many
@@ -83,6 +88,7 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
         "## Time",
         "Seconds of all jobs of a stage; the power is that of one job.",
         measured(rows, lambda one: number(one.processor), lambda grown: power(grown.seconds), "power"),
+        COMPARED,
         excluded,
         "## Memory",
         verdict,

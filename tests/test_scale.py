@@ -53,6 +53,10 @@ def test_what_is_hardly_more_than_the_start_is_no_point() -> None:
     assert fit(SIZES, [1, 1, 1.1, 1.3], 1).exponent == 1
 
 
+def test_what_took_more_than_a_larger_size_is_no_point() -> None:
+    assert fit(SIZES, [50, 4, 8, 16]).exponent == pytest.approx(1)
+
+
 def test_two_sizes_have_no_interval() -> None:
     found = fit([1, 2], [1, 4])
     assert found.exponent == pytest.approx(2)
