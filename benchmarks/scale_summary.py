@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_fit import Fit, fit
+from scale_fit import Fit, fit, pooled
 from scale_plan import PART, of_rule
 
 START = 0.001
@@ -152,6 +152,15 @@ class Growth:
     disk: Fit
 
 
+def growths(rows: Rows) -> dict[str, Growth]:
+    """Fit what was measured of each stage, with intervals by the pooled scatter of all."""
+    found = {stage.name: grown for stage in STAGES if (grown := growth(rows, stage))}
+    seconds = pooled([one.seconds for one in found.values()])
+    memory = pooled([one.memory for one in found.values()])
+    disk = pooled([one.disk for one in found.values()])
+    return dict(zip(found, map(Growth, seconds, memory, disk), strict=True))
+
+
 def growth(rows: Rows, stage: Stage) -> Growth | None:
     """Fit what was measured of a stage; None where nothing was."""
     found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
@@ -163,7 +172,7 @@ def growth(rows: Rows, stage: Stage) -> Growth | None:
     return Growth(
         fit(quantities, [one.job for one in found], start.job if start else 0.0),
         fit(quantities, [one.peak_mb for one in found], start.peak_mb if start else 0.0),
-        fit(text, [one.disk for one in found]),
+        fit(text, [one.disk for one in found], every=True),
     )
 
 
@@ -199,7 +208,7 @@ class Expected:
 
 def expected(rows: Rows, stage: Stage, text: float, shards: int, plan: dict[str, int]) -> Expected | None:
     """Extrapolate a stage to so many bytes in so many shards, as the workflow plans them."""
-    grown = growth(rows, stage)
+    grown = growths(rows).get(stage.name)
     if grown is None:
         return None
     own = text / PART if stage.scored else text

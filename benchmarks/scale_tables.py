@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from performance import table
 from scale_fit import Fit
-from scale_summary import STAGES, Growth, Rows, Taken, growth, sizes, taken
+from scale_summary import STAGES, Growth, Rows, Taken, growths, sizes, taken
 
 
 def number(value: float) -> str:
@@ -21,7 +21,7 @@ def number(value: float) -> str:
 
 def power(fit: Fit) -> str:
     """An exponent with its interval."""
-    if fit.exponent == fit.low == fit.high == 0:
+    if abs(fit.exponent) < 0.005 and not abs(fit.high) >= 0.005:
         return "0"
     if math.isnan(fit.low):
         return f"{fit.exponent:.2f} (assumed)" if fit.exponent == 1 else f"{fit.exponent:.2f}"
@@ -50,18 +50,17 @@ def label(name: str, scored: bool) -> str:
 
 def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth], str], *heads: str) -> str:
     """A table of stages by sizes."""
-    found = sizes(rows)
+    found, every = sizes(rows), growths(rows)
     lines = []
     for stage in STAGES:
-        grown = growth(rows, stage)
-        if grown is None:
+        if stage.name not in every:
             continue
         cells = [taken(rows, stage, size) for size in found]
         lines.append(
             [
                 label(stage.name, stage.scored),
                 *("–" if one is None else "left out" if one.error else shown(one) for one in cells),
-                fitted(grown),
+                fitted(every[stage.name]),
             ]
         )
     return table(("stage", *(f"{size:g} GB" for size in found), *heads), lines)

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 
 import scale_page
 import scale_runs
-from scale_fit import fit
+from scale_fit import fit, pooled, student
 from scale_larger import by_stage
 from scale_plan import CORPORA, job, of_rule
 from scale_summary import AT_ONCE, STAGES, START, expected, growth, makespan, taken, vocabulary
@@ -62,6 +62,16 @@ def test_two_sizes_have_no_interval() -> None:
     assert found.exponent == pytest.approx(2)
     assert math.isnan(found.low)
     assert found.between(4, 4) == pytest.approx((16, 16))
+
+
+def test_intervals_rest_on_the_scatter_of_all_lines() -> None:
+    exact, rough = fit(SIZES, SIZES), fit(SIZES, [0.3, 0.4, 1.3, 1.8])
+    one, other = pooled([exact, rough])
+    assert (one.exponent, other.exponent) == (exact.exponent, rough.exponent)
+    assert one.high - one.low == pytest.approx(other.high - other.low)
+    # Four degrees of freedom instead of two share the same scatter.
+    assert (other.high - other.low) / (rough.high - rough.low) == pytest.approx(2.776 / 4.303 / math.sqrt(2))
+    assert student(30) == pytest.approx(2.042, abs=0.005)
 
 
 def test_nothing_cannot_be_fitted() -> None:
