@@ -4,7 +4,7 @@ import math
 
 from performance import table
 from scale_plan import CORPORA, Corpus, of_rule
-from scale_summary import STAGES, Expected, Rows, expected, makespan, pretokens, sizes, vocabulary
+from scale_summary import STAGES, Expected, Rows, expected, growths, makespan, pretokens, sizes, vocabulary
 from scale_tables import label, number, ranged, volume
 
 NODES, CORES = 32, 8
@@ -19,10 +19,12 @@ LONGEST_MINUTES = 2880
 
 def corpora(rows: Rows, plans: dict[str, dict[str, int]]) -> list[tuple[Corpus, list[Expected]]]:
     """Every stage of every corpus."""
+    grown, heaps = growths(rows), vocabulary(rows)
     found = []
     for corpus in CORPORA:
-        every = (expected(rows, stage, corpus.text, corpus.shards, plans[str(corpus.shards)]) for stage in STAGES)
-        found.append((corpus, [one for one in every if one]))
+        about = (heaps, corpus.text, corpus.shards, plans[str(corpus.shards)])
+        stages = [expected(stage, grown[stage.name], *about) for stage in STAGES if stage.name in grown]
+        found.append((corpus, stages))
     return found
 
 

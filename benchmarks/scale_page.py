@@ -100,8 +100,8 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
         measured(rows, lambda one: f"{one.peak_mb:,.0f}", lambda grown: power(grown.memory), "power"),
         bounds(rows),
         "## Disk",
-        "MB that a stage writes. Counts of shards and of parts, encoded shards and packed sequences go again once they\n"
-        "are used; temporary files of a running job are left out.",
+        "MB that a stage writes. Counts of shards and of parts, encoded shards and packed sequences go again once\n"
+        "they are used; temporary files of a running job are left out.",
         measured(rows, lambda one: number(one.disk / 1e6), lambda grown: power(grown.disk), "power"),
         "## The fits",
         FITTED,

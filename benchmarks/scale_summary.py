@@ -206,13 +206,9 @@ class Expected:
     beyond: float
 
 
-def expected(rows: Rows, stage: Stage, text: float, shards: int, plan: dict[str, int]) -> Expected | None:
-    """Extrapolate a stage to so many bytes in so many shards, as the workflow plans them."""
-    grown = growths(rows).get(stage.name)
-    if grown is None:
-        return None
+def expected(stage: Stage, grown: Growth, heaps: Fit, text: float, shards: int, plan: dict[str, int]) -> Expected:
+    """Extrapolate a stage to so many bytes in so many shards, as the workflow plans them; pre-tokens grow as told."""
     own = text / PART if stage.scored else text
-    heaps = vocabulary(rows)
     shard = text / shards
     quantity = {SHARD: shard, MERGED: AT_ONCE * shard, WHOLE: own, PRETOKENS: heaps.at(own)}[stage.driver]
     ends = heaps.between(own, own) if stage.driver == PRETOKENS else (quantity, quantity)

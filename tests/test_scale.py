@@ -15,7 +15,7 @@ import scale_runs
 from scale_fit import fit, pooled, student
 from scale_larger import by_stage
 from scale_plan import CORPORA, job, of_rule
-from scale_summary import AT_ONCE, STAGES, START, expected, growth, makespan, taken, vocabulary
+from scale_summary import AT_ONCE, STAGES, START, expected, growths, makespan, taken, vocabulary
 from scale_text import cut, write
 
 SIZES = (0.25, 0.5, 1.0, 2.0)
@@ -114,14 +114,13 @@ def planted() -> list[dict[str, str]]:
 
 def test_planted_stages_grow_and_are_extrapolated_as_planted() -> None:
     rows = planted()
-    assert vocabulary(rows).exponent == pytest.approx(0.5)
+    heaps, every = vocabulary(rows), growths(rows)
+    assert heaps.exponent == pytest.approx(0.5)
     text, shards = 600e9, 30
     for stage in STAGES:
-        grown = growth(rows, stage)
-        assert grown is not None
+        grown = every[stage.name]
         assert grown.disk.exponent == pytest.approx(1)
-        found = expected(rows, stage, text, shards, PLAN)
-        assert found is not None
+        found = expected(stage, grown, heaps, text, shards, PLAN)
         own = text / 16 if stage.scored else text
         drivers = {"a shard": text / shards, "16 shards": AT_ONCE * text / shards, "text": own}
         work = drivers.get(stage.driver, 1000 * own**0.5)
@@ -135,7 +134,8 @@ def test_planted_stages_grow_and_are_extrapolated_as_planted() -> None:
 
 def test_levels_run_one_after_another() -> None:
     rows = planted()
-    every = [found for stage in STAGES if (found := expected(rows, stage, 6e9, 30, PLAN))]
+    grown, heaps = growths(rows), vocabulary(rows)
+    every = [expected(stage, grown[stage.name], heaps, 6e9, 30, PLAN) for stage in STAGES]
     total = math.fsum(one.hours for one in every)
     assert makespan(every, 1) == pytest.approx(total)
     longest = {level: max(one.longest for one in every if one.stage.level == level) for level in range(8)}
@@ -180,7 +180,7 @@ def test_a_stage_that_was_not_measured_is_left_out() -> None:
     rows = [row for row in planted() if row["stage"] != "build sage"]
     sage = next(stage for stage in STAGES if stage.name == "build sage")
     assert taken(rows, sage, 1.0) is None
-    assert expected(rows, sage, 1e12, 10, PLAN) is None
+    assert "build sage" not in growths(rows)
     assert "build sage" not in by_stage(rows, facts()["plans"])
 
 
