@@ -74,7 +74,7 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
     seconds = math.fsum(float(row["processor"]) for row in rows)
     excluded = left_out(rows)
     over = [f"{row['stage']} ({row['name']})" for row in rows if float(row["peak_mb"]) > float(row["bound_mb"])]
-    verdict = f"{len(rows):,} processes were measured; " + (
+    verdict = f"{sum(not row['error'] for row in rows):,} processes were measured; " + (
         f"{len(over)} took more than their bound: {', '.join(over)}." if over else "each stayed within its bound."
     )
     parts: Iterable[str] = (
