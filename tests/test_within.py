@@ -257,6 +257,16 @@ def test_a_document_that_is_too_long(tmp_path: Path) -> None:
     assert run(["count", "--scheme", "gpt2", "--memory", needed, "-o", tmp_path / "o", tmp_path / "text.txt"])[0] == 0
 
 
+def test_a_document_that_is_too_long_is_not_read_from_parquet(tmp_path: Path) -> None:
+    """Arrow gives a text as a whole, so it is told before it is read."""
+    pq.write_table(pa.table({"text": [b"a " * 50_000_000, b"b"]}), tmp_path / "text.parquet", row_group_size=2)
+    called = ["count", "--scheme", "gpt2", "--memory", "180", "-o", tmp_path / "o", tmp_path / "text.parquet"]
+    status, told, peak = run(called)
+    assert status == 2
+    assert "text.parquet: row group 1: a document of more than 49," in told
+    assert peak < 180
+
+
 def test_a_killed_run_leaves_nothing_for_long(tmp_path: Path) -> None:
     """What it leaves is no output, and the next attempt at the same output removes it."""
     code = (

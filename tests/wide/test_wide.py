@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from tests.workflow.checkout import Checkout, environment_of
+from tokbench.status.plan import read_plan
 
 WIDTH = int(os.environ.get("TOKBENCH_WIDE", "0"))
 SIZES = (512, 1024, 2048)
@@ -101,6 +102,5 @@ def test_to_its_end(tmp_path: Path) -> None:
         frame = pl.read_parquet(results / "tables" / f"{table}.parquet").select(key).unique()
         assert frame.height == WIDTH * len(SIZES) * (len(MODELS) if "model" in key else 1)
     assert (results / "report.html").stat().st_size < 20_000_000
-    jobs = json.loads((results / "jobs.json").read_text())
-    print(json.dumps({"variants": WIDTH, "jobs": len(jobs["jobs"]), "plan": planned, "run": made}, indent=1))
+    print(json.dumps({"variants": WIDTH, "jobs": len(read_plan(results).jobs), "plan": planned, "run": made}, indent=1))
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000 < LARGEST_MB

@@ -30,6 +30,8 @@ from tokbench.inputs.json import HALF_PAIR, parse_json
 from tokbench.inputs.parquet import batches, is_text, parquet, raw, strings
 
 REMEDY = "fetch or make the file again"
+AROUND = 1 << 16
+"""Bytes of a column in Parquet that may be none of its texts."""
 Texts = Iterator[tuple[str, bytes]]
 """Language tags, empty where nothing tells one, and texts."""
 
@@ -195,6 +197,15 @@ def _language(row: dict[str, Any], source: JsonLinesSource, place: str) -> str:
     return str(tag)
 
 
+def _check_groups(path: Path, file: Any, column: str, largest: Largest) -> None:
+    """Reject a file whose mean text of a row group is too long already, before Arrow reads it as a whole."""
+    for group in range(file.num_row_groups):
+        about = file.metadata.row_group(group)
+        chunks = map(about.column, range(about.num_columns))
+        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
+        largest.check(f"{path}: row group {group + 1}", (size - AROUND) // max(1, about.num_rows), more=True)
+
+
 def _parquet(path: Path, text_field: str, language_field: str | None, largest: Largest | None) -> Texts:
     columns = [text_field] + ([language_field] if language_field else [])
     with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
@@ -205,6 +216,8 @@ def _parquet(path: Path, text_field: str, language_field: str | None, largest: L
             kind = file.schema_arrow.field(column).type
             if not is_text(kind):
                 raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
+        if largest is not None:
+            _check_groups(path, file, text_field, largest)
         numbers = itertools.count(1)
 
         def text(language: str | None, cell: bytes | None) -> tuple[str, bytes]:
