@@ -2,7 +2,8 @@
 
 import csv
 import json
-import multiprocessing
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.gpu import COLUMNS, RECIPE, START, flop_per_token, gauged, import_libraries, main, markdown, speed
-from tests import apart
+from benchmarks.gpu import COLUMNS, RECIPE, START, flop_per_token, gauged, markdown, speed
 from tokbench.corpus.documents import SCHEMA
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions
@@ -33,6 +33,23 @@ TINY = {
     "device": "cpu",
     "checkpoint_every": 10,
 }
+STARTS = """
+import multiprocessing, os, sys
+from benchmarks.gpu import import_libraries, main
+import_libraries()
+forked = multiprocessing.get_context("fork")
+multiprocessing.get_context = lambda method: forked
+given = sys.argv[1:]
+for limit in ("20", "300"):
+    started = os.fork()
+    if not started:
+        sys.argv = ["gpu.py", "--limit", limit, *given]
+        main()
+        sys.exit()
+    print("status", os.waitstatus_to_exitcode(os.waitpid(started, 0)[1]), flush=True)
+    os.replace("out/runs.parquet", f"{limit}.parquet")
+"""
+"""A program that starts the script twice. Forks stand in for new processes, which would all import the libraries."""
 
 
 def test_arithmetic_is_six_times_the_weights_and_that_of_the_scores() -> None:
@@ -72,13 +89,8 @@ def read(cell: str) -> Any:
         return cell
 
 
-def test_ends_at_its_limit_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forks stand in for the processes that it starts, which would all import the libraries anew."""
+def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("llmfoundry")
-    import_libraries()
-    forked = multiprocessing.get_context("fork")
-    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forked)
-    monkeypatch.chdir(tmp_path)
     from tokbench.api import build, count
 
     build("bpe", count([TEXT]), 260).save(tmp_path / "tokenizers" / "bpe" / "260")
@@ -89,19 +101,22 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
         table = pa.table({"document": [0], "language": ["en"], "text": pa.array([TEXT], pa.large_binary())}, SCHEMA)
         pq.write_table(table, tmp_path / "corpus" / split / "0000.parquet")
 
-    def run(limit: int) -> tuple[int, list[dict[str, Any]]]:
-        command = ["gpu.py", "--limit", str(limit), "--peak", "0.01", "--recipe", json.dumps(TINY)]
-        monkeypatch.setattr(sys, "argv", [*command, "--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out"])
-        status = apart.end(apart.start(main, tmp_path / "told"))
-        told = (tmp_path / "told").read_text()
-        assert "SystemExit: 1" in told if status else "tokenizers, " in told, told
-        return status, pq.read_table(tmp_path / "out" / "runs.parquet", use_threads=False).to_pylist()
-
-    status, rows = run(21)
-    assert status == 0
+    options = ["--peak", "0.01", "--recipe", json.dumps(TINY)]
+    folders = ["--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-c", STARTS, *options, *folders],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    statuses = [int(line.split()[1]) for line in ended.stdout.splitlines() if line.startswith("status ")]
+    assert statuses == [0, 1], ended.stderr
+    tables = (pq.read_table(tmp_path / f"{limit}.parquet", use_threads=False) for limit in (20, 300))
+    rows, (bad, bpe) = (table.to_pylist() for table in tables)
     assert [row["failed"] for row in rows] == ["the limit came before its training"] * 2
-    status, (bad, bpe) = run(300)
-    assert status == 1
     assert bad["variant"] == "bad"
     assert bad["bits_per_byte"] is None
     assert bad["failed"].startswith("TokbenchError")

@@ -1,7 +1,6 @@
 """Parquet from outside: whatever Arrow finds wrong with a file is told in one line, and checksums are verified."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,30 +63,32 @@ def batches(file: pq.ParquetFile, columns: list[str], size: int = PIECE) -> Iter
     for group in range(file.num_row_groups):
         about = file.metadata.row_group(group)
         rows = max(1, min(ROWS, size * about.num_rows // max(1, about.total_byte_size)))
-        found = file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False)
-        yield from _all_rows(found, about.num_rows)
+        found = 0
+        for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False):
+            found += batch.num_rows
+            yield batch
+        _require_rows(found, about)
 
 
 def pieces(file: pq.ParquetFile, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """All rows of a file in its order, so many at a time at most."""
-    yield from _all_rows(file.iter_batches(rows, columns=columns, use_threads=False), file.metadata.num_rows)
+    found = 0
+    for batch in file.iter_batches(rows, columns=columns, use_threads=False):
+        found += batch.num_rows
+        yield batch
+    _require_rows(found, file.metadata)
 
 
 def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
     """All rows of a file at once."""
     found = file.read(columns=columns, use_threads=False)
-    deque(_all_rows(found.to_batches(), file.metadata.num_rows), maxlen=0)
+    _require_rows(found.num_rows, file.metadata)
     return found
 
 
-def _all_rows(found: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.RecordBatch]:
-    """What was found, and an error at its end if it is not as many rows as the file says that it has."""
-    rows = 0
-    for batch in found:
-        rows += batch.num_rows
-        yield batch
-    if rows != wanted:
-        raise ValueError(f"{rows} rows where it says {wanted}")
+def _require_rows(found: int, about: pq.FileMetaData | pq.RowGroupMetaData) -> None:
+    if found != about.num_rows:
+        raise ValueError(f"{found} rows where it says {about.num_rows}")
 
 
 def _require_whole(path: Path, about: pq.FileMetaData) -> None:

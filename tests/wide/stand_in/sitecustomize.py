@@ -15,4 +15,4 @@ class Finder:
         return spec_from_file_location(name, Path(__file__).with_name(stand_in)) if stand_in else None
 
 
-sys.meta_path.insert(0, Finder)  # type: ignore[arg-type]
+sys.meta_path.insert(0, Finder)
