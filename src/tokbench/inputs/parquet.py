@@ -63,20 +63,13 @@ def batches(file: pq.ParquetFile, columns: list[str], size: int = PIECE) -> Iter
     for group in range(file.num_row_groups):
         about = file.metadata.row_group(group)
         rows = max(1, min(ROWS, size * about.num_rows // max(1, about.total_byte_size)))
-        found = 0
-        for batch in file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False):
-            found += batch.num_rows
-            yield batch
-        _require_rows(found, about)
+        found = file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False)
+        yield from AllRows(found, about)
 
 
 def pieces(file: pq.ParquetFile, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
     """All rows of a file in its order, so many at a time at most."""
-    found = 0
-    for batch in file.iter_batches(rows, columns=columns, use_threads=False):
-        found += batch.num_rows
-        yield batch
-    _require_rows(found, file.metadata)
+    return AllRows(file.iter_batches(rows, columns=columns, use_threads=False), file.metadata)
 
 
 def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
@@ -84,6 +77,27 @@ def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
     found = file.read(columns=columns, use_threads=False)
     _require_rows(found.num_rows, file.metadata)
     return found
+
+
+class AllRows(Iterator[pa.RecordBatch]):
+    """Batches, and an error where they end before the rows do.
+
+    No generator: one that is left where memory has ended needs some to be closed, and complains.
+    """
+
+    def __init__(self, found: Iterator[pa.RecordBatch], about: pq.FileMetaData | pq.RowGroupMetaData) -> None:
+        self._found = found
+        self._about = about
+        self._rows = 0
+
+    def __next__(self) -> pa.RecordBatch:
+        try:
+            batch = next(self._found)
+        except StopIteration:
+            _require_rows(self._rows, self._about)
+            raise
+        self._rows += batch.num_rows
+        return batch
 
 
 def _require_rows(found: int, about: pq.FileMetaData | pq.RowGroupMetaData) -> None:
