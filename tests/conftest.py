@@ -40,13 +40,13 @@ TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "number
 LANGUAGE_MODELS = [
     *("test_hugging_face", "test_lean", "test_fingerprint", "test_saving", "test_security", "test_disk_full"),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_local_tasks", "test_determinism"),
-    "test_pretraining",
+    *("test_packing", "test_attention", "test_pretraining"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
+    *("test_resumable", "test_gpu", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
     *("test_agreement", "test_incremental", "test_tokenizer", "test_starts", "test_report", "test_status"),
     *("test_requests", "test_imports", "test_published", "test_failing_allocations", "test_fuzz", "test_figures"),
     *("test_readers", "test_picky_bpe", "test_unigram", "test_kept", "test_wheel", "test_command_line", "test_corpus"),

@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.gpu import COLUMNS, RECIPE, START, flop_per_token, gauged, markdown, speed
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+
+from gpu import RECIPE, flop_per_token, speed
+from gpu_device import START, gauged
+from gpu_tables import COLUMNS, markdown
+
 from tokbench.corpus.documents import SCHEMA
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions
@@ -35,7 +40,7 @@ TINY = {
 }
 STARTS = """
 import multiprocessing, os, sys
-from benchmarks.gpu import import_libraries, main
+from gpu import import_libraries, main
 import_libraries()
 forked = multiprocessing.get_context("fork")
 multiprocessing.get_context = lambda method: forked
@@ -103,7 +108,7 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
 
     options = ["--peak", "0.01", "--recipe", json.dumps(TINY)]
     folders = ["--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out"]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'benchmarks'}", "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(
         [sys.executable, "-c", STARTS, *options, *folders],
         cwd=tmp_path,

@@ -1,34 +1,26 @@
-"""Pretraining: packing against a plain list, model sizes, order of sequences, resumption after a kill, the export."""
+"""Pretraining: model sizes, order of sequences, resumption after a kill, the export."""
 
 import csv
 import gc
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from tests import apart
-from tokbench.corpus.documents import Document
+from tests.outputs import names
+from tests.packing import packed_documents
 from tokbench.errors import TokbenchError
-from tokbench.pretraining.checkpoints import recover, seal
-from tokbench.pretraining.encoded import Encoded, encoded, read_encoded, write_encoded
-from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.options import PRESETS, ModelOptions
-from tokbench.pretraining.pack import Packing, check_sequences, pack, read_occurrences
-from tokbench.pretraining.train import _prepare, pretrain
+from tokbench.pretraining.train import pretrain
 
 SMALL = PRESETS["tiny"].model_copy(
     update={
@@ -42,24 +34,6 @@ SMALL = PRESETS["tiny"].model_copy(
         "checkpoint_every": 3,
     }
 )
-DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog sat " * 12]
-
-
-class Bytes:
-    """A tokenizer whose tokens are the bytes."""
-
-    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
-        return [np.frombuffer(text, np.uint8).astype(np.int32) for text in texts]
-
-    def last_cut(self, text: bytes) -> int:
-        return len(text)
-
-    def __len__(self) -> int:
-        return 256
-
-
-def pieces(documents: Iterable[bytes]) -> Iterator[Encoded]:
-    return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 
 
 def test_options_and_packing_load_no_torch() -> None:
@@ -104,100 +78,7 @@ def test_vocabulary_is_rounded_up() -> None:
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("pretraining") / "packed"
-    pack(pieces(DOCUMENTS), 256, folder, sequence_length=32)
-    return folder
-
-
-def test_packed_sequences(packed: Path) -> None:
-    from streaming import LocalDataset
-
-    tokens = [token for document in DOCUMENTS for token in (*document, 256)]
-    whole = len(tokens) // 32
-    packing = Packing.read(packed)
-    assert (packing.documents, packing.text_bytes, packing.tokens) == (3, len(tokens) - 3, len(tokens))
-    assert (packing.sequences, packing.dropped_tokens) == (whole, len(tokens) - 32 * whole)
-    assert (packing.sequence_length, packing.vocabulary, packing.end_of_text) == (32, 256, 256)
-    data = LocalDataset(str(packed))
-    assert [data[index]["tokens"].tolist() for index in range(len(data))] == [
-        tokens[start : start + 32] for start in range(0, 32 * whole, 32)
-    ]
-
-
-def test_packing_ignores_how_documents_are_grouped(
-    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tokbench.pretraining.encoded.ENCODE_BYTES", 1)
-    monkeypatch.setattr("tokbench.pretraining.pack.JOINED", 5)
-    pack(pieces(DOCUMENTS), 256, tmp_path / "packed", sequence_length=32)
-    names = sorted(file.name for file in packed.iterdir())
-    assert names == sorted(file.name for file in (tmp_path / "packed").iterdir())
-    assert all((packed / name).read_bytes() == (tmp_path / "packed" / name).read_bytes() for name in names)
-
-
-@given(st.lists(st.binary(max_size=40), min_size=1, max_size=30), st.integers(1, 5), st.integers(1, 50))
-def test_shards_that_were_encoded_side_by_side(
-    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], shards: int, group: int
-) -> None:
-    folder = tmp_path_factory.mktemp("shards")
-    whole = list(pieces([*documents, bytes(8)]))
-    paths = [folder / f"{shard}.parquet" for shard in range(shards)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokbench.pretraining.encoded.GROUP_IDS", group)
-        for shard, path in enumerate(paths):
-            write_encoded(whole[shard::shards], path)
-    found = list(read_encoded(paths))
-    assert [piece[:3] for piece in found] == [piece[:3] for piece in whole]
-    assert [piece.ids.tolist() for piece in found] == [piece.ids.tolist() for piece in whole]
-    assert pack(found, 256, folder / "found", sequence_length=8) == pack(whole, 256, folder / "w", sequence_length=8)
-
-
-def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:
-    pack(pieces(DOCUMENTS), 256, tmp_path / "packed", sequence_length=32, counts=tmp_path / "counts.parquet")
-    stands = Counter(int(token) for ids in read_mds(packed) for token in ids)
-    assert dict(enumerate(read_occurrences(tmp_path / "counts.parquet", 256))) == {n: stands[n] for n in range(257)}
-
-
-@pytest.mark.parametrize("wrong", [-1, 257])
-def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
-    foreign = Encoded(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
-    with pytest.raises(TokbenchError, match=f"id {wrong} is no token of this tokenizer"):
-        pack([foreign], 256, tmp_path / "packed", sequence_length=2)
-    assert not (tmp_path / "packed").exists()
-
-
-def test_altered_sequences_are_not_trained_on(packed: Path, tmp_path: Path) -> None:
-    altered = tmp_path / "packed"
-    shutil.copytree(packed, altered)
-    check_sequences(altered, Packing.read(altered))
-    shard = altered / "shard.00000.mds"
-    held = bytearray(shard.read_bytes())
-    held[-3] ^= 1
-    shard.write_bytes(held)
-    with pytest.raises(TokbenchError, match="packed: not the sequences that were written; delete it"):
-        check_sequences(altered, Packing.read(altered))
-
-
-def test_shards_are_those_of_streaming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from streaming import MDSWriter
-
-    monkeypatch.setattr("tokbench.pretraining.mds.SHARD_BYTES", 1000)
-    sequences = np.arange(70 * 16, dtype=np.int32).reshape(70, 16)
-    (tmp_path / "ours").mkdir()
-    assert write_mds(tmp_path / "ours", [sequences[:3], sequences[3:3], sequences[3:]], 16) == 70
-    columns = {"tokens": "ndarray:int32:16"}
-    with MDSWriter(out=str(tmp_path / "theirs"), columns=columns, size_limit=1000) as writer:
-        for sequence in sequences:
-            writer.write({"tokens": sequence})
-    ours, theirs = ({file.name: file.read_bytes() for file in (tmp_path / who).iterdir()} for who in ("ours", "theirs"))
-    assert len(ours) > 3
-    assert ours == theirs
-
-
-def test_too_little_text_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(TokbenchError, match="has 4 tokens, fewer than one sequence of 32"):
-        pack(pieces([b"abc"]), 256, tmp_path / "packed", sequence_length=32)
-    assert not (tmp_path / "packed").exists()
+    return packed_documents(tmp_path_factory.mktemp("packing") / "packed")
 
 
 def test_order_of_sequences(packed: Path) -> None:
@@ -235,87 +116,6 @@ def test_parameters_without_allocating(name: str, about: float) -> None:
     expected = 41_024 * width + options.n_layers * (12 * width**2 + 2 * width) + width
     assert all(parameter.is_meta for parameter in model.parameters())
     assert sum(parameter.numel() for parameter in model.parameters()) == expected == pytest.approx(about, rel=0.01)
-
-
-def names(folder: Path) -> set[str]:
-    return {file.name for file in folder.iterdir()}
-
-
-def test_newest_complete_checkpoint_is_kept(tmp_path: Path) -> None:
-    for batch in (9, 10):
-        (tmp_path / f"ba{batch}.partial").write_text(f"checkpoint {batch}")
-        seal(tmp_path)
-        assert names(tmp_path) == {f"ba{batch}.pt", f"ba{batch}.pt.sha256"}
-    whole = names(tmp_path) | {"latest.pt"}
-    (tmp_path / "ba11.partial").write_text("check")
-    recover(tmp_path)
-    assert names(tmp_path) == whole
-    assert (tmp_path / "latest.pt").read_text() == "checkpoint 10"
-    (tmp_path / "ba10.pt").unlink()
-    recover(tmp_path)
-    assert not (tmp_path / "latest.pt").exists()
-
-
-@pytest.mark.parametrize("moment", ["noted", "renamed", "deleted"])
-def test_kills_while_a_checkpoint_is_sealed(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the checksum is noted, after the new checkpoint has its name, after the old one is deleted."""
-    (tmp_path / "ba3.partial").write_text("old")
-    seal(tmp_path)
-    (tmp_path / "ba6.partial").write_text("new")
-    step, calls = {"noted": ("rename", 1), "renamed": ("unlink", 2), "deleted": ("unlink", 3)}[moment], [0]
-    real = getattr(Path, step[0])
-
-    def until_killed(path: Path, *arguments: Any, **others: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == step[1]:
-            raise KeyboardInterrupt
-        return real(path, *arguments, **others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, step[0], until_killed)
-        with pytest.raises(KeyboardInterrupt):
-            seal(tmp_path)
-    recover(tmp_path)
-    kept = "old" if moment == "noted" else "new"
-    assert (tmp_path / "latest.pt").read_text() == kept
-    batch = {"old": 3, "new": 6}[kept]
-    assert names(tmp_path) == {f"ba{batch}.pt", f"ba{batch}.pt.sha256", "latest.pt"}
-    recover(tmp_path)
-    assert (tmp_path / "latest.pt").read_text() == kept
-
-
-def test_checkpoints_that_training_did_not_write_are_rejected(tmp_path: Path) -> None:
-    """Even where an older one is sound: nothing of ours leaves such files."""
-    states = tmp_path / "states"
-    states.mkdir()
-    (states / "ba3.partial").write_text("ours")
-    seal(states)
-    for foreign, told in (
-        ("ba4.pt", "a checkpoint without a checksum"),
-        ("ba3.pt", "not the checkpoint that was written"),
-    ):
-        (states / foreign).write_bytes(b"a pickle")
-        with pytest.raises(TokbenchError) as caught:
-            recover(states)
-        assert str(caught.value) == f"{states / foreign}: {told}; delete {tmp_path} to start over"
-        assert not (states / "latest.pt").exists()
-        (states / "ba4.pt").unlink(missing_ok=True)
-
-
-def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
-    one, other = ({"options": {"seed": seed}, "packed": {}} for seed in (1, 2))
-    _prepare(tmp_path, one)
-    (tmp_path / "curve.csv").touch()
-    (tmp_path / "thesis.tex").touch()
-    _prepare(tmp_path, one)
-    assert (tmp_path / "curve.csv").exists()
-    _prepare(tmp_path, other)
-    assert {file.name for file in tmp_path.iterdir()} == {"recipe.json", "thesis.tex"}
-    for foreign in ("{}", "A pound of flour", "[1]"):
-        (tmp_path / "recipe.json").write_text(foreign)
-        with pytest.raises(TokbenchError, match="give the run a folder of its own"):
-            _prepare(tmp_path, other)
-        assert (tmp_path / "recipe.json").read_text() == foreign
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -425,7 +225,7 @@ def test_killed_runs_end_with_the_same_weights(
     """Killed after batch 5, then between the last checkpoint and the export."""
     model, checkpoints = killed / "model", killed / "checkpoints"
     assert len(curve(checkpoints)) == 5
-    assert {"ba3.pt", "ba3.pt.sha256"} <= names(checkpoints / "states")
+    assert {"ba3.pt", "ba3.pt.sha256"} <= set(names(checkpoints / "states"))
 
     def unpublished(exported: Path, *_: object, **__: object) -> None:
         for file in exported.iterdir():

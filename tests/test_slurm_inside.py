@@ -1,16 +1,13 @@
 """Inside a job of the cluster: a group of jobs is one Snakemake, which does as many at a time as were asked for."""
 
 import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.slurm_stand_in import AT_ONCE
+from tests.slurm_stand_in import snakemake
 
-HOME = Path(__file__).parents[1]
 SBATCH = """
 for word; do case "$word" in --wrap=*) wrapped="${word#--wrap=}";; *) asked="$asked $word";; esac; done
 number=$(( $(cat jobs 2> /dev/null | wc -l) + 1 ))
@@ -71,14 +68,7 @@ def test_a_group_is_one_snakemake(cores: int, memory: int, wanted: int, tmp_path
         f"--executor slurm --jobs 2 --cores {cores} --resources mem_mb={memory} --set-resource-scopes _cores=local"
         " --group-components parts=4 --latency-wait 10"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", AT_ONCE, "--workflow-profile", HOME / "profiles" / "default", *options.split()],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(HOME / "src")},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    done = snakemake(tmp_path, f"{programs}:{os.environ['PATH']}", options)
     said = "".join(file.read_text() for file in tmp_path.glob("job.*"))
     assert done.returncode == 0, done.stderr + said
     spans = [tuple(map(float, (tmp_path / f"part{number}").read_text().split())) for number in range(4)]

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +16,7 @@ from snakemake_logger_plugin_lines import slurm
 from snakemake_logger_plugin_lines.executor import attach, telling
 from snakemake_logger_plugin_lines.reasons import wait
 from snakemake_logger_plugin_lines.watch import Watch
-from tests.slurm_stand_in import AT_ONCE
+from tests.slurm_stand_in import snakemake
 from tokbench.workflow.attempts import doubling, lengthening
 
 Fake = Callable[[str, str], None]
@@ -388,7 +386,6 @@ rule part:
 @pytest.mark.skipif(find_spec("snakemake_executor_plugin_slurm") is None, reason="not installed")
 def test_a_group_that_slurms_own_executor_has_submitted_is_killed_for_memory(fake: Fake, tmp_path: Path) -> None:
     """Through Snakemake itself, whose jobs and groups are more than those above."""
-    home = Path(__file__).parents[1]
     fake("sbatch", f'echo "$*" >> {tmp_path}/asked; echo 7')
     fake("squeue", "case \"$*\" in *%T*) echo '7|OUT_OF_MEMORY';; esac")
     fake("scontrol", "echo 'MinJobAge = 300 sec'; echo 'JobState=OUT_OF_MEMORY ExitCode=0:125'")
@@ -396,13 +393,7 @@ def test_a_group_that_slurms_own_executor_has_submitted_is_killed_for_memory(fak
     (tmp_path / "Snakefile").write_text(GROUPED)
     fake("sacct", DISABLED)
     options = "--executor slurm --jobs 2 --retries 1 --slurm-init-seconds-before-status-checks 1 --resources mem_mb=500"
-    done = subprocess.run(
-        [sys.executable, "-c", AT_ONCE, "--workflow-profile", home / "profiles" / "default", *options.split()],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{os.environ['PATH']}:{os.defpath}", "PYTHONPATH": str(home / "src")},
-        capture_output=True,
-        text=True,
-    )
+    done = snakemake(tmp_path, f"{os.environ['PATH']}:{os.defpath}", options)
     assert done.returncode == 1
     told = [line[17:].partition(", by set-resources")[0] for line in done.stderr.splitlines() if line[10:15] == "slurm"]
     killed = "group of merge, part (job 7) was killed for memory, it had mem_mb"

@@ -1,0 +1,36 @@
+"""Packed sequences of a tokenizer whose tokens are the bytes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.corpus.documents import Document
+from tokbench.pretraining.encoded import Encoded, encoded
+from tokbench.pretraining.pack import pack
+
+DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog sat " * 12]
+
+
+class Bytes:
+    """A tokenizer whose tokens are the bytes."""
+
+    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
+        return [np.frombuffer(text, np.uint8).astype(np.int32) for text in texts]
+
+    def last_cut(self, text: bytes) -> int:
+        return len(text)
+
+    def __len__(self) -> int:
+        return 256
+
+
+def pieces(documents: Iterable[bytes]) -> Iterator[Encoded]:
+    return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
+
+
+def packed_documents(folder: Path) -> Path:
+    """The documents as sequences of 32 tokens, in this folder."""
+    pack(pieces(DOCUMENTS), 256, folder, sequence_length=32)
+    return folder
