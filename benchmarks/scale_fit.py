@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306}
-"""The 97.5 % quantile of Student's t by degrees of freedom; beyond them its expansion at the normal's will do."""
+from scipy.special import stdtrit
+
 LEAST = 0.1
 """What grows by less than this share of its start does not grow."""
 CLEAR = 0.25
@@ -98,7 +98,7 @@ def pooled(fits: Sequence[Fit]) -> list[Fit]:
 
 def student(free: int) -> float:
     """The 97.5 % quantile of Student's t."""
-    return STUDENT.get(free, 1.95996 + 2.3722 / free)
+    return float(stdtrit(free, 0.975))
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float, float]:

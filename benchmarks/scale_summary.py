@@ -11,9 +11,8 @@ from pathlib import Path
 
 from scale_fit import Fit, fit, pooled
 from scale_plan import PART, of_rule
+from scale_runs import START
 
-START = 0.001
-"""Gigabytes of the size whose jobs show what starts take."""
 AT_ONCE = 16
 """Shards that one job merges."""
 SHARD, MERGED, WHOLE, PRETOKENS = "a shard", "16 shards", "text", "pre-tokens"

@@ -70,8 +70,8 @@ def test_intervals_rest_on_the_scatter_of_all_lines() -> None:
     assert (one.exponent, other.exponent) == (exact.exponent, rough.exponent)
     assert one.high - one.low == pytest.approx(other.high - other.low)
     # Four degrees of freedom instead of two share the same scatter.
-    assert (other.high - other.low) / (rough.high - rough.low) == pytest.approx(2.776 / 4.303 / math.sqrt(2))
-    assert student(30) == pytest.approx(2.042, abs=0.005)
+    assert (other.high - other.low) / (rough.high - rough.low) == pytest.approx(2.7764451 / 4.3026527 / math.sqrt(2))
+    assert student(30) == pytest.approx(2.0422725)
 
 
 def test_nothing_cannot_be_fitted() -> None:
