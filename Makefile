@@ -30,8 +30,8 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@snakemake --cores $(CORES)
 	@echo "The report: results/demo/report.html"
 
-test: install  ## run the tests, as many files at a time as CORES says
-	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $(CORES) --no-loadscope-reorder
+test: install  ## run the tests, one file at a time more than CORES says: many wait for processes that they start
+	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
 
 test-slurm: install  ## run the profile on a real SLURM, installed and started here, as root on Debian; EXPERIMENT=models too
 	@tests/slurm/install

@@ -29,6 +29,7 @@ from typing import Any
 from gpu_device import Gauge, described, gauged
 from gpu_tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
 
+from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions
 
@@ -52,36 +53,28 @@ SPARE = 20.0
 EVALUATED_AT_ONCE = 32
 
 
-def flop_per_token(options: ModelOptions, vocabulary: int) -> float:
-    """Floating-point operations of training for a token.
-
-    A matrix of n weights takes 2 n operations a token forwards and 4 n backwards (Kaplan et al. 2020). Counted are the
-    layers' matrices and, once, the embedding matrix, which as the softmax's is multiplied and as the embedding only
-    read. Attention adds 12 x layers x width x length, all scores counted, those of the future too (Chowdhery et al.
-    2022, appendix B). Rows of the embedding matrix that pad it are counted, for they are computed.
-    """
-    layers = options.n_layers * (4 + 2 * options.expansion_ratio) * options.d_model**2
-    softmax = options.vocabulary_rows(vocabulary) * options.d_model
-    return 6.0 * (layers + softmax) + 12.0 * options.n_layers * options.d_model * options.max_seq_len
-
-
 def tokenizer_folders(given: Sequence[Path]) -> list[Path]:
     """The tokenizers in these folders or below them, in order of their paths."""
     return sorted({file.parent for folder in given for file in folder.rglob("tokens.vocab")})
 
 
-def pack_one(folder: Path, corpus: Path, length: int, output: Path) -> None:
+def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) -> None:
     """Pack the pretraining split as ``tokbench pack`` does."""
     from tokbench.corpus.documents import read_documents
+    from tokbench.pretraining.budget import of_text
     from tokbench.pretraining.encoded import encoded
+    from tokbench.pretraining.order import in_order
     from tokbench.pretraining.pack import pack
     from tokbench.tokenizer import Tokenizer
 
     if output.is_dir():
         return
+    output.parent.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.load(folder)
     pieces = encoded(tokenizer, read_documents(sorted((corpus / "pretraining").glob("*.parquet"))))
-    pack(pieces, len(tokenizer), output, sequence_length=length)
+    text = in_order(pieces, options.seed, output.parent)
+    length = options.max_seq_len
+    pack(text, tokenizer.id_limit, output, sequence_length=length, seed=options.seed, budget=of_text(options))
 
 
 def pack_ahead(*job: Any) -> None:
@@ -118,7 +111,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
-        pack_one(folder, corpus, options.max_seq_len, output / "packed" / name)
+        pack_one(folder, corpus, options, output / "packed" / name)
         with Gauge(gauge):
             pretrain(output / "packed" / name, folder, options, model, checkpoints)
         if torch.cuda.is_available():
@@ -126,7 +119,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
     curve = read_csv(model / "curve.csv")
     packing = Packing.read(output / "packed" / name)
     joules, used, starts = gauged(gauge)
-    flop = flop_per_token(options, packing.vocabulary)
+    flop = flops_per_token(options, packing.vocabulary)
     tokens_per_second = speed(curve)
     last = [float(row["loss"]) for row in curve[-max(1, len(curve) // 10) :]]
     return {
@@ -154,7 +147,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
     from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
     from tokbench.corpus.documents import read_documents
-    from tokbench.downstream.bits_per_byte import bits_per_byte
+    from tokbench.downstream.bits_per_byte import TokenWindows, bits_per_byte
     from tokbench.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(folder)
@@ -166,8 +159,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
         lambda text: tokenizer.encode(text).tolist(),
         (document.text for document in read_documents(sorted((corpus / "evaluation").glob("*.parquet")))),
         len(tokenizer),
-        window=window,
-        stride=window // 2,
+        cut=TokenWindows(window, window // 2),
         batch_size=EVALUATED_AT_ONCE,
         device=device,
     )
@@ -253,7 +245,7 @@ def train_within(
     """Pack on all cores, then train one after another; whether the deadline left time for all."""
     spawned = multiprocessing.get_context("spawn")
     with spawned.Pool(max(1, min(len(folders), os.cpu_count() or 1))) as pool:
-        jobs = [(folder, corpus, options.max_seq_len, output / "packed" / name_of(folder)) for folder in folders]
+        jobs = [(folder, corpus, options, output / "packed" / name_of(folder)) for folder in folders]
         try:
             pool.starmap_async(pack_ahead, jobs, chunksize=1).get(max(0.0, deadline - time.monotonic()))
         except multiprocessing.TimeoutError:

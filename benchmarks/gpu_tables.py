@@ -19,7 +19,7 @@ COLUMNS = {
     "batches": "of the training",
     "tokens": "seen in training",
     "bytes_per_token": "of the packed text, ends of text counted as tokens",
-    "gflop_per_token": "training arithmetic, see `flop_per_token`",
+    "gflop_per_token": "training arithmetic, see `flops_per_token`",
     "tokens_per_second": "median of ten stretches of the training without its first ten batches",
     "mfu": "that times the arithmetic, over the device's peak",
     "train_seconds": "in batches, checkpoints included, over all starts",

@@ -10,6 +10,8 @@ from scale_tables import label, number, ranged, volume
 NODES, CORES = 32, 8
 PER_DOCUMENT = 100
 """Bytes that `prepare` counts for a document, :data:`tokbench.corpus.prepare.PER_DOCUMENT`."""
+PER_DOCUMENT_OF_PARTS = 20
+"""Those of `split_corpus`, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
 ATTEMPTS = 3
 BY_COUNTS = ("build", "build_initial")
 """Rules that ask for the memory that follows from their counts."""
@@ -55,6 +57,7 @@ def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         put("most memory of a job", f"{volume(most.memory_mb * 1e6)} ({most.stage.name})")
         put("documents", f"{corpus.documents:,}")
         put("so that `prepare` needs", volume(PER_DOCUMENT * corpus.documents))
+        put("in parts, `split_corpus`", volume(PER_DOCUMENT_OF_PARTS * corpus.documents))
         put("disk that stays", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
         put("disk that is freed again", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
     return table(("", *(corpus.name for corpus in CORPORA)), lines.values())
@@ -84,6 +87,8 @@ def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         for one in stages:
             minutes = of_rule(one.stage.rule, "runtime")
             told = [remedy(one.longest * 60, minutes)]
+            if told[0] and one.stage.rule == "prepare":
+                told = ["`parts` of the corpus"]
             if one.stage.rule not in BY_COUNTS and one.memory_mb > of_rule(one.stage.rule):
                 told.append(f"{volume(one.memory_mb * 1e6)} of memory, {of_rule(one.stage.rule):,} MB are asked for")
             if any(told):

@@ -36,8 +36,9 @@ than a quarter are left out of the line, and so are those that took more than a 
 growth is taken to be proportional. The quantity is the text of one job or, for what reads counts, the different
 pre-tokens; for disk, the text."""
 COMPARED = """\
-Not all that `build` takes is construction: it compares `tokenizer.json` with the tokenizer on every different
-pre-token, by Hugging Face's library, which is nine tenths of the time of `bpe` and two fifths of that of `unigram`. For
+Not all that `build` takes is construction: it compared `tokenizer.json` with the tokenizer on every different
+pre-token, by Hugging Face's library, which was nine tenths of the time of `bpe` and two fifths of that of `unigram`. By
+now it compares the most frequent million alone, so that larger texts take less than stands here. For
 `wordpiece` and `ngram` it does not where a pre-token has more than 2,000 bytes, as larger texts have, so that these may
 take less than smaller ones."""
 BEYOND = """\
@@ -48,13 +49,17 @@ of prose fewer than code. Waiting for a cluster is left out."""
 READING = """\
 - Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`) take as many jobs as there are shards, and
   as much memory and time each as their shard: a larger corpus means more of them, not larger ones.
-- `prepare`, `train_byte_lm` and `pack` are one job each, whatever the corpus. Where the table above names them, make
-  several corpora of it, or give the split less: vocabularies and byte language models seldom need all of a large text.
+- `prepare` was measured as one job, which it is unless the corpus asks for `parts`: then jobs side by side read as much
+  of the source each, and write as many of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they
+  take longer than the one job: texts are written once more on their way.
+- `train_byte_lm` and `pack` are one job each, whatever the corpus. Where the table above names them, make several
+  corpora of it, or give the split less: vocabularies and byte language models seldom need all of a large text.
 - Constructions read counts, so what counts for them is the number of different pre-tokens. Where the memory above is
   more than a node has, `min_count` leaves out the rare ones; `build` says which would fit and what share of the text
   goes with them. SaGe trains on a million lines whatever the corpus.
-- `prepare` holds 100 bytes a document until the splits are drawn: where that is more than its rule gives, 2,000 MB,
-  `set-resources` in the profile gives it more, as `prepare: {mem_mb: 24000}`, or documents are joined.
+- `prepare` holds 100 bytes a document at most, and in parts `split_corpus` alone holds 20: where that is more than
+  their rules give, 2,000 and 4,000 MB, `set-resources` in the profile gives them more, as `split_corpus: {mem_mb:
+  12000}`, or documents are joined.
 - Documents were some ten thousand bytes long here. Shorter ones take longer for their bytes.
 """
 

@@ -4,7 +4,7 @@ import sys
 from snakemake.settings.types import DeploymentMethod
 
 from tokbench.workflow.attempts import doubling, lengthening
-from tokbench.workflow.shell import flags, shell_prefix
+from tokbench.workflow.shell import flags, shell_prefix, verbatim
 from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
@@ -49,6 +49,7 @@ wildcard_constraints:
     resource=r"[\w-]+",
     shard=r"\d{4}",
     part=r"\d{4}",
+    group=r"\d{4}",
     byte_lm=r"[\w-]+",
     initial=r"\w+",
     variant="|".join(experiment.variants),

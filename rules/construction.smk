@@ -60,7 +60,7 @@ rule build:
         recipe=variants.recipe,
         segmentation=variants.segmentation,
         min_count=variants.min_count,
-        scheme=variants.scheme,
+        pretokenization=variants.pretokenization,
         inputs=flags,
         seed=experiment.seed,
         source=variants.source,
@@ -72,7 +72,7 @@ rule build:
         "build {wildcards.variant} at {wildcards.size}"
     shell:
         "tokbench build {params.construction:q} --recipe {params.recipe:q} {params.segmentation:q} {params.min_count:q}"
-        " --scheme {params.scheme:q} {params.inputs:q}"
+        " --pretokenization {params.pretokenization:q} {params.inputs:q}"
         " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --memory {resources.mem_mb:q}"
         " --name {wildcards.variant}"
         " -o {output:q} &> {log:q}"

@@ -25,10 +25,121 @@ rule fetch:
         "tokbench fetch --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
+rule read_sizes:
+    input:
+        corpora.files_of_part,
+        collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
+    output:
+        "<results>/parts/{corpus}/sizes/{part}.parquet",
+    log:
+        "<logs>/read_sizes/{corpus}/{part}.log",
+    benchmark:
+        "<benchmarks>/read_sizes/{corpus}/{part}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        recipe=corpora.sizes_recipe,
+        begin=corpora.begin,
+        end=corpora.end,
+        source=fingerprint("tokbench.commands.read_sizes"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(240),
+    message:
+        "read the sizes of the documents of corpus {wildcards.corpus}, part {wildcards.part}"
+    shell:
+        "tokbench read_sizes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --begin {params.begin:q}"
+        " --end {params.end:q} -o {output:q} -- {input:q} &> {log:q}"
+
+
+rule split_corpus:
+    input:
+        collect("<results>/parts/{{corpus}}/sizes/{part}.parquet", part=corpora.parts),
+    output:
+        temp(directory("<results>/parts/{corpus}/places")),
+    log:
+        "<logs>/split_corpus/{corpus}.log",
+    benchmark:
+        "<benchmarks>/split_corpus/{corpus}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        recipe=corpora.split_recipe,
+        source=fingerprint("tokbench.commands.split_corpus"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(240),
+    message:
+        "split the documents of corpus {wildcards.corpus}"
+    shell:
+        "tokbench split_corpus --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q}"
+        " &> {log:q}"
+
+
+rule deal_part:
+    input:
+        files=corpora.files_of_part,
+        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
+        places="<results>/parts/{corpus}/places",
+    output:
+        temp("<results>/parts/{corpus}/queues/{part}.parquet"),
+    log:
+        "<logs>/deal_part/{corpus}/{part}.log",
+    benchmark:
+        "<benchmarks>/deal_part/{corpus}/{part}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        recipe=corpora.deal_recipe,
+        begin=corpora.begin,
+        end=corpora.end,
+        source=fingerprint("tokbench.commands.deal_part"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(240),
+    message:
+        "deal out the texts of corpus {wildcards.corpus}, part {wildcards.part}"
+    shell:
+        "tokbench deal_part --memory {resources.mem_mb:q} --recipe {params.recipe:q} --begin {params.begin:q}"
+        " --end {params.end:q} --places {input.places:q}/{wildcards.part}.parquet -o {output:q}"
+        " -- {input.files:q} {input.hub:q} &> {log:q}"
+
+
+rule write_shards:
+    input:
+        queues=collect("<results>/parts/{{corpus}}/queues/{part}.parquet", part=corpora.parts),
+        places="<results>/parts/{corpus}/places",
+    output:
+        temp(directory("<results>/parts/{corpus}/shards/{group}")),
+    log:
+        "<logs>/write_shards/{corpus}/{group}.log",
+    benchmark:
+        "<benchmarks>/write_shards/{corpus}/{group}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        recipe=corpora.shards_recipe,
+        group=lambda wildcards: int(wildcards.group),
+        source=fingerprint("tokbench.commands.write_shards"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(240),
+    message:
+        "write shards of corpus {wildcards.corpus}, group {wildcards.group}"
+    shell:
+        "tokbench write_shards --memory {resources.mem_mb:q} --recipe {params.recipe:q} --group {params.group:q}"
+        " --places {input.places:q} -o {output:q} -- {input.queues:q} &> {log:q}"
+
+
 rule prepare:
     input:
-        corpora.files,
-        collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
+        corpora.files_at_once,
+        collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
+        collect("<results>/parts/{{corpus}}/shards/{group}", group=corpora.groups),
     output:
         directory("<results>/corpus/{corpus}"),
     log:
@@ -39,7 +150,7 @@ rule prepare:
         "../envs/tokenizers.yaml"
     params:
         recipe=corpora.recipe,
-        source=fingerprint("tokbench.commands.prepare"),
+        source=corpora.code,
     threads: 1
     resources:
         mem_mb=doubling(2000),

@@ -1,4 +1,4 @@
-from tokbench.workflow.intrinsic import OF_TEXT, Measurements, measured_by
+from tokbench.workflow.intrinsic import OF_TEXT, Measurements, bound_steps, measured_by
 
 measurements = Measurements(experiment)
 
@@ -30,6 +30,31 @@ rule measure:
     shell:
         "tokbench measure --counts {input.counts:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
         " -o {output:q} -- {input.tokenizer:q} &> {log:q}"
+
+
+rule bound:
+    input:
+        counts="<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
+    output:
+        "<results>/bounds/{corpus}/{scheme}/{size}.json",
+    log:
+        "<logs>/bound/{corpus}/{scheme}/{size}.log",
+    benchmark:
+        "<benchmarks>/bound/{corpus}/{scheme}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        steps=bound_steps,
+        source=fingerprint("tokbench.commands.bound"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(120),
+    message:
+        "bound the tokens of any vocabulary of {wildcards.size} on {wildcards.corpus} by {wildcards.scheme}"
+    shell:
+        "tokbench bound --counts {input.counts:q} --size {wildcards.size} --steps {params.steps:q}"
+        " --result {output:q} &> {log:q}"
 
 
 rule measure_resource:

@@ -15,6 +15,7 @@ rule count:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        pretokenization=pretokenization.setting,
         source=pretokenization.source,
     threads: 1
     resources:
@@ -23,7 +24,7 @@ rule count:
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
     shell:
-        "tokbench count --scheme {wildcards.scheme} --memory {resources.mem_mb:q} -o {output:q}"
+        "tokbench count --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
         " -- {input:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
 
 
@@ -91,6 +92,7 @@ rule import_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        pretokenization=pretokenization.setting,
         source=fingerprint("tokbench.commands.import_counts"),
     threads: 1
     resources:
@@ -99,4 +101,4 @@ rule import_counts:
     message:
         "take the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:
-        "tokbench import_counts --scheme {wildcards.scheme} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench import_counts --pretokenization {params.pretokenization:q} -o {output:q} -- {input:q} &> {log:q}"

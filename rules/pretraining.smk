@@ -16,6 +16,7 @@ rule encode_shard:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        seed=models.seed,
         source=fingerprint("tokbench.commands.encode_shard"),
     threads: 1
     resources:
@@ -24,7 +25,7 @@ rule encode_shard:
     message:
         "encode shard {wildcards.shard} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
-        "tokbench encode_shard --memory {resources.mem_mb:q} -o {output:q}"
+        "tokbench encode_shard --memory {resources.mem_mb:q} --seed {params.seed:q} -o {output:q}"
         " -- {input.tokenizer:q} {input.corpus:q}/pretraining/{wildcards.shard}.parquet &> {log:q}"
 
 
@@ -44,6 +45,8 @@ rule pack:
     params:
         shards=models.shards,
         length=models.length,
+        seed=models.seed,
+        budget=models.text_budget,
         source=fingerprint("tokbench.commands.pack", "tokbench.commands.encode_shard"),
     threads: 1
     resources:
@@ -52,7 +55,8 @@ rule pack:
     message:
         "encode the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pack --memory {resources.mem_mb:q} --sequence-length {params.length:q} --token-counts {output.counts:q}"
+        "tokbench pack --memory {resources.mem_mb:q} --sequence-length {params.length:q} --seed {params.seed:q}"
+        " {params.budget:q} --token-counts {output.counts:q}"
         " -o {output.packed:q} -- {input.tokenizer:q} {params.shards:q} &> {log:q}"
 
 

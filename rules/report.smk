@@ -1,4 +1,34 @@
+from tokbench.workflow.examples import Examples
 from tokbench.workflow.report import as_written
+
+examples = Examples(experiment)
+
+
+rule cut_examples:
+    input:
+        tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=examples.tokenizers),
+        corpus=collect("<results>/corpus/{corpus}", corpus=examples.corpora),
+    output:
+        directory("<results>/examples"),
+    log:
+        "<logs>/cut_examples.log",
+    benchmark:
+        "<benchmarks>/cut_examples.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        inputs=flags,
+        shards=examples.shards,
+        recipe=examples.recipe,
+        source=fingerprint("tokbench.commands.cut_examples"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(30),
+    message:
+        "cut the sentences that the report shows"
+    shell:
+        "tokbench cut_examples {params.inputs:q} {params.shards:q} --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule draw:
@@ -21,7 +51,7 @@ rule draw:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=as_written(experiment),
+        experiment=verbatim(as_written(experiment)),
         source=fingerprint("tokbench.commands.draw"),
     threads: 1
     resources:
@@ -53,7 +83,7 @@ rule typeset:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=as_written(experiment),
+        experiment=verbatim(as_written(experiment)),
         source=fingerprint("tokbench.commands.typeset"),
     threads: 1
     resources:
@@ -69,6 +99,7 @@ rule report:
     input:
         tables="<results>/tables",
         statistics="<results>/statistics",
+        examples=["<results>/examples"] if examples.any else [],
     output:
         report("<results>/report.html", caption="../report/report.rst", category="Report"),
     log:
@@ -79,7 +110,7 @@ rule report:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=as_written(experiment),
+        experiment=verbatim(as_written(experiment)),
         source=fingerprint("tokbench.commands.report"),
     threads: 1
     resources:

@@ -1,5 +1,14 @@
-from tokbench.workflow.statistics import all_tested, all_tokenizers, all_trained, baseline_flags, recipes, venn_flags
+from tokbench.workflow.statistics import (
+    all_bounds,
+    all_tested,
+    all_tokenizers,
+    all_trained,
+    baseline_flags,
+    recipes,
+    venn_flags,
+)
 
+bounds = all_bounds(experiment)
 tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment), all_tested(experiment)
 
 
@@ -8,6 +17,8 @@ rule tabulate:
         intrinsic=collect("<results>/intrinsic/{of.variant}/{of.size}.json", of=tokenizers)
         + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers),
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
+        bound=collect("<results>/bounds/{of.corpus}/{of.scheme}/{of.size}.json", of=bounds),
+        ngram_bits=collect("<results>/ngram_bits/{of.variant}/{of.size}.json", of=ngram_models.tokenizers),
         embeddings=collect("<results>/embeddings/{of.model}/{of.variant}/{of.size}", of=trained),
         model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),
         downstream=collect("<results>/downstream/{of.model}/{of.variant}/{of.size}/{of.suite}.json", of=tested),
@@ -46,7 +57,7 @@ rule analyse:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        recipes=recipes(experiment),
+        recipes=verbatim(recipes(experiment)),
         baseline=baseline_flags(experiment),
         source=fingerprint("tokbench.commands.analyse"),
     threads: 1

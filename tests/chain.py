@@ -9,6 +9,9 @@ from typing import Any
 from tokbench.commands.main import main
 from tokbench.construction import constructions
 
+WITH_BITS = ("bpe", "pathpiece", "unigram")
+"""Constructions whose tokenizers have token n-gram models."""
+
 
 def words(arguments: Sequence[Any]) -> list[str]:
     """Arguments of the command line; what is no text, as JSON."""
@@ -87,6 +90,11 @@ class Chain:
             read = sources[method.source]
             call("build", method.name, *read, *chosen, "--size", size, f"--threads={self.threads}", "-o", tokenizer)
             call("measure", tokenizer, "--counts", self.path("counts", "evaluation.parquet"), "-o", found)
+            if method.name in WITH_BITS:
+                bits = self.path("ngram_bits", f"{method.name}.json")
+                texts = ["--train", *self.split("tokenizer"), "--test", *self.split("evaluation")]
+                call("ngram_bits", tokenizer, "--order", "3", *texts, "-o", bits)
+                measurements.append(f"--ngram-bits={bits}")
             made.append(f"--tokenizer={tokenizer}")
             measurements.append(f"--intrinsic={found}")
         return [*made, *self.turned(measurements)]

@@ -32,13 +32,24 @@ settings.load_profile("busy")
 
 ODD = "naïve Straße 東京 🦀\u200d don't  2024\r\n\t\n".encode() + b"\xff\xfe\xe6\x9d \x00\x80"
 """Text with contractions, digits, blanks, several scripts and bytes that are not UTF-8."""
-SCHEMES = "digit, first_space, first_space_digit, gpt2, none, space, space_digit"
+SCHEMES = (
+    "cl100k, deepseek_v3, digit, digits, first_space, first_space_digit, gpt2, llama3, metaspace, nanochat, none, "
+    "o200k, qwen2, regex, scripts, sequence, space, space_digit, superbpe_1, superbpe_2, tekken"
+)
 """The pre-tokenizations, as rejections list them."""
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
 LANGUAGE_MODELS = [
-    *("test_hugging_face", "test_lean", "test_fingerprint", "test_saving", "test_security", "test_disk_full"),
+    *(
+        "test_hugging_face",
+        "test_transformers",
+        "test_lean",
+        "test_fingerprint",
+        "test_saving",
+        "test_security",
+        "test_disk_full",
+    ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_local_tasks", "test_determinism"),
     *("test_packing", "test_attention", "test_pretraining"),
 ]
@@ -46,11 +57,13 @@ LANGUAGE_MODELS = [
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_resumable", "test_gpu", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
+    *("test_gpu", "test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
+    "test_corpus_parts",
     *("test_agreement", "test_incremental", "test_tokenizer", "test_starts", "test_report", "test_status"),
     *("test_requests", "test_imports", "test_published", "test_failing_allocations", "test_fuzz", "test_figures"),
     *("test_readers", "test_picky_bpe", "test_unigram", "test_kept", "test_wheel", "test_command_line", "test_corpus"),
     *("test_own_tokenizer", "test_encode", "test_segmentation_hugging_face", "test_paths", "test_init", "test_cancel"),
+    *("test_existing_real", "test_existing"),
 ]
 """Other files that take more than some seconds, the longest first."""
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ import zstandard
 from safetensors.numpy import save_file
 from xlsxwriter import Workbook
 
+from tests import made_elsewhere
 from tests.conftest import EXPERIMENT, ODD
+from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.read import read_tokenizer
 from tokbench.byte_lm import ngram
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import write_scores
@@ -24,20 +28,26 @@ from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.decode import decoded
 from tokbench.config.load import read as read_configuration
 from tokbench.corpus.documents import Document, read_shard
+from tokbench.corpus.places import place_documents, read_shards
+from tokbench.corpus.prepare import UNBOUND
+from tokbench.corpus.queues import deal_part, write_queued
 from tokbench.corpus.read import read_source
-from tokbench.corpus.shards import open_shards
+from tokbench.corpus.shards import open_shards, shard_paths
+from tokbench.corpus.sizes import write_sizes
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.counting.count import count_pretokens
 from tokbench.counting.languages import read_languages, write_languages
 from tokbench.counting.word_list import read_word_list
 from tokbench.downstream.local import _read as read_questions
 from tokbench.downstream.suites import LocalTask
+from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretraining.encoded import Encoded, read_encoded, write_encoded
+from tokbench.pretraining.encoded import Encoded, write_encoded
 from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.order import Text, merged
 from tokbench.pretraining.pack import Packing, pack, read_occurrences
 from tokbench.resource import resource_types
 from tokbench.tabulation.accuracy import accuracy_table
@@ -75,6 +85,11 @@ def vocabulary() -> Vocabulary:
         continuation=np.arange(258) % 2 == 0,
         events=(Event(False, (b"a", b"b")), Event(True, (b"a", b"b"))),
     )
+
+
+def _numbered() -> Vocabulary:
+    """A vocabulary with ids of its own."""
+    return Vocabulary(BYTES, ids=np.arange(300, 44, -1, dtype=np.int32), special={3: b"<s>", 999: b""})
 
 
 def _written(name: str, content: bytes | str) -> Callable[[Path], object]:
@@ -120,6 +135,36 @@ def _shard(folder: Path) -> None:
     with open_shards([folder / "0000.parquet"]) as add:
         for number in range(3):
             add(Document(number, "en", TEXT))
+
+
+def _part(folder: Path) -> None:
+    documents = [Document(number, "en", TEXT) for number in range(3)]
+    write_sizes(iter(documents), folder / "sizes.parquet")
+    _dealt(folder, folder)
+
+
+def _dealt(folder: Path, places: Path) -> None:
+    """Places in one folder by the sizes in another, and texts by the places."""
+    source = TextSource(type="text")
+    place_documents(source, {"tokenizer": 1.0}, 0, 2, [folder / "sizes.parquet"], places, UNBOUND)
+    _queued(places, places)
+
+
+def _queued(places: Path, folder: Path) -> None:
+    documents = iter([Document(number, "en", TEXT) for number in range(3)])
+    deal_part(
+        TextSource(type="text"), documents, places / "0000.parquet", [range(2)], folder / "queue.parquet", UNBOUND
+    )
+
+
+def _written_part(folder: Path) -> list[bytes]:
+    """The shards, by all files as they lie there: what a file says is held against what another says."""
+    with TemporaryDirectory(dir=folder) as made:
+        _dealt(folder, Path(made))
+        _queued(folder, Path(made))
+        paths = shard_paths(Path(made), "tokenizer", 2)
+        write_queued([folder / "queue.parquet"], range(2), read_shards(folder), paths, UNBOUND)
+        return [path.read_bytes() for path in paths]
 
 
 def _foreign_parquet(folder: Path) -> None:
@@ -197,10 +242,17 @@ PACKING = {
     "text_bytes": 3,
     "tokens": 4,
     "sequences": 1,
-    "dropped_tokens": 0,
+    "padding": 0,
     "sequence_length": 4,
     "vocabulary": 256,
     "end_of_text": 256,
+    "seed": 0,
+    "split_bytes": 3,
+    "budget": "",
+    "passes": 0,
+    "rest_documents": 0,
+    "rest_text_bytes": 0,
+    "rest_tokens": 0,
     "digest": "00",
 }
 ROWS = b'{"text": "a\\ud800", "language": "en", "more": [1, {"a": null}]}\n\n{"text": "b"}\n'
@@ -212,10 +264,46 @@ def byte_ngrams(folder: Path) -> None:
     (folder / "model" / ".tokbench.json").unlink()
 
 
+def _foreign(name: str, form: str, make: Callable[[], bytes | dict[str, Any]], **options: Any) -> Reader:
+    """A tokenizer of another library, read and, where it is still one, used."""
+
+    def read(folder: Path) -> None:
+        tokenizer = read_tokenizer(folder / name, form, ReadOptions(**options))
+        try:
+            tokenizer.decode(tokenizer.encode(TEXT))
+        except TokbenchError as error:
+            raise TokbenchError(f"{folder}: {error}") from None
+
+    return Reader(name, lambda folder: made_elsewhere.written(folder / name, make()), read)
+
+
+def _adapted(folder: Path) -> None:
+    lower = made_elsewhere.byte_level(300) | {"normalizer": {"type": "Lowercase"}}
+    read_tokenizer(made_elsewhere.written(folder / "lower.json", lower), "tokenizer_json").save(folder)
+
+
 READERS: dict[str, Reader] = {
+    "tokenizer.json": _foreign("a.json", "tokenizer_json", lambda: made_elsewhere.byte_level(300)),
+    "tokenizer.json of Unigram": _foreign("a.json", "tokenizer_json", made_elsewhere.metaspace),
+    "tokenizer.json of WordPiece": _foreign("a.json", "tokenizer_json", made_elsewhere.bert),
+    "ranks": _foreign(
+        "a.tiktoken", "tiktoken", lambda: made_elsewhere.tiktoken_file(made_elsewhere.ranks(300)), pattern="gpt2"
+    ),
+    "tekken": _foreign("tekken.json", "tekken", lambda: made_elsewhere.tekken(made_elsewhere.ranks(300))),
+    "SentencePiece": _foreign("a.model", "sentencepiece", made_elsewhere.sentencepiece_model),
+    "merges": _foreign(
+        "merges.txt",
+        "merges",
+        lambda: "\n".join(map(" ".join, made_elsewhere.byte_level(300)["model"]["merges"])).encode(),
+    ),
+    **{f"adapter {name}": Reader(name, _adapted, Tokenizer.load) for name in ("tokbench.json", "adapted")},
     **{
         f"vocabulary {name}": Reader(name, lambda folder: vocabulary().write(folder), Vocabulary.read)
         for name in ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv")
+    },
+    **{
+        f"vocabulary {name}": Reader(name, lambda folder: _numbered().write(folder), Vocabulary.read)
+        for name in ("ids.txt", "special_ids.tsv")
     },
     **{
         f"tokenizer {name}": Reader(name, lambda folder: _merging().save(folder), Tokenizer.load)
@@ -252,6 +340,10 @@ READERS: dict[str, Reader] = {
     "Parquet": Reader(
         "rows.parquet", _foreign_parquet, _source("rows.parquet", ParquetSource, language_field="tag", documents="line")
     ),
+    **{
+        f"part of a corpus, {name}": Reader(name, _part, _written_part)
+        for name in ("sizes.parquet", "0000.parquet", "shards.parquet", "queue.parquet")
+    },
     "shard": Reader("0000.parquet", _shard, lambda folder: list(read_shard(folder / "0000.parquet"))),
     "documents": Reader(
         "0000.parquet", _shard, lambda folder: list(read_documents([folder / "0000.parquet"], "gpt2").texts())
@@ -286,10 +378,11 @@ READERS: dict[str, Reader] = {
     "counts of tokens": Reader(
         "counts.parquet",
         lambda folder: pack(
-            [Encoded(0, True, 7, np.arange(7, dtype=np.int32))],
+            Text(7, [Encoded(0, True, 7, np.arange(7, dtype=np.int32))]),
             256,
             folder / "packed",
             sequence_length=4,
+            seed=0,
             counts=folder / "counts.parquet",
         ),
         lambda folder: read_occurrences(folder / "counts.parquet", 256),
@@ -299,7 +392,7 @@ READERS: dict[str, Reader] = {
         lambda folder: write_encoded(
             [Encoded(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)], folder / "0000.parquet"
         ),
-        lambda folder: list(read_encoded([folder / "0000.parquet"])),
+        lambda folder: list(merged([folder / "0000.parquet"], 0).pieces),
     ),
     "packing": Reader("packing.json", _written("packing.json", json.dumps(PACKING)), Packing.read),
     "result": Reader("result.json", _written("result.json", json.dumps(RESULT)), _results),

@@ -16,8 +16,9 @@ from tokbench.kernels.count import Counter
 from tokbench.kernels.ids import decimals, from_decimals
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.kernels.runs import Merge
-from tokbench.kernels.scan import Scheme
+from tokbench.kernels.token_ngrams import TokenNgrams
 from tokbench.kernels.trie import Trie
+from tokbench.patterns import scanner_of
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
@@ -76,6 +77,7 @@ def calls() -> dict[str, Callable[[], Any]]:
             found[f"encode {method.name} {number}"] = partial(used, made, lambda tokenizer: tokenizer.encode(TEXT))
     for scheme in KERNEL_SCHEMES:
         found[f"count {scheme}"] = partial(count_pretokens, [TEXT, ODD], scheme)
+    found["scan by a pattern"] = partial(by_a_pattern, r" ?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
     found["merge counts"] = partial(merge_counts, [COUNTS, COUNTS])
     found["spill counts"] = spilled
     tokenizer = Tokenizer(built("bpe", {}), "gpt2", "merge")
@@ -87,6 +89,7 @@ def calls() -> dict[str, Callable[[], Any]]:
     found["decimals"] = partial(decimals, ids)
     found["from decimals"] = partial(from_decimals, decimals(ids))
     found["byte n-grams"] = ngrams
+    found["token n-grams"] = token_ngrams
     found["subtrees"] = subtrees
     return found
 
@@ -106,10 +109,22 @@ def used(make: Callable[[], Tokenizer], use: Callable[[Tokenizer], Any]) -> Any:
     return use(make())
 
 
+def by_a_pattern(pattern: str) -> Any:
+    counter = Counter(scanner_of(pattern))
+    counter.add(TEXT)
+    return counter.counts()
+
+
 def ngrams() -> Any:
     counter = WindowCounter(3)
     counter.add(TEXT)
     return ByteNgramModel(*counter.counts(), 3).score(TEXT)
+
+
+def token_ngrams() -> Any:
+    document = [256] * 4 + [*TEXT] + [257]
+    models = TokenNgrams(np.array(2 * document, np.int32), len(document), 258, 256, 5)
+    return models.unseen(), models.bits(held=1000)
 
 
 def subtrees() -> Any:
@@ -123,7 +138,7 @@ def subtrees() -> Any:
 def spilled() -> None:
     """Runs of a few pre-tokens, merged by bytes, sorted again and merged by count."""
     with TemporaryDirectory() as folder:
-        counter, runs, ordered = Counter(Scheme.GPT2), [], []
+        counter, runs, ordered = Counter(KERNEL_SCHEMES["gpt2"]), [], []
         counter.lease(50, 1 << 20)
         start = 0
         while start < len(TEXT):

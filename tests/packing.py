@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.documents import Document
+from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded, encoded
+from tokbench.pretraining.mds import read_mds
+from tokbench.pretraining.order import in_order
 from tokbench.pretraining.pack import pack
 
 DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog sat " * 12]
@@ -30,7 +33,16 @@ def pieces(documents: Iterable[bytes]) -> Iterator[Encoded]:
     return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 
 
-def packed_documents(folder: Path) -> Path:
+def packed_documents(
+    folder: Path, documents: Iterable[bytes] = DOCUMENTS, budget: TextBudget | None = None, seed: int = 17
+) -> Path:
     """The documents as sequences of 32 tokens, in this folder."""
-    pack(pieces(DOCUMENTS), 256, folder, sequence_length=32)
+    folder.parent.mkdir(exist_ok=True)
+    text = in_order(pieces(documents), seed, folder.parent)
+    pack(text, 256, folder, sequence_length=32, seed=seed, budget=budget)
     return folder
+
+
+def ids_of(folder: Path) -> list[int]:
+    """The ids of the sequences, padding left out."""
+    return [token for block in read_mds(folder) for token in block.tolist() if token != 257]

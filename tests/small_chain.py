@@ -66,6 +66,7 @@ def answered(variants: list[str], tables: Path, folder: Path) -> None:
         pl.col("correct").mean().alias("accuracy"), random_baseline=pl.lit(0.5), n=pl.len().cast(pl.Int64)
     )
     pl.read_parquet(tables / "intrinsic.parquet").write_parquet(folder / "intrinsic.parquet")
+    pl.read_parquet(tables / "ngram_documents.parquet").write_parquet(folder / "ngram_documents.parquet")
     scores.write_parquet(folder / "accuracy.parquet")
     outcomes.write_parquet(folder / "outcomes.parquet")
 

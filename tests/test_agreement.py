@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from tests.adversarial import EDGES
 from tests.outside import DATA, needs
+from tests.settings import EVERY
 from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, to_hugging_face
 from tokbench.byte_level import CHARACTERS, spell, unspell
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
-from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -83,7 +83,7 @@ def test_real_text(method: str) -> None:
     assert [ids.tolist() for ids in ours.encode_batch(PAGES)] == ids_of(theirs, PAGES)
 
 
-@pytest.mark.parametrize("scheme", list(schemes))
+@pytest.mark.parametrize("scheme", EVERY)
 @pytest.mark.parametrize("method", METHODS)
 def test_any_text(method: str, scheme: str) -> None:
     ours, theirs = both(method, scheme)

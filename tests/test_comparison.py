@@ -26,6 +26,7 @@ from tokbench.metric.undertrained import UndertrainedOptions
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded
+from tokbench.pretraining.order import Text
 from tokbench.pretraining.pack import pack, read_occurrences
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.comparison import (
@@ -188,7 +189,7 @@ def model(folder: Path, matrix: np.ndarray) -> Path:
 def token_counts(path: Path, *ids: int, tokens: int) -> Path:
     """The counts of a document of these tokens, all of which are packed."""
     ends = Encoded(0, True, len(ids), np.array(ids, np.int32))
-    pack([ends], tokens, path.with_suffix(""), sequence_length=len(ids) + 1, counts=path)
+    pack(Text(1, [ends]), tokens, path.with_suffix(""), sequence_length=len(ids) + 1, seed=0, counts=path)
     return path
 
 

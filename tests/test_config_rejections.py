@@ -91,6 +91,9 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("models/tiny", {"preset": "tiny", "microbatch": "all"}, "models.tiny.microbatch: must be a whole number or auto"),
     ("models/tiny", {"preset": "tiny", "alibi": False}, "models.tiny.alibi: false is not one of true."),
     ("tasks", {"tasks": ["lastword"]}, "tasks.tasks.0: 'lastword' is not one of continuation, last_word, unperturbed"),
+    ("ngram_bits", {"order": 6}, "ngram_bits.order: must be at most 5"),
+    ("ngram_bits", {"split": "evaluation"}, "ngram_bits.split: 'evaluation' is not one of tokenizer, pretraining"),
+    ("ngram_bits", {"training_bytes": []}, "ngram_bits.training_bytes: "),
     # Names of methods and presets
     (
         "variants/pathpiece/construction/initial",
@@ -166,7 +169,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ),
     ("variants/span/byte_lm", "tinny", "variants.span.byte_lm: 'tinny' is not a byte language model (tiny)."),
     ("variants/bpe/byte_lm", "tiny", "variants.bpe.byte_lm: 'bpe' does not read scores; remove this key"),
-    ("models/tiny", {"preset": "tiny", "epochs": 1}, "models.tiny: give either batches (equal tokens) or epochs"),
+    ("models/tiny", {"preset": "tiny", "epochs": 1}, "models.tiny: give one budget: batches (equal tokens), epochs"),
     # Corpora
     (
         "corpora/pydoc/splits",

@@ -18,10 +18,12 @@ import tokbench.statistics
 from tests.conftest import tool_of
 from tests.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
 from tokbench.errors import TokbenchError
+from tokbench.examples.declared import declared as cut
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
 from tokbench.statistics.declared import declared as analysed
 from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tabulation.ngram_bits import ngram_documents_table
 from tokbench.tidy import modules
 from tokbench.tidy.collection import tables_in
 from tokbench.tidy.columns import MODEL, SIZE
@@ -137,7 +139,7 @@ def test_what_takes_a_table_of_models_is_one() -> None:
 def test_documentation_is_up_to_date() -> None:
     generator = tool_of("make_table_docs")
     written = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    assert written == generator.page([*tabulated(), *analysed()]), "run python tools/make_table_docs.py"
+    assert written == generator.page([*tabulated(), *analysed(), *cut()]), "run python tools/make_table_docs.py"
 
 
 # A new statistic is one module: the one that the documentation shows
@@ -166,6 +168,7 @@ def tidy(tmp_path: Path) -> Path:
     accuracy().write_parquet(folder / "accuracy.parquet")
     intrinsic().write_parquet(folder / "intrinsic.parquet")
     outcomes().write_parquet(folder / "outcomes.parquet")
+    ngram_documents_table([]).write_parquet(folder / "ngram_documents.parquet")
     return folder
 
 
@@ -229,7 +232,7 @@ def test_a_table_is_made_by_the_command_of_its_package(new: Path) -> None:
 def test_gathered_modules_are_behind_the_fingerprint() -> None:
     makers = {
         command: {table.maker.__module__ for table in tables}
-        for command, tables in (("tabulate", tabulated()), ("analyse", analysed()))
+        for command, tables in (("tabulate", tabulated()), ("analyse", analysed()), ("cut_examples", cut()))
     }
     behind = {
         command: fingerprints.code_behind(f"tokbench.commands.{command}").keys()
@@ -240,10 +243,13 @@ def test_gathered_modules_are_behind_the_fingerprint() -> None:
     assert makers["tabulate"] | makers["analyse"] <= behind["report"] & behind["draw"]
     assert not makers["analyse"] & behind["tabulate"]
     assert not makers["tabulate"] & behind["analyse"]
+    assert makers["cut_examples"] <= behind["cut_examples"] & behind["report"]
     assert not any(name.startswith("tokbench.statistics") for name in behind["tabulate"])
 
 
-@pytest.mark.parametrize(("command", "package"), [("tabulate", "tabulation"), ("analyse", "statistics")])
+@pytest.mark.parametrize(
+    ("command", "package"), [("tabulate", "tabulation"), ("analyse", "statistics"), ("cut_examples", "examples")]
+)
 def test_what_gathering_loads_is_behind_the_fingerprint(command: str, package: str) -> None:
     """What the interpreter imports once a command is there, whatever the source seems to say."""
     code = (

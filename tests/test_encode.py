@@ -23,7 +23,7 @@ from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import decimals, from_decimals, joined
-from tokbench.kernels.scan import Scheme, boundaries, settled_after, settled_before
+from tokbench.kernels.scan import boundaries, settled_after, settled_before
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.reference import encode as twin
@@ -93,8 +93,8 @@ def test_kernel_equals_twin(name: str) -> None:
     @settings(max_examples=150)
     @given(st.lists(TEXTS, min_size=1, max_size=3), st.sampled_from([1, 2, 7, 1000]))
     def check(texts: list[bytes], remembered: int) -> None:
-        for scheme, code in KERNEL_SCHEMES.items():
-            encoder = Encoder(code, segmenter(name), remembered)
+        for scheme, scanner in KERNEL_SCHEMES.items():
+            encoder = Encoder(scanner, segmenter(name), remembered)
             for text in texts:
                 ids = encoder.encode(text)
                 assert ids.dtype == np.int32
@@ -117,7 +117,7 @@ def many_words() -> bytes:
 def segmented(name: str) -> NDArray[np.int32]:
     """Their ids, nothing remembered."""
     text = many_words()
-    bounds = boundaries(Scheme.GPT2, text)
+    bounds = boundaries(KERNEL_SCHEMES["gpt2"], text)
     return segmenter(name).segment(np.frombuffer(text, np.uint8), bounds, document_number(text))[0]
 
 
@@ -126,7 +126,7 @@ def segmented(name: str) -> NDArray[np.int32]:
 def test_memory_that_overflows(name: str, remembered: int) -> None:
     """Whatever can be remembered of them."""
     text = many_words()
-    encoder = Encoder(Scheme.GPT2, segmenter(name), remembered)
+    encoder = Encoder(KERNEL_SCHEMES["gpt2"], segmenter(name), remembered)
     expected = segmented(name)
     for _ in range(2):
         assert np.array_equal(encoder.encode(text), expected)
@@ -137,11 +137,11 @@ def test_memory_that_overflows(name: str, remembered: int) -> None:
 def test_parts() -> None:
     """A part between two boundaries is encoded as in the whole, the place of random draws included."""
     text = TOPICS[0] + ODD
-    bounds = boundaries(Scheme.GPT2, text).tolist()
+    bounds = boundaries(KERNEL_SCHEMES["gpt2"], text).tolist()
     middle = bounds[len(bounds) // 2]
     by_place = segmentations["shortest_path"].function(vocabulary(), BY_PLACE)
     for cut in (segmenter("merge"), by_place):
-        encoder = Encoder(Scheme.GPT2, cut)
+        encoder = Encoder(KERNEL_SCHEMES["gpt2"], cut)
         parts = [encoder.encode(text, start, end) for start, end in ((0, middle), (middle, middle), (middle, None))]
         assert np.array_equal(np.concatenate(parts), encoder.encode(text))
     for start, end in ((-1, 3), (3, 2), (0, len(text) + 1)):
@@ -152,7 +152,7 @@ def test_parts() -> None:
 def test_settings_of_the_encoder() -> None:
     for wrong in (0, -1, 2**40):
         with pytest.raises(ValueError, match="remembered must be 1 to"):
-            Encoder(Scheme.GPT2, segmenter("merge"), wrong)
+            Encoder(KERNEL_SCHEMES["gpt2"], segmenter("merge"), wrong)
 
 
 # Places where texts may be cut
@@ -163,29 +163,29 @@ def test_settings_of_the_encoder() -> None:
 def test_settled_places(before: bytes, text: bytes, after: bytes) -> None:
     """A cut at a settled place changes no pre-token, whatever stands around the text that was looked at."""
     whole = before + text + after
-    for scheme, code in KERNEL_SCHEMES.items():
+    for scheme, scanner in KERNEL_SCHEMES.items():
         bounds = scan.boundaries(pattern(scheme), whole)
-        places = [place for place in range(len(text)) if settled_after(code, text, place) == place]
+        places = [place for place in range(len(text)) if settled_after(scanner, text, place) == place]
         for place in places:
             cut = len(before) + place
             parts = [scan.boundaries(pattern(scheme), part) for part in (whole[:cut], whole[cut:])]
             assert bounds == parts[0] + [cut + end for end in parts[1][1:]], scheme
         for place in range(len(text) + 1):
-            assert settled_after(code, text, place) == min([p for p in places if p >= place], default=len(text))
-            assert settled_before(code, text, place) == max([p for p in places if p < place], default=0)
+            assert settled_after(scanner, text, place) == min([p for p in places if p >= place], default=len(text))
+            assert settled_before(scanner, text, place) == max([p for p in places if p < place], default=0)
 
 
 @pytest.mark.parametrize("scheme", [scheme for scheme in KERNEL_SCHEMES if scheme != "none"])
 def test_settled_places_are_found(scheme: str) -> None:
     """In text with words and digits there is one in reach, also in a script without spaces."""
-    code = KERNEL_SCHEMES[scheme]
-    assert settled_after(code, b"some words and 1 digit", 5) < 22
-    assert settled_before(code, b"some words and 1 digit", 18) > 3
+    scanner = KERNEL_SCHEMES[scheme]
+    assert settled_after(scanner, b"some words and 1 digit", 5) < 22
+    assert settled_before(scanner, b"some words and 1 digit", 18) > 3
     if scheme in ("gpt2", "first_space", "first_space_digit"):
-        assert settled_after(code, "東京。\n".encode(), 0) == 9
-        assert settled_after(code, "東京\u3000\n".encode(), 0) == 10
-    assert settled_after(Scheme.NONE, b"some words", 0) == 10
-    assert settled_before(Scheme.NONE, b"some words", 10) == 0
+        assert settled_after(scanner, "東京。\n".encode(), 0) == 9
+        assert settled_after(scanner, "東京\u3000\n".encode(), 0) == 10
+    assert settled_after(KERNEL_SCHEMES["none"], b"some words", 0) == 10
+    assert settled_before(KERNEL_SCHEMES["none"], b"some words", 10) == 0
 
 
 # Tokenizers
@@ -362,7 +362,7 @@ def test_a_word_of_two_gigabytes_is_rejected(monkeypatch: pytest.MonkeyPatch) ->
 def test_every_pre_token_as_a_part() -> None:
     """What was learnt from one text does not change the next: the same encoder over every part of a text."""
     text = TOPICS[1][:600] + ODD
-    encoder = Encoder(Scheme.FIRST_SPACE_DIGIT, segmenter("merge"), 10)
-    bounds = boundaries(Scheme.FIRST_SPACE_DIGIT, text).tolist()
+    encoder = Encoder(KERNEL_SCHEMES["first_space_digit"], segmenter("merge"), 10)
+    bounds = boundaries(KERNEL_SCHEMES["first_space_digit"], text).tolist()
     parts = [encoder.encode(text, start, end) for start, end in pairwise(bounds)]
     assert np.array_equal(np.concatenate(parts), encoder.encode(text))

@@ -209,10 +209,12 @@ def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: 
     assert build_from(foreign).startswith(f"tokbench: {foreign}: not a readable file of pre-token counts (")
     other = tmp_path / "other.parquet"
     counts.write(other)
-    assert build_from(other, "--scheme", "none").startswith(f"tokbench: --scheme none: {other} was counted with 'gpt2'")
+    assert build_from(other, "--scheme", "none").startswith(
+        f"tokbench: --pretokenization none: {other} was counted with 'gpt2'"
+    )
     Tokenizer(Vocabulary(BYTES), "space", "greedy").save(tokenizer)
     assert tokbench("measure", tokenizer, "--counts", other).message.startswith(
-        f"tokbench: {other}: counted with 'gpt2', but {tokenizer} cuts by 'space'; count with --scheme space"
+        f"tokbench: {other}: counted with 'gpt2', but {tokenizer} cuts by 'space'; count with --pretokenization space"
     )
     empty = tmp_path / "empty.tsv"
     empty.touch()

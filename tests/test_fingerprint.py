@@ -175,7 +175,14 @@ def behind() -> dict[str, set[str]]:
             if path.stem != "common":
                 exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
         on = SimpleNamespace(
-            variant="bpe", size="1024", scheme="gpt2", byte_lm="bytes", initial="bpe", resource="gold", model="small"
+            variant="bpe",
+            size="1024",
+            scheme="gpt2",
+            byte_lm="bytes",
+            initial="bpe",
+            resource="gold",
+            model="small",
+            corpus="books",
         )
         found = {}
         for name, (_, directives) in RULES.items():

@@ -16,12 +16,12 @@ import pytest
 
 from tests.adversarial import Strings
 from tests.conftest import ODD, TOPICS
+from tests.settings import EVERY as SCHEMES
 from tokbench.candidates.running_text import Documents
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
-from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -29,7 +29,6 @@ from tokbench.vocabulary import BYTES, Vocabulary
 STRINGS = int(os.environ.get("TOKBENCH_FUZZ_STRINGS", "4000"))
 BATCH = 20_000
 HUGE = 5_000 if STRINGS < 100_000 else 300_000
-SCHEMES = list(schemes)
 SIZE, INITIAL_SIZE = 1000, 2000
 
 QUICK: dict[str, dict[str, Any]] = {

@@ -14,11 +14,12 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 
-from gpu import RECIPE, flop_per_token, speed
+from gpu import RECIPE, speed
 from gpu_device import START, gauged
 from gpu_tables import COLUMNS, markdown
 
 from tokbench.corpus.documents import SCHEMA
+from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions
 
@@ -60,7 +61,7 @@ for limit in ("20", "300"):
 def test_arithmetic_is_six_times_the_weights_and_that_of_the_scores() -> None:
     norms = (2 * OPTIONS.n_layers + 1) * OPTIONS.d_model
     weights = parameters(OPTIONS, 8192) - norms
-    assert flop_per_token(OPTIONS, 8192) == 6 * weights + 12 * 6 * 512 * 1024
+    assert flops_per_token(OPTIONS, 8192) == 6 * weights + 12 * 6 * 512 * 1024
     assert weights == 6 * 12 * 512**2 + 129 * 64 * 512
 
 
@@ -126,6 +127,7 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
     assert bad["bits_per_byte"] is None
     assert bad["failed"].startswith("TokbenchError")
     assert (bpe["variant"], bpe["size"], bpe["vocabulary"], bpe["failed"]) == ("bpe", 260, 260, None)
-    assert (bpe["batches"], bpe["tokens"], bpe["evaluation_bytes"]) == (21, 21 * 4 * 32, len(TEXT))
+    assert (bpe["batches"], bpe["evaluation_bytes"]) == (21, len(TEXT))
+    assert 20 * 4 * 32 < bpe["tokens"] <= 21 * 4 * 32
     assert 0 < bpe["bits_per_byte"] < 8
     assert bpe["mfu"] == pytest.approx(bpe["tokens_per_second"] * bpe["gflop_per_token"] * 1e9 / 1e10)

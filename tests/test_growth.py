@@ -21,8 +21,11 @@ TOO_MUCH = 10
 NOTHING = 0.004
 """Seconds that are as good as none."""
 
-OPTIONS: dict[str, dict[str, object]] = {"sage": {"dimensions": 8, "epochs": 1, "negatives": 1}}
-"""Where not the default."""
+OPTIONS: dict[str, dict[str, object]] = {
+    "convextok": {"max_token_bytes": 16, "steps": 10},
+    "sage": {"dimensions": 8, "epochs": 1, "negatives": 1},
+}
+"""Where not the default. ConvexTok looks at every place of every substring, which without a longest one are many."""
 LONGER_TOKENS = {"scaffold_bpe"}
 """Its time grows with the longest token as well, and where bytes repeat themselves that grows with the pre-token."""
 

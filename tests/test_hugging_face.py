@@ -12,12 +12,12 @@ import pytest
 
 from tests.conftest import TOPICS
 from tests.imports import each_after
+from tests.settings import EVERY
 from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, export, to_hugging_face
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import bpe, bytespan, ngram, unigram
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
-from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -160,7 +160,7 @@ def test_exported_file_gives_the_same_ids(
         assert theirs.decode(encoding.ids) == text
 
 
-@pytest.mark.parametrize("scheme", list(schemes))
+@pytest.mark.parametrize("scheme", EVERY)
 def test_exported_file_cuts_like_every_scheme(scheme: str, tmp_path: Path) -> None:
     counts = count_pretokens(TOPICS, scheme)
     ours = Tokenizer(bpe.build(counts, 600, bpe.BpeOptions()), scheme, "merge")
@@ -168,6 +168,32 @@ def test_exported_file_cuts_like_every_scheme(scheme: str, tmp_path: Path) -> No
     assert theirs is not None
     for text in [*PAGES[:8], *STRANGE]:
         assert theirs.encode(text).ids == ours.encode(text).tolist()
+
+
+def test_the_most_frequent_pretokens_alone_are_compared_where_there_are_many(
+    vocabularies: dict[str, Vocabulary], counts: PretokenCounts, tmp_path: Path
+) -> None:
+    ours = Tokenizer(vocabularies["merge"], "gpt2", "merge")
+    texts = sum(1 for token, _ in counts.items() if is_text(token))
+    assert 300 < texts < len(counts), "some are no text"
+    for most in (texts, texts + 1, 10**6):
+        assert export(ours, counts, tmp_path, most) == f"tokenizer.json gives the same ids on {texts} pre-tokens"
+    said = export(ours, counts, tmp_path, 300)
+    assert said == f"tokenizer.json gives the same ids on 300 of {len(counts):,} pre-tokens, the most frequent"
+
+
+def test_what_differs_is_told_wherever_it_is_compared(vocabularies: dict[str, Vocabulary], tmp_path: Path) -> None:
+    """The spelling of a special token is one id to Hugging Face and text to ours."""
+    ours = Tokenizer(vocabularies["merge"], "none", "merge")
+    counts = PretokenCounts.from_pairs([*((b"a" * length, 9) for length in range(1, 1500)), (END_OF_TEXT.encode(), 1)])
+    said = f"not exported: Hugging Face's model gives other ids for {END_OF_TEXT!r}"
+    assert export(ours, counts, tmp_path) == said
+    assert not (tmp_path / "tokenizer.json").exists()
+    assert export(ours, counts, tmp_path, 1499).endswith("1,499 of 1,500 pre-tokens, the most frequent")
+
+
+def is_text(token: bytes) -> bool:
+    return token.decode(errors="replace").encode() == token
 
 
 def test_segmentation_without_a_model_is_not_exported(vocabularies: dict[str, Vocabulary], tmp_path: Path) -> None:

@@ -88,21 +88,39 @@ CHAIN = {
     "schema": ("schema", "numpy pydantic yaml"),
     "validate": ("validate small.yaml", f"{ROWS} yaml"),
     "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
+    "read_sizes": ("read_sizes --recipe CORPUS -o sizes text.txt", f"{ROWS} yaml"),
+    "split_corpus": ("split_corpus --recipe CORPUS -o places sizes", f"{ROWS} yaml"),
+    "deal_part": ("deal_part --recipe CORPUS --places places/0000.parquet -o queue text.txt", f"{ROWS} yaml"),
+    "write_shards": ("write_shards --recipe CORPUS --group 0 --places places -o shards queue", f"{ROWS} yaml"),
     "count": ("count --scheme gpt2 text.txt -o counts.parquet", ROWS),
     "merge_counts": ("merge_counts counts.parquet counts.parquet -o merged.parquet", ROWS),
     "import_counts": ("import_counts --scheme gpt2 counts.parquet -o imported.parquet", ROWS),
     "build": ("build bpe --counts counts.parquet --size 300 -o bpe", f"{ROWS} tokenizers yaml"),
+    "import": (
+        "import bpe/tokens.vocab --from tokens --pattern gpt2 --segmentation greedy -o taken",
+        "numpy pydantic yaml",
+    ),
     "encode": ("encode bpe text.txt -o ids", "numpy pydantic"),
     "decode": ("decode bpe ids -o decoded", "numpy pydantic"),
+    "export": ("export bpe --to tokens -o exported", "numpy pydantic"),
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
+    "ngram_bits": ("ngram_bits bpe --train SHARD --test SHARD -o bits.json", ROWS),
     "measure_resource": ("measure_resource bpe --recipe ladec ladec.csv", f"{TABLES} yaml"),
+    "bound": ("bound --counts counts.parquet --size 300 --steps 5 -o proof", ROWS),
+    "check_bound": ("check-bound proof --counts counts.parquet", ROWS),
     "compare": ("compare bpe copy text.txt", ROWS),
+    "check": ("check bpe --documents text.txt", f"{ROWS} tokenizers"),
+    "show": ("show bpe copy --file short.txt", ROWS),
     "train_byte_lm": ("train_byte_lm --recipe ngram SHARD -o ngram", f"{ROWS} yaml"),
     "score_bytes": ("score_bytes --recipe ngram --model ngram SHARD -o scores.parquet", f"{ROWS} yaml"),
     "encode_shard": ("encode_shard bpe SHARD -o shard.parquet", ROWS),
     "pack": ("pack bpe --sequence-length 64 SHARD -o packed", ROWS),
     "make_tasks": ("make_tasks -o tasks SHARD", f"{ROWS} yaml"),
     "tabulate": ("tabulate --intrinsic measured.json -o tables", f"{TABLES} pyarrow yaml"),
+    "cut_examples": (
+        "cut_examples --tokenizer bpe --shard text=SHARD --recipe EXAMPLES -o examples",
+        f"{TABLES} pyarrow yaml",
+    ),
     "analyse": ("analyse tables -o statistics", f"{TABLES} pyarrow scipy yaml"),
 }
 """What each command is called with, one after another in one folder, and what it may import."""
@@ -138,11 +156,13 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """What each command imported, where all that the chain makes is there."""
     folder = tmp_path_factory.mktemp("imports")
     (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
+    (folder / "short.txt").write_bytes(TOPICS[0][:200])
     (folder / "small.yaml").write_text(EXPERIMENT)
     (folder / "done").mkdir()
     write_plan(Plan(folder / "done", Run("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
-    named = {"CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
+    cut = {"examples": ["A sentence."], "shown": [], "corpora": {}}
+    named = {"EXAMPLES": json.dumps(cut), "CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
     asked, rejected = (
         {name: (allowed, [[named.get(word, word) for word in line.split()]]) for name, (line, allowed) in calls.items()}
         for calls in (CHAIN, REJECTED)

@@ -37,6 +37,7 @@ def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[
 
 
 def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
+    """What is made of variants at sizes, the largest among them, of which sentences are cut."""
     return (
         {
             output
@@ -46,6 +47,7 @@ def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
         }
         | measured_on("gold", *variants, sizes=sizes)
         | measured_on("reading", *variants, sizes=sizes)
+        | {"examples"}
     )
 
 
@@ -130,7 +132,9 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         pytest.param(
             "sizes",
             [1024, 1280, 1536],
-            tokenizers(*VARIANTS, sizes=(1536,)) | FINAL,
+            tokenizers(*VARIANTS, sizes=(1536,))
+            | {f"bounds/books/{scheme}/1536.json" for scheme in ("first_space", "gpt2")}
+            | FINAL,
             id="new size",
         ),
         pytest.param(
@@ -153,7 +157,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
             evaluated("small", "large", variants=("bpe", "unigram")) | FINAL,
             id="suite",
         ),
-        pytest.param("report.baseline", "unigram", FINAL, id="baseline"),
+        pytest.param("report.baseline", "unigram", {"examples"} | FINAL, id="baseline"),
         pytest.param(
             "metrics.renyi",
             {"orders": [2.5]},
@@ -164,6 +168,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
             "resources.gold.languages", ["gold"], measured_on("gold", *VARIANTS) | FINAL, id="option of a resource"
         ),
         pytest.param("report.title", "Another title", REPORT, id="title"),
+        pytest.param("report.examples", ["A sentence."], {"examples"} | REPORT, id="sentence"),
     ],
 )
 def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, value: Any, expected: set[str]) -> None:

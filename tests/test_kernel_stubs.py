@@ -58,7 +58,7 @@ def constructor(module: str, name: str) -> Parameters:
     if head is None:
         return []
     types = re.compile(r"\b(?:const )?\w+(?:\[[^]]*\])? (?=\w+\s*(?:[,=]|not None|$))")
-    plain = types.sub("", re.sub(r" not None", "", head[1])).replace("NONE", "Scheme.NONE")
+    plain = types.sub("", re.sub(r" not None", "", head[1]))
     function = ast.parse(f"def made({plain}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     return parameters(function.args)

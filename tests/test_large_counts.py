@@ -17,6 +17,7 @@ NOT_BY_COUNTS = {
     "bytespan": "reads scores of bytes",
     "bpe_wp": "reads scores of bytes",
     "sage": "reads documents",
+    "convextok": "rounds the prices of its search to whole numbers, which larger counts round more finely",
     "unigram": "takes the digamma function of counts, and drops what is expected less than half a time",
 }
 """Constructions whose vocabulary is not the same where every count is so many times as large."""

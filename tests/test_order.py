@@ -1,6 +1,7 @@
 """Stable orders, sums without rounding and slices: kernels against their twins, and whatever the threads."""
 
 import math
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -58,8 +59,8 @@ def test_byte_order(strings: list[bytes], threads: int) -> None:
 def test_sums(values: list[float]) -> None:
     whole = sums.whole_sum(np.array(values, np.float64))
     assert whole == exact.whole_sum(values)
-    if math.isfinite(math.fsum(value / 64 for value in values) * 64):
-        assert whole / 2**1074 == math.fsum(values)
+    with suppress(OverflowError):  # Python's own sum gives up where a part of it is too large, whatever the whole.
+        assert math.fsum(values) == whole / 2**1074
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])

@@ -66,3 +66,15 @@ def test_the_module_in_a_clone(tmp_path: Path) -> None:
         [sys.executable, "-c", f"{code}\n{counts}{built}"], check=True, capture_output=True, text=True
     )
     assert said.stdout == "(b'ab',)\n"
+
+
+def test_the_pretokenization_with_options(tmp_path: Path) -> None:
+    (tmp_path / "chunks.py").write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[-1])
+    use = (
+        "import chunks; from tokbench.pretokenization import pretokenization_of\n"
+        "for text in (b'', b'12345678', b'123456789'):\n"
+        "    print(pretokenization_of({'method': 'chunks', 'width': 4}).boundaries(text).tolist())\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    said = subprocess.run([sys.executable, "-c", use], check=True, env=environment, capture_output=True, text=True)
+    assert said.stdout.splitlines() == ["[0]", "[0, 4, 8]", "[0, 4, 8, 9]"]

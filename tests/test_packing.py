@@ -2,17 +2,25 @@
 
 import shutil
 from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from tests.packing import DOCUMENTS, packed_documents, pieces
+from tests.packing import DOCUMENTS, Bytes, ids_of, packed_documents, pieces
+from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
-from tokbench.pretraining.encoded import Encoded, read_encoded, write_encoded
+from tokbench.pretraining.budget import TextBudget, course, reading
+from tokbench.pretraining.encoded import Encoded, encoded, write_encoded
+from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.order import Text, in_order, merged, place_of
 from tokbench.pretraining.pack import Packing, check_sequences, pack, read_occurrences
 
 
@@ -21,19 +29,35 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packed_documents(tmp_path_factory.mktemp("packing") / "packed")
 
 
+def joined(documents: Sequence[bytes], seed: int = 17) -> list[int]:
+    """Documents in the order of the seed, each with its end of text."""
+    order = sorted(range(len(documents)), key=lambda number: place_of(number, seed))
+    return [token for number in order for token in (*documents[number], 256)]
+
+
 def test_packed_sequences(packed: Path) -> None:
     from streaming import LocalDataset
 
-    tokens = [token for document in DOCUMENTS for token in (*document, 256)]
-    whole = len(tokens) // 32
+    tokens = joined(DOCUMENTS)
+    sequences = -(-len(tokens) // 32)
     packing = Packing.read(packed)
     assert (packing.documents, packing.text_bytes, packing.tokens) == (3, len(tokens) - 3, len(tokens))
-    assert (packing.sequences, packing.dropped_tokens) == (whole, len(tokens) - 32 * whole)
+    assert (packing.sequences, packing.padding) == (sequences, 32 * sequences - len(tokens))
     assert (packing.sequence_length, packing.vocabulary, packing.end_of_text) == (32, 256, 256)
+    tokens += [257] * packing.padding
     data = LocalDataset(str(packed))
     assert [data[index]["tokens"].tolist() for index in range(len(data))] == [
-        tokens[start : start + 32] for start in range(0, 32 * whole, 32)
+        tokens[start : start + 32] for start in range(0, len(tokens), 32)
     ]
+
+
+def test_order_is_drawn_and_no_place_stands_twice() -> None:
+    orders = [sorted(range(1000), key=lambda number, seed=seed: place_of(number, seed)) for seed in range(3)]
+    assert len({tuple(order) for order in orders}) == 3
+    assert all(order != sorted(order) for order in orders)
+    assert len({place_of(number, 5) for number in range(100_000)}) == 100_000
+    middles = [sum(order.index(number) for number in range(500)) / 500 for order in orders]
+    assert all(400 < middle < 600 for middle in middles)
 
 
 def test_packing_ignores_how_documents_are_grouped(
@@ -41,7 +65,7 @@ def test_packing_ignores_how_documents_are_grouped(
 ) -> None:
     monkeypatch.setattr("tokbench.pretraining.encoded.ENCODE_BYTES", 1)
     monkeypatch.setattr("tokbench.pretraining.pack.JOINED", 5)
-    pack(pieces(DOCUMENTS), 256, tmp_path / "packed", sequence_length=32)
+    packed_documents(tmp_path / "packed")
     names = sorted(file.name for file in packed.iterdir())
     assert names == sorted(file.name for file in (tmp_path / "packed").iterdir())
     assert all((packed / name).read_bytes() == (tmp_path / "packed" / name).read_bytes() for name in names)
@@ -57,15 +81,114 @@ def test_shards_that_were_encoded_side_by_side(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokbench.pretraining.encoded.GROUP_IDS", group)
         for shard, path in enumerate(paths):
-            write_encoded(whole[shard::shards], path)
-    found = list(read_encoded(paths))
-    assert [piece[:3] for piece in found] == [piece[:3] for piece in whole]
-    assert [piece.ids.tolist() for piece in found] == [piece.ids.tolist() for piece in whole]
-    assert pack(found, 256, folder / "found", sequence_length=8) == pack(whole, 256, folder / "w", sequence_length=8)
+            write_encoded(in_order(whole[shard::shards], 3, folder).pieces, path)
+    text = in_order(whole, 3, folder)
+    kept = text._replace(pieces=list(text.pieces))
+    found = merged(paths, 3)
+    assert found.text_bytes == text.text_bytes == sum(map(len, documents)) + 8
+    found = found._replace(pieces=list(found.pieces))
+    assert [piece[:3] for piece in found.pieces] == [piece[:3] for piece in kept.pieces]
+    assert [piece.ids.tolist() for piece in found.pieces] == [piece.ids.tolist() for piece in kept.pieces]
+    first, second = (
+        pack(one, 256, folder / name, sequence_length=8, seed=3) for one, name in ((found, "found"), (kept, "kept"))
+    )
+    assert first == second
+
+
+DRAWN = st.lists(st.binary(max_size=60), min_size=1, max_size=12).filter(any)
+
+
+@given(DRAWN, st.floats(0.01, 3.5), st.integers(0, 5))
+def test_a_budget_of_text_ends_with_the_document_that_reaches_it(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], epochs: float, seed: int
+) -> None:
+    folder = packed_documents(tmp_path_factory.mktemp("budget") / "packed", documents, TextBudget(epochs), seed)
+    packing = Packing.read(folder)
+    size, order = sum(map(len, documents)), sorted(range(len(documents)), key=lambda number: place_of(number, seed))
+    asked = max(1, int(Fraction(epochs) * size))
+    whole, rest = divmod(asked, size) if asked > size else (0, asked)
+    read = order * whole
+    for number in order if rest else ():
+        read.append(number)
+        if sum(len(documents[number]) for number in read[whole * len(order) :]) >= rest:
+            break
+    passes = packing.passes
+    assert passes * packing.documents + packing.rest_documents == len(read)
+    assert passes * packing.text_bytes + packing.rest_text_bytes == sum(len(documents[number]) for number in read)
+    assert packing.split_bytes == size
+    tokens = [token for number in read for token in (*documents[number], 256)]
+    assert (ids_of(folder) * (passes + 1))[: len(tokens)] == tokens
+    assert passes * packing.tokens + packing.rest_tokens == len(tokens)
+
+
+class Pairs(Bytes):
+    """A tokenizer whose tokens are two bytes, and one where one is left."""
+
+    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
+        return [np.array([text[place] for place in range(0, len(text), 2)], np.int32) for text in texts]
+
+
+@given(DRAWN, st.one_of(st.floats(0.01, 3.5), st.integers(1, 2000)))
+def test_any_two_tokenizers_read_the_same_documents(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], budget: float | int
+) -> None:
+    folder = tmp_path_factory.mktemp("two")
+    asked = TextBudget(text_bytes=budget) if isinstance(budget, int) else TextBudget(budget)
+    given = [Document(number, "", text) for number, text in enumerate(documents)]
+    packings = []
+    for name, tokenizer in (("one", Bytes()), ("two", Pairs())):
+        text = in_order(encoded(tokenizer, given), 1, folder)
+        packings.append(pack(text, 256, folder / name, sequence_length=8, seed=1, budget=asked))
+    options = ModelOptions(batch=1, max_seq_len=8, seed=1, epochs=asked.epochs, text_bytes=asked.text_bytes)
+    read = [reading(packing, course(options, packing), (), None) for packing in packings]
+    assert len({(one.documents, one.text_bytes) for one in read}) == 1
+    assert read[0].text_bytes is not None
+    assert read[0].text_bytes >= min(asked.bytes_of(packings[0].split_bytes), 1)
+    assert read[0].tokens >= read[1].tokens
+
+
+@pytest.mark.parametrize("batches", [1, 2, 5, 9])
+def test_what_a_budget_of_batches_reads(packed: Path, batches: int) -> None:
+    options = ModelOptions(batch=4, max_seq_len=32, seed=17, batches=batches, d_model=16, n_heads=2)
+    packing = Packing.read(packed)
+    one_pass = [token for block in read_mds(packed) for token in block.tolist()]
+    stream = (one_pass * 3)[: 4 * 32 * batches]
+    tokens = [token for token in stream if token != 257]
+    found = reading(packing, course(options, packing), read_mds(packed), np.ones(256, np.int64))
+    assert (found.batches, found.sequences, found.tokens) == (batches, 4 * batches, len(tokens))
+    assert found.text_bytes == sum(token < 256 for token in tokens)
+    assert found.documents == tokens.count(256) + (tokens[-1] != 256)
+    assert found.flops == flops_per_token(options, 256) * len(stream)
+    assert reading(packing, course(options, packing), read_mds(packed), None).tokens == len(tokens)
+
+
+def test_equal_compute_is_fewer_batches_of_more_rows(packed: Path) -> None:
+    packing = Packing.read(packed)
+    base = ModelOptions(batch=2, max_seq_len=32, seed=17, flops=1e9, d_model=16, n_heads=2, n_layers=1)
+    small = course(base, packing)
+    wide = course(base.model_copy(update={"vocab_multiple": 4096}), packing)
+    assert small.batches > wide.batches
+    for way, options in ((small, base), (wide, base.model_copy(update={"vocab_multiple": 4096}))):
+        batch = flops_per_token(options, 256) * 64
+        assert way.flops == way.batches * batch
+        assert 0 <= 1e9 - way.flops < batch
+    with pytest.raises(TokbenchError, match="flops: 10 is less than one batch takes"):
+        course(base.model_copy(update={"flops": 10.0}), packing)
+
+
+def test_sequences_of_another_order_or_budget_are_rejected(packed: Path) -> None:
+    packing = Packing.read(packed)
+    for wrong in ({"seed": 18, "batches": 3}, {"seed": 17, "epochs": 0.5}):
+        with pytest.raises(TokbenchError, match="pack again"):
+            course(ModelOptions(batch=2, max_seq_len=32, **wrong), packing)
+    with pytest.raises(TokbenchError, match="batch: 999 sequences, but there are only"):
+        course(ModelOptions(batch=999, max_seq_len=32, seed=17, batches=1), packing)
 
 
 def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:
-    pack(pieces(DOCUMENTS), 256, tmp_path / "packed", sequence_length=32, counts=tmp_path / "counts.parquet")
+    text = in_order(pieces(DOCUMENTS), 17, tmp_path)
+    counted = tmp_path / "counts.parquet"
+    pack(text, 256, tmp_path / "packed", sequence_length=32, seed=17, counts=counted)
     stands = Counter(int(token) for ids in read_mds(packed) for token in ids)
     assert dict(enumerate(read_occurrences(tmp_path / "counts.parquet", 256))) == {n: stands[n] for n in range(257)}
 
@@ -74,7 +197,7 @@ def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) ->
 def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
     foreign = Encoded(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
     with pytest.raises(TokbenchError, match=f"id {wrong} is no token of this tokenizer"):
-        pack([foreign], 256, tmp_path / "packed", sequence_length=2)
+        pack(Text(4, [foreign]), 256, tmp_path / "packed", sequence_length=2, seed=0)
     assert not (tmp_path / "packed").exists()
 
 
@@ -106,7 +229,7 @@ def test_shards_are_those_of_streaming(tmp_path: Path, monkeypatch: pytest.Monke
     assert ours == theirs
 
 
-def test_too_little_text_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(TokbenchError, match="has 4 tokens, fewer than one sequence of 32"):
-        pack(pieces([b"abc"]), 256, tmp_path / "packed", sequence_length=32)
+def test_no_text_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="the pretraining split has no text"):
+        packed_documents(tmp_path / "packed", [b"", b""])
     assert not (tmp_path / "packed").exists()

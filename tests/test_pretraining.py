@@ -4,11 +4,12 @@ import csv
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from tests import apart
 from tests.outputs import names
 from tests.packing import packed_documents
 from tokbench.errors import TokbenchError
+from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.options import PRESETS, ModelOptions
+from tokbench.pretraining.pack import Packing
+from tokbench.pretraining.schedule import rate
 from tokbench.pretraining.train import pretrain
 
 SMALL = PRESETS["tiny"].model_copy(
@@ -47,8 +51,9 @@ def test_options_and_packing_load_no_torch() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"batches": None}, "either batches"),
-        ({"epochs": 1.0}, "either batches"),
+        ({"batches": None}, "give one budget"),
+        ({"epochs": 1.0}, "give one budget"),
+        ({"flops": 1e9}, "give one budget"),
         ({"n_heads": 3}, "must divide d_model"),
         ({"alibi": False}, "alibi"),
     ],
@@ -58,18 +63,13 @@ def test_inconsistent_options_are_rejected(change: dict[str, object], told: str)
         ModelOptions.model_validate(SMALL.model_dump() | change)
 
 
-def test_length_of_training() -> None:
-    def batches(sequences: int, **length: float | None) -> int:
-        return SMALL.model_copy(update={"batches": None, **length}).total_batches(sequences)
-
-    assert batches(100, batches=7) == 7
-    assert batches(101, epochs=1.0) == 25
-    assert batches(101, epochs=0.5) == 12
-    assert batches(101, epochs=2.0) == 50
-    with pytest.raises(TokbenchError, match="raise epochs or lower batch"):
-        batches(100, epochs=0.01)
-    with pytest.raises(TokbenchError, match="only 3 are packed"):
-        batches(3, batches=7)
+def test_rate_of_every_batch() -> None:
+    rates = [rate(batch, 20, 0.2, 0.1) for batch in range(20)]
+    assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert rates[-1] == pytest.approx(0.1)
+    assert all(more > less for more, less in pairwise(rates[3:]))
+    assert rates[11] == pytest.approx(0.55)
+    assert rate(0, 5, 0.0, 0.1) < 1
 
 
 def test_vocabulary_is_rounded_up() -> None:
@@ -81,26 +81,28 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packed_documents(tmp_path_factory.mktemp("packing") / "packed")
 
 
-def test_order_of_sequences(packed: Path) -> None:
-    from streaming import LocalDataset
-
+def shown(folder: Path, start: int = 0, **length: int) -> list[tuple[list[int], list[int]]]:
     from tokbench.pretraining.sequences import PackedSequences
 
-    def tokens(start: int) -> list[list[int]]:
-        sequences = PackedSequences(packed, batches=12, batch=4, seed=3)
-        sequences.load_state_dict(sequences.state_dict(4 * start, True))
-        return [sequence.tolist() for sequence in sequences]
+    sequences = PackedSequences(folder, **length)
+    sequences.load_state_dict(sequences.state_dict(length["batch"] * start, True))
+    return [(ids.tolist(), labels.tolist()) for ids, labels in sequences]
 
-    everything = tokens(0)
-    count = json.loads((packed / "packing.json").read_text())["sequences"] // 4 * 4
-    assert len(everything) == 48 > count
-    first, second = everything[:count], everything[count : 2 * count]
-    assert first != second[: len(first)]
-    data = LocalDataset(str(packed))
-    available = Counter(tuple(data[index]["tokens"].tolist()) for index in range(len(data)))
-    assert Counter(map(tuple, first)) <= available
-    assert tokens(5) == everything[20:]
-    assert tokens(12) == []
+
+def test_order_of_sequences(packed: Path) -> None:
+    packing = Packing.read(packed)
+    lying = [block.tolist()[place : place + 32] for block in read_mds(packed) for place in range(0, len(block), 32)]
+    length = {"batch": 4, "sequences": 50, "padding": packing.padding, "last": 7}
+    everything = shown(packed, **length)
+    assert len(everything) == 52
+    for index, (ids, labels) in enumerate(everything):
+        position = index % len(lying)
+        most = 32 if index < 49 else 7 * (index == 49)
+        trained = min(most, 32 - packing.padding * (position == len(lying) - 1))
+        assert ids == lying[position]
+        assert labels == ids[:trained] + [-100] * (32 - trained)
+    assert shown(packed, 5, **length) == everything[20:]
+    assert shown(packed, 13, **length) == []
 
 
 @pytest.mark.parametrize(("name", "about"), [("mpt_350m", 344e6), ("mpt_1_3b", 1.29e9), ("mpt_2_4b", 2.62e9)])
@@ -172,7 +174,7 @@ def curve(folder: Path) -> list[tuple[str, ...]]:
         return [tuple(row.values())[:-1] for row in csv.DictReader(file)]
 
 
-def test_model_folder(trained: Path) -> None:
+def test_model_folder(trained: Path, packed: Path) -> None:
     assert {file.name for file in trained.iterdir()} == {
         ".tokbench.json",
         "config.json",
@@ -184,13 +186,17 @@ def test_model_folder(trained: Path) -> None:
     }
     manifest = json.loads((trained / "manifest.json").read_text())["settings"]
     assert manifest["tokenizer"] == {"variant": "bytes"}
-    assert (manifest["batches"], manifest["tokens"], manifest["vocabulary_rows"]) == (8, 8 * 4 * 32, 320)
+    read = manifest["read"]
+    assert (read["batches"], read["sequences"], manifest["vocabulary_rows"]) == (8, 32, 320)
+    padding = Packing.read(packed).padding * (32 // Packing.read(packed).sequences)
+    assert read["tokens"] == 8 * 4 * 32 - padding
     assert manifest["parameters"] == 320 * 16 + 12 * 16**2 + 2 * 16 + 16
     rows = curve(trained)
-    assert [(int(batch), int(tokens)) for batch, tokens, _, _ in rows] == [(b, 128 * b) for b in range(1, 9)]
-    rates = [float(rate) for _, _, _, rate in rows]
-    assert max(rates) <= SMALL.learning_rate
-    assert rates[-1] < rates[2]
+    assert [int(batch) for batch, *_ in rows] == list(range(1, 9))
+    assert int(rows[-1][1]) == read["tokens"]
+    assert [float(rate_of) for _, _, _, rate_of in rows] == pytest.approx(
+        [SMALL.learning_rate * rate(batch, 8, SMALL.warmup, SMALL.alpha_f) for batch in range(8)]
+    )
     assert float(rows[-1][2]) < float(rows[0][2])
 
 
@@ -253,6 +259,76 @@ def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Pa
     pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
     losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_models_start_alike_where_they_are(tmp_path: Path) -> None:
+    """Layers, and the rows of tokens that two vocabularies share, whatever their places; else the library's law."""
+    import torch
+    from llmfoundry.models.mpt import MPTConfig, MPTForCausalLM
+
+    from tokbench.pretraining.alike import start_alike
+    from tokbench.pretraining.foundry import model_config
+
+    tokens = [bytes([value]) for value in range(256)] + [b"the", b" cat", b"at"]
+    made = {}
+    for name, vocabulary, seed in (
+        ("all", tokens, 1),
+        ("some", tokens[:256] + tokens[:255:-1][:2], 1),
+        ("other", tokens, 2),
+    ):
+        model = MPTForCausalLM(MPTConfig(**model_config(SMALL, SMALL.vocabulary_rows(len(vocabulary)))))
+        start_alike(model, vocabulary, seed)
+        made[name] = model.state_dict()
+    rows = {name: state.pop("transformer.wte.weight") for name, state in made.items()}
+    assert all(torch.equal(made["all"][name], made["some"][name]) for name in made["all"])
+    assert not torch.equal(
+        made["all"]["transformer.blocks.0.attn.Wqkv.weight"], made["other"]["transformer.blocks.0.attn.Wqkv.weight"]
+    )
+    assert torch.equal(rows["all"][:256], rows["some"][:256])
+    assert torch.equal(rows["all"][258], rows["some"][256])
+    assert torch.equal(rows["all"][257], rows["some"][257])
+    assert torch.equal(rows["all"][259:261], rows["some"][258:260])
+    assert not torch.equal(rows["all"], rows["other"])
+    assert len({tuple(row.tolist()) for row in rows["all"]}) == len(rows["all"])
+    assert float(rows["all"].std()) == pytest.approx((2 / SMALL.d_model) ** 0.5, rel=0.03)
+    plain = MPTForCausalLM(MPTConfig(**model_config(SMALL, 320))).state_dict()
+    for name, weight in plain.items():
+        if weight.numel() > 200 and name in made["all"]:
+            assert float(made["all"][name].std()) == pytest.approx(float(weight.std()), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ([5.0, float("nan")], "the loss of batch 2 of 100 is no number (nan)"),
+        ([6.0] * 50, "after 50 of 100 batches the loss is 6.000 nats a token, and equal probabilities have 5.549"),
+        ([6.0] * 45 + [5.0] * 55, None),
+    ],
+)
+def test_a_training_that_is_none_ends(tmp_path: Path, losses: list[float], told: str | None) -> None:
+    from types import SimpleNamespace
+
+    from tokbench.pretraining.curve import Curve, read_curve
+
+    curve = Curve(str(tmp_path / "curve.csv"), 100, 256)
+
+    def state(batch: int, loss: float) -> Any:
+        timestamp = SimpleNamespace(batch=batch, token=batch)
+        optimizer = SimpleNamespace(param_groups=[{"lr": 0.1}])
+        return SimpleNamespace(timestamp=timestamp, total_loss_dict={"loss/train/total": loss}, optimizers=[optimizer])
+
+    def run() -> None:
+        curve.fit_start(state(0, 0.0), None)  # type: ignore[arg-type]
+        for batch, loss in enumerate(losses, 1):
+            curve.batch_end(state(batch, loss), None)  # type: ignore[arg-type]
+
+    if told is None:
+        run()
+    else:
+        with pytest.raises(TokbenchError, match=re.escape(told)):
+            run()
+        assert f"the curve is in {tmp_path / 'curve.csv'}"
+    assert len(read_curve(tmp_path / "curve.csv")) == len(losses)
 
 
 def test_nothing_of_a_model_outlives_its_training(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:

@@ -100,7 +100,13 @@ def test_damaged_files(reader: Reader, tmp_path: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY
 
 
-@pytest.mark.parametrize("name", ["shard", "documents", "byte scores", "a shard's tokens", "counts of tokens"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("shard", "documents", "byte scores", "a shard's tokens", "counts of tokens"),
+        *(name for name in READERS if name.startswith("part of a corpus")),
+    ],
+)
 def test_a_damaged_file_is_rejected_or_says_what_it_said(name: str, tmp_path: Path) -> None:
     """Arrow takes a page whose head is damaged for none of the table's, and finds no rows."""
     reader = READERS[name]

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import DECLARED, IDENTIFIERS, PARTS, VARIANTS, WHY, accuracy, altered, intrinsic, whole
+from tests.small_report import DECLARED, IDENTIFIERS, PARTS, SIZES, VARIANTS, WHY, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Section
@@ -115,7 +115,7 @@ def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
     assert "# &lt;script&gt;" in page
     assert "published" in checker.ids
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 11
+    assert page.count("<svg") == len(drawings(whole())) == 14
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in folder.iterdir()] == ["report.html"]
 
@@ -168,6 +168,9 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "question_intervals",
         "question_comparisons",
         "behind_the_best",
+        "ngram_bits",
+        "ngram_comparisons",
+        "ngram_ranks",
     ):
         assert any(section.missing for section in shown[0])
 
@@ -203,11 +206,29 @@ def test_what_a_comparison_says_beyond_its_p_value() -> None:
     assert "[a] missing: 2048/choice\\_b" in to_markdown(ranks)
 
 
+def test_token_ngrams_are_shown_with_what_they_cannot_say() -> None:
+    """By order and budget, by language, and what the documents tell apart by the highest order on the largest."""
+    shown = {section.identifier: section.exhibits for section in sections(whole())}
+    named = [one for name in ("intrinsic", "statistics") for one in shown[name] if one.name.startswith("ngram")]
+    assert [one.name for one in named] == [
+        "ngram-bits-books",
+        "ngram-bits-books-100000",
+        "ngram-bits-books-50000",
+        "ngram-bits-languages-books-100000-3",
+        *(f"ngram-{kind}-books-100000-3-{size}" for size in SIZES for kind in ("ranks", "comparisons")),
+    ]
+    assert all("High orders are sparse" in one.caption for one in named)
+    table = named[1]
+    assert isinstance(table, Table)
+    assert table.frame["variant"].to_list() == [variant for variant in VARIANTS for _ in SIZES]
+    assert [column.best for column in table.columns] == [None, None, "lowest", "lowest", "lowest"]
+
+
 def test_gold_data_are_no_text() -> None:
     """Captions say what was measured: the words of a resource, means over all of them, or a corpus."""
     measures = intrinsic()
     frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
-    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"])
+    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None)
     captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
     assert [caption.rpartition(" over ")[2].partition(" In bold")[0] for caption in captions] == [
         "all resources.",

@@ -92,6 +92,31 @@ def test_damaged_shard_stops_only_what_needs_it(checkout: Checkout) -> None:
     assert told in printed
 
 
+def test_a_corpus_in_parts_is_that_of_one_job_even_after_a_kill(checkout: Checkout, text: bytes) -> None:
+    (checkout.folder / "pages").mkdir()
+    for place in range(4):
+        (checkout.folder / "pages" / f"{place}.txt").write_bytes(text[place::4] if place else text)
+    configuration = ("--configfile", str(CONFIGURATIONS / "in_parts.yaml"))
+    results = checkout.folder / "results" / "in_parts"
+    wanted = ("--cores", "1", "results/in_parts/corpus/parts", *configuration)
+    kill_when(lambda: list(results.glob("logs/write_shards/parts/*")), checkout.start(*wanted))
+    assert not (results / "corpus" / "parts").exists()
+
+    printed = checkout.snakemake(*wanted)
+    assert "prepare corpus parts" in printed
+    assert "read the sizes" not in printed
+    checkout.snakemake("--cores", "1", "results/in_parts/corpus/once", *configuration)
+    whole = contents(results)
+    one, other = (
+        {file.relative_to(f"corpus/{name}"): data for file, data in whole.items() if name in file.parts}
+        for name in ("once", "parts")
+    )
+    assert len(one) == 5
+    assert one == other
+    kept = sorted(path.name for path in (results / "parts" / "parts").rglob("*") if path.is_file())
+    assert kept == ["0000.parquet", "0001.parquet", "0002.parquet"]
+
+
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "tokbench.commands.main", *arguments],

@@ -16,7 +16,9 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.reference import greedy as greedy_twin
 from tokbench.reference import likelihood as likelihood_twin
 from tokbench.reference import merge as merge_twin
+from tokbench.reference import ranked as ranked_twin
 from tokbench.reference import shortest_path as shortest_path_twin
+from tokbench.reference import whole_or_merge as whole_twin
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -105,6 +107,42 @@ def test_merge_takes_long_runs() -> None:
 def test_merge_is_leftmost_first() -> None:
     vocabulary = Vocabulary((*BYTES, b"aa"), merges=np.array([[97, 97, 256]], np.int32))
     assert cut(make("merge", vocabulary), b"aaaaa") == [[256, 256, 97]]
+
+
+@given(PAIRS, st.lists(TEXTS, max_size=3))
+def test_whole_or_merge_equals_twin(pairs: list[tuple[int, int]], texts: list[bytes]) -> None:
+    grown = by_merges(pairs)
+    vocabulary = Vocabulary(tuple(dict.fromkeys([*grown.tokens, b"bababab"])), merges=grown.merges)
+    merges = [tuple(row) for row in vocabulary.merges.tolist()]
+    texts = [*texts, b"bababab", *grown.tokens[-3:]]
+    ids = ids_of(vocabulary)
+    expected = [whole_twin.whole_or_merge(text, ids, merges) for text in texts]
+    assert cut(make("whole_or_merge", vocabulary), *texts) == expected
+
+
+@given(NEW_TOKENS, st.lists(TEXTS, max_size=3))
+def test_ranked_equals_twin(tokens: list[bytes], texts: list[bytes]) -> None:
+    """Tokens in any order, also before those that they are joined from, and such that nothing joins to them."""
+    vocabulary = Vocabulary((*BYTES, *tokens))
+    texts = [*texts, *tokens]
+    ids = ids_of(vocabulary)
+    assert cut(make("ranked", vocabulary), *texts) == [ranked_twin.ranked(text, ids) for text in texts]
+
+
+def test_ranked_joins_one_rank_from_the_left_whatever_its_parts() -> None:
+    """``abc`` is made of ``ab`` and ``c`` and of ``a`` and ``bc``, and neither way comes before the other."""
+    vocabulary = Vocabulary((*BYTES, b"ab", b"abc", b"bc", b"cabc"))
+    assert cut(make("ranked", vocabulary), b"abcabc", b"cabc", b"xcabc") == [[257, 257], [259], [120, 259]]
+
+
+def test_ranked_takes_long_runs() -> None:
+    vocabulary = Vocabulary((*BYTES, *(b"a" * 2**power for power in range(1, 6))))
+    assert cut(make("ranked", vocabulary), b"a" * 1_000_005) == [[260] * 31_250 + [257, 97]]
+
+
+def test_what_no_join_makes_is_taken_whole_only() -> None:
+    vocabulary = Vocabulary((*BYTES, b"abc"))
+    assert cut(make("ranked", vocabulary), b"abc", b"abca") == [[256], [*b"abca"]]
 
 
 @given(NEW_TOKENS, st.lists(TEXTS, max_size=3))

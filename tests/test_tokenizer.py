@@ -14,13 +14,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
+from tests.settings import OPTIONS
 from tests.test_command_line import combinations
 from tokbench.candidates.running_text import Documents
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import pretokenization_of
+from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
 from tokbench.segmentation.shortest_path import ShortestPathOptions
@@ -31,6 +33,7 @@ SIZE = 900
 QUICK: dict[str, dict[str, Any]] = {"unigram": {"seed_size": 5000}, "sage": {"dimensions": 8, "epochs": 1}}
 """Options that make a method quick on a small text."""
 COMBINATIONS = combinations()
+SCHEMES = [*KERNEL_SCHEMES, pretokenization_of({"method": "sequence", **OPTIONS["sequence"]}).text]
 SPECIAL = [b"<|endoftext|>", b"<|padding|>", "\u203f".encode(), "Ġ".encode(), b"##", b"[UNK]", b"\x00"]
 """Strings that mean something to some tokenizer, and must be plain text to ours."""
 
@@ -99,12 +102,12 @@ def drawn() -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize("scheme", list(schemes))
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("method", "segmentation"), COMBINATIONS)
 def test_any_bytes(method: str, segmentation: str, scheme: str, drawn: list[bytes], scores: Path) -> None:
     """Decoding gives the bytes back; unless it draws by place, encoding is that of the unique pre-tokens."""
     chosen = tokenizer(method, segmentation, scheme, scores)
-    boundaries = schemes[scheme].function
+    boundaries = pretokenization_of(scheme).boundaries
     for text in Random(f"{method} {segmentation} {scheme}").sample(drawn, EACH):
         ids = chosen.encode(text)
         assert ids.dtype == np.int32

@@ -1,7 +1,9 @@
 """The rules keep the house's order: one shape for all, one name for rule, command, log and benchmark."""
 
 import importlib.util
+import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,6 +110,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
     assert {node for edge in edges for node in edge} <= nodes
     if graph == "--rulegraph":
         unused = {
+            "deal_part",
             "encode_shard",
             "fetch",
             "fetch_tasks",
@@ -115,7 +118,11 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "import_tasks",
             "measure_resource",
             "merge_part",
+            "ngram_bits",
             "published",
+            "read_sizes",
+            "split_corpus",
+            "write_shards",
         }
         assert {"all", *RULES} - unused == set(re.findall(r'label = "(\w+)', dot))
 
@@ -152,6 +159,47 @@ def test_many_shards_are_encoded_side_by_side(checkout: Checkout, shards: int, e
     assert (jobs.get("encode_shard", 0), jobs["pack"], jobs["pretrain"]) == (encoded, 1, 1), printed
 
 
+IN_PARTS = """\
+name: in_parts
+corpora:
+  text:
+    source: {{type: text, path: texts, documents: line}}
+    splits: {{tokenizer: 0.5, evaluation: 0.5}}
+    shards: {shards}
+    parts: {parts}
+variants: {{bpe: {{pretokenization: gpt2, construction: bpe}}}}
+sizes: [300]
+"""
+PLANNED = ("read_sizes", "split_corpus", "deal_part", "write_shards", "prepare")
+
+
+def planned(checkout: Checkout, shards: int, parts: int) -> tuple[int, ...]:
+    """How many jobs there are to prepare a corpus, by rule."""
+    (checkout.folder / "in_parts.yaml").write_text(IN_PARTS.format(shards=shards, parts=parts))
+    printed = checkout.snakemake("results/in_parts/corpus/text", "-n", "--configfile", "in_parts.yaml")
+    jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+    return tuple(jobs.get(name, 0) for name in PLANNED)
+
+
+def test_parts_are_prepared_side_by_side_and_again_where_they_changed(checkout: Checkout) -> None:
+    """Of what the jobs make sizes alone are kept: texts are dealt out anew, sizes of other parts are not read."""
+    texts = checkout.folder / "texts"
+    texts.mkdir()
+    for name in "abc":
+        (texts / f"{name}.txt").write_text(f"{name}\n" * 9)
+    assert planned(checkout, 1, 1) == (0, 0, 0, 0, 1)
+    assert planned(checkout, 1, 3) == (3, 1, 3, 2, 1)
+    assert planned(checkout, 8, 2) == (2, 1, 2, 2, 1)
+    assert planned(checkout, 8, 3) == (3, 1, 3, 3, 1)
+    checkout.snakemake("--cores", "2", "results/in_parts/corpus/text", "--configfile", "in_parts.yaml")
+    kept = sorted((checkout.folder / "results" / "in_parts" / "parts").rglob("*.parquet"))
+    assert [path.parent.name for path in kept] == ["sizes"] * 3
+    assert planned(checkout, 8, 3) == (0, 0, 0, 0, 0)
+    assert planned(checkout, 9, 3) == (0, 1, 3, 3, 1)
+    (texts / "b.txt").write_text("B\n" * 9)
+    assert planned(checkout, 8, 3) == (1, 1, 3, 3, 1)
+
+
 def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:
     experiment = Experiment.model_validate(yaml.safe_load(SHARDED.format(shards=40)))
     plan, named = Pretokenization(experiment), SimpleNamespace(corpus="text")
@@ -167,3 +215,34 @@ def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:
     assert shards == [f"{shard:04}" for shard in range(40)]
     merge_files([tmp_path / f"{part}.parquet" for part in parts], tmp_path / "merged.parquet")
     assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+PATTERNS = r"""name: patterns
+corpora: {text: {source: {type: text, path: text.txt}}}
+variants:
+  plain: {pretokenization: gpt2, construction: bpe}
+  same: {pretokenization: {method: gpt2}, construction: bpe}
+  known: {pretokenization: cl100k, construction: bpe}
+  pattern: {pretokenization: {method: regex, pattern: '\p{L}+| \p{N}{1,2}|''\|é'}, construction: bpe}
+  steps: {pretokenization: {method: sequence, steps: [gpt2, digits]}, construction: {method: pathpiece, initial: bpe}}
+sizes: [300]
+"""
+
+
+def test_schemes_with_options(checkout: Checkout) -> None:
+    """Their options reach the commands as they are, braces and quotes included; paths bear a hash of them."""
+    (checkout.folder / "text.txt").write_text("a")
+    (checkout.folder / "patterns.yaml").write_text(PATTERNS)
+    printed = checkout.snakemake("-n", "-p", "--configfile", "patterns.yaml")
+    slugs = ["gpt2", "cl100k", "regex_34f3182ab2a0", "sequence_3b83e3efdaa2"]
+    found = re.findall(r"^(?:Shell command: )?\s*tokbench count (.*)$", printed, re.MULTILINE)
+    given = {}
+    for line in found:
+        words = shlex.split(line)
+        given[Path(words[words.index("-o") + 1]).parent.name] = words[words.index("--pretokenization") + 1]
+    assert sorted(given) == sorted(slugs)
+    assert given["gpt2"] == "gpt2"
+    assert json.loads(given["regex_34f3182ab2a0"]) == {"method": "regex", "pattern": r"\p{L}+| \p{N}{1,2}|'\|é"}
+    built = [line for line in printed.splitlines() if "tokbench build " in line and " --name pattern " in line]
+    assert shlex.split(built[0])[shlex.split(built[0]).index("--pretokenization") + 1] == given["regex_34f3182ab2a0"]
+    assert f"results/patterns/initial/text/{slugs[-1]}/bpe/" in printed

@@ -41,13 +41,16 @@ WHOLE = (
 """A configuration in one word."""
 BUILD = "build bpe --counts @counts.parquet --size 300 -o @out"
 PREPARE = "prepare -o @out --recipe"
+SIZES = "read_sizes -o @out --recipe"
+DEAL = "deal_part -o @out --recipe"
+SHARDS = "write_shards -o @out --recipe"
 COMMANDS: list[tuple[str, Pieces]] = [
     # The command line itself
     ("biuld", ("'biuld' is not a command. Did you mean 'build'?",)),
     ("--verbose", ("No such option '--verbose'",)),
     ("build", ("Missing argument 'METHOD'",)),
     ("build bpe", ("Missing option '--size'",)),
-    ("count @plain.txt -o @out", ("Missing option '--scheme'",)),
+    ("count @plain.txt -o @out", ("Missing option '--pretokenization'",)),
     ("count --scheme gpt2 -o @out", ("Missing argument 'TEXTS...'",)),
     ("schema @plain.txt", ("unexpected extra argument",)),
     # Numbers out of their bounds
@@ -68,7 +71,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("build bpe --counts @plain.txt --size 300 -o @out", ("plain.txt",)),
     ("build bpe --counts @damaged.parquet --size 300 -o @out", ("damaged.parquet: not a readable file",)),
     ("build bpe --counts @texts.parquet --size 300 -o @out", ("texts.parquet: not a readable file",)),
-    (BUILD + " --scheme none", ("--scheme none", "was counted with 'gpt2'")),
+    (BUILD + " --scheme none", ("--pretokenization none", "was counted with 'gpt2'")),
     (BUILD + " --set max_token_bytes=3 --set max_token_bytes=4", ("--set max_token_bytes: stands twice; remove one",)),
     (BUILD + " --set max_token_bytes=3 --recipe {max_token_bytes:3}", ("--set, --recipe: both name options",)),
     (BUILD + " --recipe {method:\u00a0unigram}", ("--recipe",)),
@@ -140,7 +143,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("merge_counts -o @out @damaged.parquet", ("damaged.parquet",)),
     ("merge_counts -o @out @counts.parquet @none.parquet", ("gpt2", "none")),
     ("import_counts --scheme gpt2 -o @out @counts.parquet @counts.parquet @counts.parquet", ("3 files of counts",)),
-    ("import_counts --scheme none -o @out @counts.parquet", ("--scheme none", "was counted with 'gpt2'")),
+    ("import_counts --scheme none -o @out @counts.parquet", ("--pretokenization none", "was counted with 'gpt2'")),
     ("import_counts --scheme gpt2 -o @out @nowhere", ("nowhere",)),
     ("import_counts --scheme gpt2 -o @out @plain.txt", ("plain.txt",)),
     ("import_counts --scheme gpt2 -o @out @damaged.parquet", ("damaged.parquet",)),
@@ -177,6 +180,14 @@ COMMANDS: list[tuple[str, Pieces]] = [
         ("its path names other files than the command does",),
     ),
     ("measure_resource @tokenizer @plain.txt --recipe {path:_x} -o @out", ("'' is not a",)),
+    ("ngram_bits @tokenizer --train @nowhere --test @plain.txt -o @out", ("nowhere: no such file",)),
+    ("ngram_bits @tokenizer --train @plain.txt --test @plain.txt --order 6 -o @out", ("--order", "6")),
+    (
+        "ngram_bits @tokenizer --train @plain.txt --test @plain.txt --training-bytes 999999999 -o @out",
+        ("training_bytes: 999,999,999 are asked for",),
+    ),
+    ("ngram_bits @tokenizer --train @plain.txt --test @plain.txt --memory 1 -o @out", ("--memory 1: too little",)),
+    ("ngram_bits @nowhere --train @plain.txt --test @plain.txt -o @out", ("nowhere",)),
     ("compare @tokenizer @tokenizer @plain.txt", ("are the same tokenizer",)),
     ("compare @tokenizer @nowhere @plain.txt", ("nowhere: no folder of a tokenizer",)),
     ("compare @tokenizer @other", ("nothing to compare these two on",)),
@@ -209,6 +220,21 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (PREPARE + " {source:_text} @nowhere", ("nowhere",)),
     (PREPARE + " {source:_{type:_text,path:_@ids.txt}} @plain.txt", ("its path names other files",)),
     (PREPARE + " {source:_parquet} @rows.parquet", ("rows.parquet: no column 'text'",)),
+    (PREPARE + " {source:_text,parts:_2} @plain.txt", ("plain.txt: no folder of shards",)),
+    (PREPARE + " {source:_text,parts:_2}", ("byte_lm/0000.parquet is in none of the 0 folders of shards",)),
+    (SIZES + " {source:_text} @nowhere", ("nowhere",)),
+    (SIZES + " {source:_embedded} @plain.txt", ("the embedded source reads no files",)),
+    (SIZES + " {source:_text} @plain.txt --begin 1/2", ("--begin, --end: Parquet files alone are cut",)),
+    (SIZES + " {source:_parquet} @texts.parquet --end half", ("'--end': 'half' is not a fraction such as 2/5",)),
+    (SIZES + " {source:_parquet} @texts.parquet --end 1/0", ("'--end': '1/0' is not a fraction such as 2/5",)),
+    (SIZES + " {source:_parquet} @damaged.parquet", ("damaged.parquet: not readable as Parquet",)),
+    ("split_corpus -o @out --recipe {source:_text} @texts.parquet", ("texts.parquet: not the sizes of",)),
+    ("split_corpus -o @out --recipe {source:_text} @damaged.parquet", ("damaged.parquet: not the sizes of",)),
+    ("split_corpus -o @out --recipe {source:_text} @nowhere", ("nowhere: not the sizes of",)),
+    (DEAL + " {source:_text} --places @texts.parquet @plain.txt", ("texts.parquet: not the places of",)),
+    (DEAL + " {source:_text} --places @nowhere @plain.txt", ("nowhere' does not exist",)),
+    (SHARDS + " {source:_text} --group 0 --places @folder @plain.txt", ("folder/shards.parquet: not what shards get",)),
+    (SHARDS + " {source:_text} --group 9 --places @folder @plain.txt", ("--group 9: this corpus has 1 groups",)),
     (PREPARE + " {source:_jsonl} @words.jsonl", ("words.jsonl:1",)),
     ("fetch --recipe {type:_hub,dataset:_a/b,revision:_main} -o @out", ("revision: 'main' is not a commit",)),
     ("fetch --recipe hub -o @out", ("'hub' is not a preset (there is none)",)),

@@ -148,6 +148,8 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ("corpora/pydoc/splits/tokenizer", 2.5, ("the shares add up to 3",)),
     ("corpora/pydoc/shards", 10_000, ("corpora.pydoc.shards: must be at most 9999",)),
     ("corpora/pydoc/shards", -1, ("corpora.pydoc.shards: must be at least 1",)),
+    ("corpora/pydoc/parts", 0, ("corpora.pydoc.parts: must be at least 1",)),
+    ("corpora/pydoc/parts", 2, ("corpora.pydoc.parts: a source of type 'embedded' has no parts; leave the key out",)),
     ("seed", -1, ("seed: must be at least 0",)),
     ("models/tiny", {"preset": "tiny", "seed": 2**32}, ("models.tiny.seed: must be at most 4294967295",)),
     ("models/tiny", {"preset": "tiny", "seed": -1}, ("models.tiny.seed: must be at least 0",)),

@@ -20,7 +20,17 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Constructions": {"construction/__init__.py": ("construction", "Construction", "Build")},
     "Segmentations": {"segmentation/__init__.py": ("segmentation", "Segmentation", "Segment", "Segmenter")},
-    "Pre-tokenizations": {"pretokenization/__init__.py": ("pretokenization", "Scheme", "Boundaries")},
+    "Pre-tokenizations": {
+        "pretokenization/__init__.py": (
+            "pretokenization",
+            "pretokenization_of",
+            "Pretokenization",
+            "Scheme",
+            "Boundaries",
+            "Choose",
+            "Cut",
+        )
+    },
     "Metrics": {
         "metric/__init__.py": ("metric", "Metric", "Take"),
         "intrinsic/measurement.py": ("Measurement",),

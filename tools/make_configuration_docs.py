@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
+from tokbench.commands.method_listing import patterns_of
 from tokbench.commands.schema import schema
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
@@ -21,6 +22,7 @@ from tokbench.corpus import sources
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
+from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.metric import metrics
 from tokbench.options import Options
 from tokbench.pretokenization import schemes
@@ -54,6 +56,13 @@ may not. All mistakes of a file are told at once.
 [`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
 `tools/make_configuration_docs.py`.
 """
+SCHEMES = """\
+A scheme without options is given by its name; one with options by a mapping, such as
+`{method: regex, pattern: '\\p{L}+|\\p{N}{1,3}'}` or `{method: sequence, steps: [gpt2, {method: digits, group: 3}]}`.
+Patterns are those of Python's `regex` package; what a pattern does not match is a pre-token, too. A byte that is not
+valid UTF-8 is a character by itself, neither letter, number nor blank. A pattern that is broken, matches the empty
+string or takes too long ends in one line. Files and folders of such a scheme bear a hash of its options.
+"""
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
 GENERAL_LIMITS = (LARGEST_COUNT, LARGEST_BYTES, LARGEST_SEED, LARGEST_LEGACY_SEED)
@@ -77,6 +86,7 @@ def reference() -> str:
             *preset_section(BYTE_LM_PRESETS),
             *resource_sections(),
             *metric_sections(),
+            *section("## Token n-gram models", "ngram_bits", NgramBitsOptions),
             *section("## Language models", "models.NAME", ModelOptions),
             *preset_section(MODEL_PRESETS),
             *section("## Offline tasks", "tasks", TaskOptions),
@@ -112,12 +122,17 @@ def source_sections() -> Iterator[str]:
 
 
 def scheme_section() -> Iterator[str]:
-    """Every pre-tokenization with its pattern."""
-    yield from ("### Pre-tokenizations", "", "| name | pattern | meaning |", "|---|---|---|")
+    """Every pre-tokenization with its pattern, and those that have options."""
+    yield from ("### Pre-tokenizations", "", SCHEMES)
+    yield from ("| name | pattern | meaning |", "|---|---|---|")
     for method in schemes.methods():
-        shown = f"`{escaped(method.pattern)}`" if method.pattern else ""
+        shown = ", then ".join(code(escaped(pattern)) for pattern in patterns_of(method))
         yield f"| `{method.name}` | {shown} | {escaped(plain(method.summary))} |"
     yield ""
+    for method in schemes.methods():
+        if method.options.model_fields:
+            yield from (f"#### `{method.name}`", "", plain(method.summary), "")
+            yield from key_table("variants.NAME.pretokenization", method.options)
 
 
 def method_sections(heading: str, path: str, methods: Sequence[Method]) -> Iterator[str]:
@@ -213,6 +228,8 @@ def form(properties: dict[str, Any]) -> str:
         return " or ".join(f"`{inline(value)}`" for value in properties["enum"])
     if "anyOf" in properties:
         parts = [part for part in properties["anyOf"] if part.get("type") != "null"]
+        if len(parts) == 1 and "$ref" in parts[0]:
+            return "mapping"
         if any("$ref" in part or "oneOf" in part for part in parts):
             return "name or mapping"
         return " or ".join(dict.fromkeys(form(part) for part in parts))
@@ -270,6 +287,11 @@ def sentence(text: str) -> str:
 def escaped(text: str) -> str:
     """Text that may stand in a cell of a Markdown table."""
     return text.replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Text as a span of code."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def schema_text() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tokbench.examples.declared import declared as cut
 from tokbench.report.typeset import markdown
 from tokbench.statistics.declared import declared as analysed
 from tokbench.tabulation.declared import declared as tabulated
@@ -18,8 +19,9 @@ INTRODUCTION = """\
 # The tidy tables
 
 Every table of an experiment is here twice, as Parquet and as CSV: those that `tokbench tabulate` gathers in `tables/`,
-those that `tokbench analyse` computes in `statistics/`. One row is one thing, and an empty value has a `reason` beside
-it. Shares and p-values lie between 0 and 1; print shows shares in percent and their differences in points.
+those that `tokbench analyse` computes in `statistics/`, the sentences that `tokbench cut_examples` cuts in `examples/`.
+One row is one thing, and an empty value has a `reason` beside it. Shares and p-values lie between 0 and 1; print shows
+shares in percent and their differences in points.
 
 A table is declared once, in the module of its maker: name, columns with type, unit and definition, place in the report.
 Schema, CSV, typeset forms, captions, the page and this file follow. [A new statistic](#a-new-statistic) is one module.
@@ -29,6 +31,7 @@ This file is generated from the declarations by `tools/make_table_docs.py`.
 TITLES = {
     "tabulate": "## Gathered by `tokbench tabulate`",
     "analyse": "## Computed by `tokbench analyse`",
+    "cut_examples": "## Cut by `tokbench cut_examples`",
 }
 NEW = '''\
 ## A new statistic
@@ -66,7 +69,7 @@ It takes other tables by their names, and what `analyse` reads: `accuracy` (mean
 returns is held to the columns declared. `statistics/gaps.parquet` and `.csv`, `typeset/gaps.*`, a table on the page and
 the next run of `tools/make_table_docs.py` have it then; `snakemake` makes them without being told.
 '''
-FORMS = {"table": "table", "figure": "figure", "sentence": "sentences", "signs": "signs"}
+FORMS = {"table": "table", "figure": "figure", "sentence": "sentences", "signs": "signs", "cuts": "cuts of sentences"}
 
 
 def page(tables: Sequence[TidyTable]) -> str:
@@ -106,4 +109,4 @@ def place(table: TidyTable, one: Print) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page([*tabulated(), *analysed()]), encoding="utf-8")
+    PAGE.write_text(page([*tabulated(), *analysed(), *cut()]), encoding="utf-8")

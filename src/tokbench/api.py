@@ -21,6 +21,7 @@ from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.metric import families_of, metrics
+from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
@@ -34,15 +35,16 @@ if TYPE_CHECKING:
 Text = str | bytes
 
 
-def count(texts: Text | Iterable[Text], scheme: str = "gpt2") -> PretokenCounts:
+def count(texts: Text | Iterable[Text], scheme: Setting = "gpt2") -> PretokenCounts:
     """Count the pre-tokens of texts.
 
     Args:
         texts: one document or several; a ``str`` is taken as its UTF-8 bytes.
-        scheme: name of the pre-tokenization that cuts them, see ``tokbench.schemes``.
+        scheme: the pre-tokenization that cuts them: its name, see ``tokbench.schemes``, or a mapping with its
+            ``method`` and options.
 
     Raises:
-        TokbenchError: no such scheme.
+        TokbenchError: no such scheme or option.
     """
     return count_pretokens(_documents(texts), scheme)
 
@@ -187,5 +189,5 @@ def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:
     if counts.scheme not in (None, tokenizer.pretokenization):
         raise TokbenchError(
             f"the counts are of '{counts.scheme}', and the tokenizer cuts by '{tokenizer.pretokenization}'; "
-            f"count with scheme='{tokenizer.pretokenization}'"
+            f"count with scheme={tokenizer.scheme.setting!r}"
         )

@@ -21,8 +21,13 @@ class TokbenchError(Exception):
 
 def shortened(text: str, most: int = SHOWN) -> str:
     """A text for a message: on one line, and cut where it is long."""
-    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[: most + 1])
+    plain = on_one_line(text[: most + 1])
     return plain if len(plain) <= most else f"{plain[:most]}..."
+
+
+def on_one_line(text: str) -> str:
+    """A text with escapes in place of what would end a line, or could not be shown."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -41,7 +41,7 @@ class PretokenCounts:
         offsets: int64 [n + 1], where each pre-token starts in ``data``; the last entry is its length.
         counts: int64 [n], occurrences, all positive; each times the bytes of its pre-token and one, they add up to 2^62
             at most, so that no sum over the text leaves 63 bits.
-        scheme: the pre-tokenization that cut the text, or None where the file does not say.
+        scheme: the pre-tokenization that cut the text, its setting on one line; None where the file does not say.
     """
 
     data: NDArray[np.uint8]

@@ -11,7 +11,6 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
@@ -49,6 +48,8 @@ Kind = TypeVar("Kind", bound=Method)
 
 RESERVED = ("method", "type", "kind")
 """Keys by which a configuration names a method; an option of that name could never be set."""
+TOGETHER = ("built_in", "well_known")
+"""Modules that hold several built-in methods."""
 
 
 class Registry(Generic[Kind]):
@@ -68,12 +69,13 @@ class Registry(Generic[Kind]):
         self._methods: dict[str, Kind] = {}
         self._loaded = False
 
-    def add(self, method: Kind, keywords: Iterable[str] = ()) -> None:
+    def add(self, method: Kind, keywords: Iterable[str] = (), protocol: type | None = None) -> None:
         """Make a method known; a name can be taken only once.
 
         Args:
             method: the method.
             keywords: those of the Protocol's keywords with a default that this method is called with.
+            protocol: how this method's function is called, where that is not the Protocol of the kind.
 
         Raises:
             TokbenchError: the name is taken, an option could never be set, or the function cannot be called as the
@@ -91,7 +93,7 @@ class Registry(Generic[Kind]):
         known = self._methods.get(method.name)
         if known is not None and known.module != method.module:
             raise TokbenchError(f"{self.kind} '{method.name}' is registered twice: {known.module}, {method.module}")
-        self._check_call(method, set(keywords))
+        self._check_call(method, set(keywords), protocol or self.protocol)
         self._methods[method.name] = method
 
     def check(self, holds: bool, name: str, mistake: str) -> None:
@@ -103,11 +105,12 @@ class Registry(Generic[Kind]):
         if not holds:
             raise TokbenchError(f"{self.kind} '{name}': {mistake}")
 
-    def _check_call(self, method: Kind, keywords: set[str]) -> None:
-        places = [parameter.name for parameter in self._call if parameter.kind is not Parameter.KEYWORD_ONLY]
+    def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:
+        call = list(signature(protocol.__call__).parameters.values())[1:]
+        places = [parameter.name for parameter in call if parameter.kind is not Parameter.KEYWORD_ONLY]
         named = [
             parameter.name
-            for parameter in self._call
+            for parameter in call
             if parameter.kind is Parameter.KEYWORD_ONLY
             and (parameter.default is Parameter.empty or parameter.name in keywords)
         ]
@@ -120,11 +123,6 @@ class Registry(Generic[Kind]):
                 f"{self.kind} '{method.name}': {name} is called as ({called}), which it does not take ({error}); "
                 "change its parameters"
             ) from None
-
-    @cached_property
-    def _call(self) -> list[Parameter]:
-        """The parameters of the Protocol's call, without ``self``."""
-        return list(signature(self.protocol.__call__).parameters.values())[1:]
 
     def load(self) -> None:
         """Import every built-in module of the kind and every module named in the entry-point group."""
@@ -143,9 +141,9 @@ class Registry(Generic[Kind]):
     def find(self, name: str) -> Kind | None:
         """A method by name, None where there is none; the modules of other built-in methods are not imported.
 
-        A built-in method stands in the module of its name, or with others in ``built_in``.
+        A built-in method stands in the module of its name, or with others in one of :data:`TOGETHER`.
         """
-        for module in (name, "built_in"):
+        for module in (name, *TOGETHER):
             if name not in self._methods and module.isidentifier() and find_spec(f"{self.package}.{module}"):
                 importlib.import_module(f"{self.package}.{module}")
         if name not in self._methods:

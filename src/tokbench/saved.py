@@ -29,7 +29,7 @@ def files_to_remove(before: Path, configuration: bool) -> list[str]:
                 raise TokbenchError(f"{folder / name}: belongs to no saved tokenizer; save into another folder")
     if configuration and names_another_class(folder):
         raise TokbenchError(f"{folder / CONFIGURATION}: belongs to another tokenizer; save into another folder")
-    return [*VOCABULARY_FILES, *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
+    return [*VOCABULARY_FILES, "adapted", *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
 
 
 def outdated_export(before: Path, after: Path) -> list[str]:

@@ -4,6 +4,7 @@ A pre-tokenization cuts a text into pre-tokens, a segmentation cuts each pre-tok
 bytes can be encoded, and decoding gives back exactly the bytes that were encoded.
 """
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -22,14 +23,14 @@ from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
+from tokbench.offsets import character_spans
 from tokbench.options import Options
 from tokbench.parallel import mapped
-from tokbench.pretokenization import schemes
-from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokenizer_config import write_configuration
-from tokbench.tokenizer_folder import SETTINGS, read_settings, sealed
+from tokbench.tokenizer_folder import SETTINGS, is_adapted, read_settings, sealed
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -46,20 +47,24 @@ class Tokenizer:
 
     Args:
         vocabulary: the tokens, with what the segmentation needs.
-        pretokenization: name of the scheme.
+        pretokenization: the scheme: its name, or a mapping with its ``method`` and options.
         segmentation: name of the segmentation.
         options: the segmentation's options; its defaults where left out.
         name: what tables call this tokenizer.
         origin: what made it, kept with it when it is saved: any JSON values.
 
+    Attributes:
+        scheme: what cuts a text.
+        pretokenization: its setting on one line, as counts name it.
+
     Raises:
-        TokbenchError: the segmentation needs merges or scores and the vocabulary has none.
+        TokbenchError: there is no such method, or the segmentation needs merges or scores and the vocabulary has none.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
-        pretokenization: str,
+        pretokenization: Setting | Pretokenization,
         segmentation: str,
         options: Options | None = None,
         *,
@@ -71,24 +76,47 @@ class Tokenizer:
         if needs and getattr(vocabulary, needs) is None:
             raise TokbenchError(f"segmentation '{segmentation}' needs {needs}, which this vocabulary does not have")
         self.vocabulary = vocabulary
-        self.pretokenization = pretokenization
+        self.scheme = pretokenization_of(pretokenization)
+        self.pretokenization = self.scheme.text
         self.segmentation = segmentation
         self.options = options or method.options()
         self.name = name
         self.origin = origin or {}
-        self._scheme = KERNEL_SCHEMES.get(pretokenization)
-        self._boundaries = schemes[pretokenization].function
+        self._scanner = self.scheme.scanner
+        self._boundaries = self.scheme.boundaries
         self._segmenter: Segmenter = method.function(vocabulary, self.options)
+        self._numbers = _renumbered(vocabulary)
         self._encoders: list[Encoder] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a tokenizer is made of: kernels are made anew of it, and what encoders have learnt stays behind."""
+        return {
+            "vocabulary": self.vocabulary,
+            "pretokenization": self.pretokenization,
+            "segmentation": self.segmentation,
+            "options": self.options,
+            "name": self.name,
+            "origin": self.origin,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    @property
+    def id_limit(self) -> int:
+        """One more than the largest id: the number of tokens, but where the ids were given elsewhere."""
+        return len(self) if self._places is None else len(self._places)
+
     def __repr__(self) -> str:
-        return f"Tokenizer({self.name!r}, {self.pretokenization}, {len(self)} tokens, {self.segmentation})"
+        return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Ids of a text, int32 [tokens]. A ``str`` is taken as its UTF-8 bytes.
+
+        They are places in the vocabulary, or the ids that it has of its own, as those have that were made elsewhere.
 
         Raises:
             TokbenchError: a pre-token has 2 GiB or more.
@@ -107,25 +135,48 @@ class Tokenizer:
         groups = mapped(lambda group: [self.encode(text) for text in group], _groups(texts), threads)
         return [ids for group in groups for ids in group]
 
+    def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
+        """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
+
+        Token i of what :meth:`encode` gives is ``text[offsets[i] : offsets[i + 1]]``, of a ``str`` its UTF-8 bytes.
+        """
+        return self._borders(self.encode(text, threads))
+
+    def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
+        """Where each token starts and ends in the characters of a text, int64 [tokens, 2].
+
+        A token that begins or ends inside a character spans the character as a whole.
+        """
+        return character_spans(text, self.offsets(text, threads))
+
+    def _borders(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+        borders = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self._lengths[ids if self._places is None else self._places[ids]], out=borders[1:])
+        return borders
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.diff(self._flat[1])
+
     def last_cut(self, text: bytes) -> int:
         """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
 
-        It is such a place whatever precedes and follows the text. 0 where there is none, as with schemes of third
-        parties and methods that draw at random by place.
+        It is such a place whatever precedes and follows the text. 0 where there is none, as with schemes that no
+        kernel scans and methods that draw at random by place.
         """
-        if self._scheme is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
+        if self._scanner is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
             return 0
-        return int(settled_before(self._scheme, text, len(text)))
+        return int(settled_before(self._scanner, text, len(text)))
 
     def _by_parts(self, action: Callable[..., Any], text: bytes, threads: int) -> list[Any]:
         """Results of a method of :class:`Encoder`, or of what stands in for it, over the parts of a text."""
         threads = whole_argument("threads", threads, 1, MOST_THREADS)
-        if self._scheme is None or not isinstance(self._segmenter, PretokenSegmenter):
+        if self._scanner is None or not isinstance(self._segmenter, PretokenSegmenter):
             ids = self._cut_and_segment(text)
             return [ids if action is Encoder.encode else len(ids)]
         edges = [0]
         while threads > 1 and edges[-1] + PART_BYTES < len(text):
-            edges.append(int(settled_after(self._scheme, text, edges[-1] + PART_BYTES)))
+            edges.append(int(settled_after(self._scanner, text, edges[-1] + PART_BYTES)))
         if edges[-1] < len(text) or len(edges) == 1:
             edges.append(len(text))
         document = document_number(text) if self._segmenter.placed else None
@@ -147,7 +198,7 @@ class Tokenizer:
             ids, _ = self._segmenter.segment(data, bounds, document_number(text))
         else:
             ids, _ = self._segmenter.segment(data, bounds)
-        return ids
+        return ids if self._numbers is None else self._numbers[ids]
 
     @contextmanager
     def _encoder(self) -> Iterator[Encoder]:
@@ -155,9 +206,9 @@ class Tokenizer:
         try:
             encoder = self._encoders.pop()
         except IndexError:
-            assert self._scheme is not None
+            assert self._scanner is not None
             assert isinstance(self._segmenter, PretokenSegmenter)
-            encoder = Encoder(self._scheme, self._segmenter)
+            encoder = Encoder(self._scanner, self._segmenter, numbers=self._numbers)
         yield encoder
         self._encoders.append(encoder)
 
@@ -173,20 +224,40 @@ class Tokenizer:
             raise TokbenchError("ids of several lengths; decode one sequence at a time") from None
         if values.size and values.dtype.kind not in "iu":
             raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
-        if values.size and not 0 <= int(values.min()) <= int(values.max()) < len(self):
-            wrong = next(value for value in values.tolist() if not 0 <= value < len(self))
-            raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {len(self) - 1})")
+        if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.id_limit:
+            wrong = next(value for value in values.tolist() if not 0 <= value < self.id_limit)
+            raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {self.id_limit - 1})")
+        if self._places is not None and values.size:
+            places = self._places[values]
+            if places.min() < 0:
+                raise TokbenchError(f"id {values[places.argmin()]} is not in the vocabulary, whose ids have holes")
+            values = places
         return bytes(joined(values.astype(np.int64), *self._flat))
 
     @cached_property
+    def _places(self) -> NDArray[np.int32] | None:
+        """int32 [ids], where the bytes of each id stand in :attr:`_flat`, -1 where there is no such id."""
+        if self.vocabulary.ids is None:
+            return None
+        places = np.full(self.vocabulary.id_limit, -1, np.int32)
+        places[self.vocabulary.ids] = np.arange(len(self.vocabulary), dtype=np.int32)
+        places[list(self.vocabulary.special)] = np.arange(len(self.vocabulary.special), dtype=np.int32) + len(self)
+        return places
+
+    @cached_property
     def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        return self.vocabulary.flat()
+        """The bytes of the tokens and, after them, of special ids, end to end, and where each starts."""
+        data, offsets = self.vocabulary.flat()
+        special = [*self.vocabulary.special.values()]
+        ends = offsets[-1] + np.cumsum([len(token) for token in special], dtype=np.int64)
+        return np.concatenate([data, np.frombuffer(b"".join(special), np.uint8)]), np.concatenate([offsets, ends])
 
     def segment(self, counts: "PretokenCounts", threads: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment unique pre-tokens, each once.
 
         Returns:
-            ids: int32 [tokens], the segmentations laid end to end in the order of ``counts``.
+            ids: int32 [tokens], the segmentations laid end to end in the order of ``counts``; a token's place in the
+                vocabulary, where it has ids of its own too.
             bounds: int64 [n + 1], where each pre-token's ids start.
         """
         edges = np.linspace(0, len(counts), min(PARTS, max(1, len(counts))) + 1).astype(np.int64)
@@ -208,7 +279,8 @@ class Tokenizer:
 
         Args:
             folder: where the files go.
-            configuration: write ``tokenizer_config.json`` too, by which ``transformers.AutoTokenizer`` finds our class.
+            configuration: write ``tokenizer_config.json`` too, by which ``transformers.AutoTokenizer`` finds our class;
+                it is never written of a tokenizer with ids of its own, which that class has not.
 
         Raises:
             TokbenchError: files of something else stand in the way, or there is no space left.
@@ -220,7 +292,7 @@ class Tokenizer:
             self.vocabulary.write(partial)
             settings = {
                 "name": self.name,
-                "pretokenization": self.pretokenization,
+                "pretokenization": self.scheme.setting,
                 "segmentation": {
                     "method": self.segmentation,
                     **self.options.model_dump(mode="json", exclude={"method"}),
@@ -229,22 +301,24 @@ class Tokenizer:
                 "origin": self.origin,
             }
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
-            if configuration:
+            if configuration and self._numbers is None:
                 write_configuration(partial)
             stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tokenizer":
-        """Read a tokenizer's folder.
+        """Read a tokenizer's folder; one that works through another library comes as an ``AdaptedTokenizer``.
 
         Raises:
             TokbenchError: the folder is none of ours, or its vocabulary or its settings are not those that were saved.
         """
         folder = Path(folder)
+        if is_adapted(folder):
+            return adapted(folder)
         settings = read_settings(folder)
         try:
             method = segmentations[settings.segmentation.method]
-            scheme = schemes[settings.pretokenization].name
+            scheme = pretokenization_of(settings.pretokenization)
         except TokbenchError as error:
             raise TokbenchError(f"{folder / SETTINGS}: {error}") from None
         options = settings.options(method, folder)
@@ -258,6 +332,19 @@ class Tokenizer:
             name=settings.name,
             origin=settings.origin,
         )
+
+
+def adapted(folder: Path) -> Tokenizer:
+    """A tokenizer that works through another library."""
+    module = importlib.import_module("tokbench.adapters.adapted")  # By name: no command is to depend on libraries.
+    loaded: Tokenizer = module.AdaptedTokenizer.load(folder)
+    return loaded
+
+
+def _renumbered(vocabulary: Vocabulary) -> NDArray[np.int32] | None:
+    """The ids of a vocabulary's tokens where they are not their places."""
+    ids = vocabulary.ids
+    return None if ids is None or np.array_equal(ids, np.arange(len(ids))) else np.ascontiguousarray(ids, np.int32)
 
 
 def _data(text: bytes | str) -> bytes:

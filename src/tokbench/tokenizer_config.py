@@ -10,10 +10,15 @@ END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 
 
-def write_configuration(folder: Path) -> None:
-    """Write the file by which ``AutoTokenizer`` finds our class."""
+def special_tokens(size: int) -> dict[str, int]:
+    """The special tokens with their ids, for a vocabulary of a size."""
+    return {END_OF_TEXT: size, PADDING: size + 1}
+
+
+def write_configuration(folder: Path, name: str = CLASS) -> None:
+    """Write the file by which ``AutoTokenizer`` finds a class: ours, or one of its own."""
     configuration = {
-        "tokenizer_class": CLASS,
+        "tokenizer_class": name,
         "eos_token": END_OF_TEXT,
         "bos_token": END_OF_TEXT,
         "pad_token": PADDING,

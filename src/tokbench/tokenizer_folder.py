@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
@@ -15,9 +15,18 @@ from tokbench.vocabulary import VOCABULARY_FILES
 
 SETTINGS = "tokbench.json"
 AGAIN = "build the tokenizer again"
-Name = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+LONGEST_NAME = 200
+Name = Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """A method's name, such as fits a message of one line."""
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _setting(value: Any) -> Any:
+    """A method's name, or a mapping with its ``method`` and options."""
+    name = value.get("method") if isinstance(value, dict) else value
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise ValueError("neither a name nor a method with options")
+    return value
 
 
 class Segmentation(BaseModel):
@@ -34,7 +43,7 @@ class Settings(BaseModel):
     Attributes:
         format: 2 is written. Format 1, whose checksum is that of the vocabulary alone, is read as well.
         name: what tables call the tokenizer.
-        pretokenization: name of the scheme.
+        pretokenization: the scheme: its name where it has no options, otherwise with its options.
         segmentation: the method with its options.
         size: tokens of the vocabulary.
         sha256: checksum of every file of the vocabulary and of all other settings.
@@ -45,7 +54,7 @@ class Settings(BaseModel):
 
     format: Literal[1, 2] = 2
     name: str
-    pretokenization: Name
+    pretokenization: Annotated[str | dict[str, Any], PlainValidator(_setting)]
     segmentation: Segmentation
     size: int
     sha256: str = ""
@@ -95,6 +104,15 @@ def sealed(values: dict[str, Any], folder: Path) -> str:
     settings = _validated(Settings, json.loads(json.dumps(values)), folder / SETTINGS)
     signed = settings.model_copy(update={"sha256": settings._digest(folder)})
     return json.dumps(signed.model_dump(), indent=2) + "\n"
+
+
+def is_adapted(folder: Path) -> bool:
+    """Whether a folder holds a tokenizer that works through another library, whose settings are others."""
+    try:
+        values = json.loads((folder / SETTINGS).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and str(values.get("format")).startswith("adapted")
 
 
 def read_settings(folder: Path) -> Settings:

@@ -1,8 +1,8 @@
 """A vocabulary: the tokens in id order, with what a segmentation may need beside them."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import real_number
+from tokbench.inputs.numbers import LARGEST_VOCABULARY, real_number, whole_number
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
 
 
-VOCABULARY_FILES = ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv")
+VOCABULARY_FILES = (
+    *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
+    *("ids.txt", "special_ids.tsv"),
+)
 """What a vocabulary is written to; all but the first only where it has them."""
 
 
@@ -43,8 +46,8 @@ class Event(NamedTuple):
 class Vocabulary:
     """Tokens in id order, each of the 256 bytes among them.
 
-    In what a construction makes and a folder holds, the bytes come first, so that id ``b`` is byte ``b``; the
-    vocabularies of others may have them anywhere.
+    In what a construction makes and a folder holds, the bytes come first, so that id ``b`` is byte ``b``. A vocabulary
+    that was made elsewhere may have them anywhere, and says by which ids its tokens are known there.
 
     Attributes:
         tokens: the bytes of each token. Bytes may stand twice only where ``continuation`` tells the two apart.
@@ -54,6 +57,9 @@ class Vocabulary:
             matches only at its start; None where tokens match anywhere.
         events: merges and removals in the order in which they happened, for segmentation by events. What no merge
             makes is the alphabet; the other tokens are those whose last event is a merge.
+        ids: int32 [tokens], the id by which a tokenizer gives each token where it was made elsewhere; None where that
+            is the token's place. Merges, scores and metrics go by place.
+        special: ids that no text gives, with the bytes that stand for them: special tokens, and what spells no bytes.
     """
 
     tokens: tuple[bytes, ...]
@@ -61,6 +67,8 @@ class Vocabulary:
     scores: NDArray[np.float64] | None = None
     continuation: NDArray[np.bool_] | None = None
     events: tuple[Event, ...] | None = None
+    ids: NDArray[np.int32] | None = None
+    special: Mapping[int, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         present = set(self.tokens)
@@ -85,14 +93,26 @@ class Vocabulary:
                     told = " inside pre-tokens" if form[1] else ""
                     raise TokbenchError(f"vocabulary holds the token {form[0].hex()}{told} twice; remove one")
                 seen.add(form)
+        if self.ids is not None:
+            self._check_ids(self.ids)
+
+    def _check_ids(self, ids: NDArray[np.int32]) -> None:
+        if ids.shape != (len(self.tokens),):
+            raise TokbenchError(f"vocabulary has {ids.size} ids for {len(self.tokens)} tokens; give one for each token")
+        known = np.sort(np.concatenate([ids, np.fromiter(self.special, np.int64, len(self.special))]))
+        if known[0] < 0 or known[-1] >= LARGEST_VOCABULARY:
+            wrong = known[0] if known[0] < 0 else known[-1]
+            raise TokbenchError(f"vocabulary has the id {wrong}; ids are 0 to {LARGEST_VOCABULARY - 1}")
+        if len(twice := known[1:][known[1:] == known[:-1]]):
+            raise TokbenchError(f"vocabulary has the id {twice[0]} twice; give each token its own")
 
     def check_order(self) -> None:
-        """Reject a vocabulary that does not begin with the 256 bytes.
+        """Reject a vocabulary without ids of its own that does not begin with the 256 bytes.
 
         Raises:
             TokbenchError: another token is where a byte belongs; the message names both.
         """
-        if self.tokens[: len(BYTES)] != BYTES:
+        if self.ids is None and self.tokens[: len(BYTES)] != BYTES:
             place = next(index for index, byte in enumerate(BYTES) if self.tokens[index] != byte)
             raise TokbenchError(
                 f"vocabulary has the token {self.tokens[place].hex()} where the byte {place:02x} belongs (id {place}); "
@@ -102,6 +122,13 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @property
+    def id_limit(self) -> int:
+        """One more than the largest id, special ones included: rows that a model needs for its embeddings."""
+        if self.ids is None:
+            return len(self.tokens)
+        return max(int(self.ids.max()), *self.special, -1) + 1
+
     def flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The tokens as kernels take them: uint8 bytes end to end, int64 [tokens + 1] offsets."""
         data = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
@@ -109,12 +136,21 @@ class Vocabulary:
         np.cumsum(np.fromiter(map(len, self.tokens), np.int64, len(self.tokens)), out=offsets[1:])
         return data, offsets
 
+    @property
+    def by_id(self) -> tuple[bytes, ...]:
+        """The bytes of each id below :attr:`id_limit`; none of ids that no text gives."""
+        if self.ids is None:
+            return self.tokens
+        known = dict(zip(self.ids.tolist(), self.tokens, strict=True))
+        return tuple(known.get(one, b"") for one in range(self.id_limit))
+
     def write(self, folder: Path) -> None:
         """Write ``tokens.vocab`` and, where there is any, what segmentations need beside it.
 
         ``scores.txt`` and ``continuation.txt`` have one line a token in id order. ``merges.tsv`` has one line a merge,
         in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line an event, in order: ``M`` and
-        the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal.
+        the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has the id of
+        each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
@@ -134,6 +170,10 @@ class Vocabulary:
             _write(folder / "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist()))
         if self.events is not None:
             _write(folder / "events.tsv", map(_event_line, self.events))
+        if self.ids is not None:
+            _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
+        if self.special:
+            _write(folder / "special_ids.tsv", (f"{one}\t{token.hex()}\n" for one, token in self.special.items()))
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -148,7 +188,9 @@ class Vocabulary:
         scores = _read_lines(folder / "scores.txt", _read_score)
         continuation = _read_lines(folder / "continuation.txt", ("0", "1").index)
         events = _read_lines(folder / "events.tsv", _read_event)
-        for name, values in (("scores.txt", scores), ("continuation.txt", continuation)):
+        own = _read_lines(folder / "ids.txt", _read_id)
+        special = _read_lines(folder / "special_ids.tsv", _read_special)
+        for name, values in (("scores.txt", scores), ("continuation.txt", continuation), ("ids.txt", own)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
         try:
@@ -158,6 +200,8 @@ class Vocabulary:
                 None if scores is None else np.array(scores, np.float64),
                 None if continuation is None else np.array(continuation, np.bool_),
                 None if events is None else tuple(events),
+                None if own is None else np.array(own, np.int32),
+                dict(special or ()),
             )
             vocabulary.check_order()
         except TokbenchError as error:
@@ -168,6 +212,15 @@ class Vocabulary:
 def _read_score(line: str) -> float:
     """A logarithm of a probability; minus infinity bars a token."""
     return -math.inf if line == "-inf" else real_number(line)
+
+
+def _read_id(line: str) -> int:
+    return whole_number(line, 0, LARGEST_VOCABULARY - 1)
+
+
+def _read_special(line: str) -> tuple[int, bytes]:
+    number, token = line.split("\t")
+    return _read_id(number), bytes.fromhex(token)
 
 
 def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:

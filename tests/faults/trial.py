@@ -147,7 +147,7 @@ class Trial:
 def content(file: Path) -> bytes:
     """What a file holds, but for the seconds of a training's curve and of an evaluation."""
     if file.name == "curve.csv":
-        return pl.read_csv(file).drop("seconds").write_csv().encode()
+        return pl.read_csv(file).drop("seconds", strict=False).write_csv().encode()
     if "downstream" in file.parts and file.suffix == ".json":
         result = json.loads(file.read_text())
         result["manifest"].pop("seconds")

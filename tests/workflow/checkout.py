@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 
 arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
-output = Path(arguments[arguments.index("-o") + 1])
+output = Path(arguments[arguments.index("--result" if "--result" in arguments else "-o") + 1])
 if arguments[0] == "pack":
     Path(arguments[arguments.index("--token-counts") + 1]).write_text("counts")
 if output.suffix not in (".json", ".parquet", ".html"):

@@ -2,18 +2,39 @@
 
 Ids are ours; end of text is id V and padding id V + 1, each with an id of its own, because trainers mask the labels
 that equal the padding id and end of text would never be learned.
+
+It answers calls as ``PreTrainedTokenizerFast`` does, offsets, windows and words included, though it is none: a fast
+tokenizer is one of the models of ``tokenizers``, and most segmentations are not among them. It is ``is_fast`` therefore
+that tells the two apart.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer, PreTrainedTokenizer
+from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizer
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import PaddingStrategy
 
+from tokbench.adapters.added_tokens import AddedTokens
+from tokbench.adapters.encoded import Encoded, Padding, Source
+from tokbench.adapters.rows import rows_of, texts_of
 from tokbench.adapters.tokenizer_json import spellings
+from tokbench.adapters.windows import Truncation
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+
+ATTRIBUTES = {
+    "input_ids": "ids",
+    "token_type_ids": "type_ids",
+    "attention_mask": "attention_mask",
+    "special_tokens_mask": "special_tokens_mask",
+    "offset_mapping": "offsets",
+}
+"""What a batch calls the lists of its rows, in the order in which it holds them."""
 
 
 class TokbenchTokenizer(PreTrainedTokenizer):
@@ -56,15 +77,14 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         """The tokenizer of a folder; nothing but its files is read."""
         return cls(str(Path(folder) / "tokens.vocab"))
 
+    # The vocabulary
+
     @property
     def vocab_size(self) -> int:
         return len(self.tokenizer)
 
     def get_vocab(self) -> dict[str, int]:
         return {**self._ids, **self.added_tokens_encoder}
-
-    def _tokenize(self, text: str, **_: Any) -> list[str]:
-        return [self._spellings[index] for index in self.tokenizer.encode(text).tolist()]
 
     def _convert_token_to_id(self, token: str) -> int | None:
         return self._ids.get(token)
@@ -73,6 +93,98 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         if not 0 <= index < len(self._spellings):
             raise TokbenchError(f"id {index} is not in the vocabulary (0 to {len(self) - 1})")
         return self._spellings[index]
+
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        for text in map(str, new_tokens or ()):
+            if text in self._ids and unspell(text) != text.encode():
+                raise TokbenchError(
+                    f"{text[:60]!r} cannot be added: so the token {unspell(text).hex()} is spelt, "
+                    "which is other bytes; choose another text"
+                )
+        return int(super()._add_tokens(new_tokens, special_tokens=special_tokens))
+
+    # From text to ids
+
+    def tokenize(self, text: str, pair: str | None = None, add_special_tokens: bool = False, **more: Any) -> list[str]:
+        """The printable spellings of a text's tokens."""
+        batch = self.encode_plus(text, pair, add_special_tokens=add_special_tokens, **more)
+        tokens: list[str] = batch.tokens()
+        return tokens
+
+    def _encode_plus(  # type: ignore[override]
+        self, text: Any, text_pair: Any = None, return_tensors: Any = None, **settings: Any
+    ) -> BatchEncoding:
+        batch = self._batch_encode_plus(
+            [(text, text_pair)] if text_pair else [text], return_tensors=return_tensors, **settings
+        )
+        if return_tensors is not None or settings.get("return_overflowing_tokens"):
+            return batch
+        one = {key: rows[0] if rows and isinstance(rows[0], list) else rows for key, rows in batch.items()}
+        return BatchEncoding(one, batch.encodings)
+
+    def _batch_encode_plus(  # type: ignore[override]
+        self,
+        batch_text_or_text_pairs: Sequence[Any],
+        add_special_tokens: bool = True,
+        padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
+        truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE,
+        max_length: int | None = None,
+        stride: int = 0,
+        is_split_into_words: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_tensors: Any = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        verbose: bool = True,
+        split_special_tokens: bool = False,
+    ) -> BatchEncoding:
+        added = AddedTokens.of(self._added_tokens_decoder)
+        truncation = None
+        if truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE:
+            left = self.truncation_side == "left"
+            truncation = Truncation(truncation_strategy.value, max_length or 0, stride, left)
+        rows: list[Encoded] = []
+        samples: list[int] = []
+        for number, sample in enumerate(batch_text_or_text_pairs):
+            sources = [
+                Source(self.tokenizer, added, texts, is_split_into_words, not split_special_tokens)
+                for texts in texts_of(sample, is_split_into_words)
+            ]
+            found = rows_of(sources, self.convert_ids_to_tokens, truncation)
+            rows += found if return_overflowing_tokens else [next(found)]
+            samples += [number] * (len(rows) - len(samples))
+        if padding_strategy != PaddingStrategy.DO_NOT_PAD:
+            length = max_length if padding_strategy == PaddingStrategy.MAX_LENGTH else max(map(len, rows), default=0)
+            multiple = pad_to_multiple_of or 1
+            side = padding_side or self.padding_side
+            padding = Padding(left=side == "left", id=self.pad_token_id, type_id=self.pad_token_type_id)
+            rows = [row.padded(-(-(length or 0) // multiple) * multiple, padding) for row in rows]
+        asked = {
+            "input_ids": True,
+            "token_type_ids": return_token_type_ids,
+            "attention_mask": return_attention_mask,
+            "special_tokens_mask": return_special_tokens_mask,
+            "offset_mapping": return_offsets_mapping,
+        }
+        batch: dict[str, list[Any]] = {
+            key: [getattr(row, attribute) for row in rows]
+            for key, attribute in ATTRIBUTES.items()
+            if (key in self.model_input_names if asked[key] is None else asked[key])
+        }
+        if return_length:
+            batch["length"] = [len(row) for row in rows]
+        if return_overflowing_tokens:
+            batch["overflow_to_sample_mapping"] = samples
+        for ids in batch["input_ids"]:
+            self._eventual_warn_about_too_long_sequence(ids, max_length, verbose)
+        return BatchEncoding(batch, rows, tensor_type=return_tensors)
+
+    # From ids to text
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """The text that tokens spell.
@@ -83,7 +195,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return b"".join(map(self._bytes_of, tokens)).decode("utf-8", "replace")
 
     def _bytes_of(self, token: str) -> bytes:
-        if token in self.added_tokens_encoder:
+        if token not in self._ids and token in self._added_tokens_encoder:
             return token.encode()
         try:
             return unspell(token)
@@ -91,12 +203,30 @@ class TokbenchTokenizer(PreTrainedTokenizer):
             raise TokbenchError(f"{token[:60]!a} spells no token; give tokens of this tokenizer") from None
 
     def _decode(  # type: ignore[override]
-        self, token_ids: int | list[int], skip_special_tokens: bool = False, **_: Any
+        self,
+        token_ids: int | list[int],
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **_: Any,
     ) -> str:
         ids = list(token_ids) if isinstance(token_ids, list | tuple) else [token_ids]
         if wrong := [one for one in ids if not isinstance(one, int)]:
             raise TokbenchError(f"{wrong[0]!r:.60} is no id; give whole numbers")
-        return self.convert_tokens_to_string(self.convert_ids_to_tokens(ids, skip_special_tokens))
+        text = b"".join(self._pieces(ids, skip_special_tokens)).decode("utf-8", "replace")
+        cleaned = (
+            self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
+        )
+        return self.clean_up_tokenization(text) if cleaned else text
+
+    def _pieces(self, ids: list[int], skip_special_tokens: bool) -> Iterator[bytes]:
+        """The bytes of ids, those of added tokens by their content."""
+        left_out = set(self.all_special_ids) if skip_special_tokens else set()
+        own = len(self.tokenizer)
+        for ours, group in groupby((one for one in ids if one not in left_out), key=lambda one: 0 <= one < own):
+            if ours:
+                yield self.tokenizer.decode(list(group))
+            else:
+                yield "".join(self.convert_ids_to_tokens(list(group))).encode()
 
     def save_vocabulary(  # type: ignore[override]
         self, save_directory: str, filename_prefix: str | None = None

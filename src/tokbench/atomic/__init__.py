@@ -6,6 +6,7 @@ other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told
 (:mod:`tokbench.atomic.space`); weights and tables are known again by their checksums (:mod:`tokbench.atomic.sums`).
 """
 
+from tokbench.atomic.alone import alone
 from tokbench.atomic.blocks import atomic_file, atomic_files, atomic_folder, scratch_folder
 from tokbench.atomic.record import NOT_CONTENT, Kind, reject_altered, reject_foreign, remove_written
 from tokbench.atomic.space import failures_reported
@@ -13,6 +14,7 @@ from tokbench.atomic.space import failures_reported
 __all__ = [
     "NOT_CONTENT",
     "Kind",
+    "alone",
     "atomic_file",
     "atomic_files",
     "atomic_folder",

@@ -23,11 +23,15 @@ Kind = Literal[
     "checkpoint",
     "corpus",
     "embeddings",
+    "export",
+    "examples",
     "fetched tasks",
     "figures",
     "model",
     "packed sequences",
+    "places",
     "published",
+    "shards",
     "statistics",
     "tables",
     "tasks",
@@ -35,7 +39,7 @@ Kind = Literal[
     "typeset tables",
 ]
 """What a folder may hold; one kind never replaces another."""
-SUMMED_ELSEWHERE: tuple[Kind, ...] = ("corpus", "packed sequences")
+SUMMED_ELSEWHERE: tuple[Kind, ...] = ("corpus", "packed sequences", "places", "shards")
 """Kinds whose files bear checksums, and are too large to be read once more for another."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from tokbench.atomic import atomic_folder, reject_altered, remove_written
+from tokbench.atomic import alone, atomic_folder, reject_altered, remove_written
 from tokbench.byte_lm.model import arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
@@ -21,6 +21,8 @@ from tokbench.manifest import write_manifest
 
 log = logging.getLogger(__name__)
 
+OF_SCORING = ("stride", "score_batch")
+"""Options by which training does not go; the rule that trains sets them to one value for all."""
 Curve = list[tuple[int, float, float]]
 
 
@@ -29,7 +31,8 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
 
     Beside ``config.json`` and ``model.safetensors`` stand ``curve.csv`` (step, mean loss of the step in nats a byte,
     learning rate) and ``manifest.json``. A killed run goes on from its last checkpoint, and on one machine's CPU ends
-    with the same bits as a run that was never killed. Checkpoints of other options or other text are discarded.
+    with the same bits as a run that was never killed. Checkpoints of other options or other text are discarded. Of
+    several that share checkpoints one is at work and the others wait.
 
     Args:
         documents: training text, in document order.
@@ -40,6 +43,11 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
     Raises:
         TokbenchError: no text to train on, or the device is not there.
     """
+    with alone(checkpoints):
+        _train(documents, options, folder, checkpoints)
+
+
+def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path) -> None:
     began = time.monotonic()
     device = pick_device(options.device)
     stream = checkpoints / "stream.u16"
@@ -66,7 +74,7 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
         model.save_pretrained(partial, safe_serialization=True)
         _write_curve(curve, partial / "curve.csv")
         settings = {
-            "options": options.model_dump(mode="json"),
+            "options": options.model_dump(mode="json", exclude=set(OF_SCORING)),
             "parameters": model.num_parameters(),
             "stream": recipe["stream"],
             "stream_tokens": stream.stat().st_size // 2,

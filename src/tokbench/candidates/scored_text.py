@@ -44,7 +44,7 @@ class ScoredDocuments:
 
     Attributes:
         paths: the shards.
-        scheme: pre-tokenization of the tokenizer that is built from them.
+        scheme: pre-tokenization of the tokenizer that is built from them, as counts name it.
     """
 
     paths: tuple[Path, ...]

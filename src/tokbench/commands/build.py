@@ -8,6 +8,7 @@ import click
 from tokbench import memory
 from tokbench.commands.numbers import COUNT, MEMORY, SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
+from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
 from tokbench.errors import TokbenchError
 
 
@@ -24,7 +25,7 @@ from tokbench.errors import TokbenchError
 @click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Option of the method; may be repeated.")
 @click.option("--recipe", "options", help="All options of the method as one JSON object, instead of --set.")
 @click.option("--segmentation", help="Name, or {method: name, option: value}; the method's own if left out.")
-@click.option("--scheme", help="Pre-tokenization, where the counts do not say it.")
+@pretokenization_option("How texts are cut, where the counts do not say it.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @click.option(
@@ -47,7 +48,7 @@ def command(
     settings: tuple[str, ...],
     options: str | None,
     segmentation: str | None,
-    scheme: str | None,
+    pretokenization: str | None,
     seed: int,
     threads: int,
     megabytes: int | None,
@@ -65,6 +66,7 @@ def command(
     from tokbench.segmentation import segmentations
 
     started = time.monotonic()
+    scheme = chosen_scheme(pretokenization).text if pretokenization else None
     remedy = "use fewer --threads" if threads > 1 else ""
     memory.purpose(f"build '{method}' of {size:,} tokens", remedy)
     construction = constructions[method]

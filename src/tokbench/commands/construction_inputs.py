@@ -9,6 +9,7 @@ import numpy as np
 
 from tokbench.candidates.running_text import Documents, read_documents
 from tokbench.candidates.scored_text import ScoredDocuments, read_scores
+from tokbench.commands.pretokenization_option import FLAG
 from tokbench.construction import Construction
 from tokbench.errors import TokbenchError
 from tokbench.frequent import LeftOut, read_frequent
@@ -38,6 +39,8 @@ def read_initial(folder: str, options: Any) -> Vocabulary:
         TokbenchError: it is another one.
     """
     vocabulary = Vocabulary.read(Path(folder))
+    if vocabulary.ids is not None:
+        raise TokbenchError(f"--initial {folder}: was made elsewhere, and its first ids are not the bytes; build one")
     if not (Path(folder) / SETTINGS).is_file():
         return vocabulary
     origin = Tokenizer.load(folder).origin
@@ -77,9 +80,9 @@ def read_counts(path: str, scheme: str | None, least: int = 1) -> tuple[Pretoken
     else:
         counts = PretokenCounts.read(path)
     if scheme and counts.scheme and scheme != counts.scheme:
-        raise TokbenchError(f"--scheme {scheme}: {path} was counted with '{counts.scheme}'; leave the option out")
+        raise TokbenchError(f"{FLAG} {scheme}: {path} was counted with '{counts.scheme}'; leave the option out")
     if not (scheme or counts.scheme):
-        click.echo(f"{path} does not say its scheme: taking 'none'; name it with --scheme", err=True)
+        click.echo(f"{path} does not say its scheme: taking 'none'; name it with {FLAG}", err=True)
     return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none"), left_out
 
 

@@ -5,16 +5,17 @@ import click
 from tokbench import memory
 from tokbench.commands.fields import field_options
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
 
 
 @click.command("count")
-@click.option("--scheme", required=True, help="Pre-tokenization; see 'tokbench methods'.")
+@pretokenization_option("How the texts are cut.", required=True)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
 @memory_option()
 @field_options
 @click.argument("texts", nargs=-1, required=True)
 def command(
-    scheme: str,
+    pretokenization: str,
     text_field: str | None,
     language_field: str | None,
     output: str,
@@ -36,14 +37,15 @@ def command(
     from tokbench.counting.within import count_within
     from tokbench.pretokens import PretokenCounts
 
-    memory.purpose(f"count the pre-tokens of '{scheme}' in {texts[0]}{' and others' * (len(texts) > 1)}")
+    scheme = chosen_scheme(pretokenization)
+    memory.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     largest = None if megabytes is None else allowance(megabytes, LEAST).largest(COPIES, LEAST)
     read = documents_of(texts, text_field, language_field, largest)
     documents = ((document.language, document.text) for document in read)
     counts: Totals | PretokenCounts
     if megabytes is None:
         found = count_languages(documents, scheme)
-        counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme)}, output)
+        counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme.text)}, output)
     else:
         counts = count_within(documents, scheme, output, Bound(megabytes))
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

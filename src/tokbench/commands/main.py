@@ -28,15 +28,26 @@ GROUPS = {
     "Tokenizers": {
         "count": "count the pre-tokens of texts",
         "build": "build a vocabulary and its tokenizer",
+        "import": "take a tokenizer that was made elsewhere",
         "encode": "encode a file with a tokenizer",
         "decode": "decode ids with a tokenizer",
+        "export": "write a tokenizer for another library",
         "measure": "measure a tokenizer on pre-token counts",
         "measure_resource": "measure a tokenizer on gold data",
+        "check": "tell whether a tokenizer is fit",
+        "bound": "prove how few tokens any vocabulary of a size could need",
+        "check_bound": "check such a proof",
+        "ngram_bits": "bits per byte of token n-gram models",
         "compare": "tell which of two tokenizers is better at what",
+        "show": "show how tokenizers cut a text",
     },
     "Corpora": {
         "fetch": "fetch a corpus from the Hugging Face hub",
         "prepare": "split a corpus and write it in shards",
+        "read_sizes": "read the sizes of a part's documents",
+        "split_corpus": "split a corpus that is prepared in parts",
+        "deal_part": "deal out the texts of a part to shards",
+        "write_shards": "write shards from the texts of all parts",
         "merge_counts": "merge the counts of shards",
         "import_counts": "take pre-token counts that come as files",
         "train_byte_lm": "train a byte-level language model",
@@ -55,6 +66,7 @@ GROUPS = {
     "Tables and reports": {
         "tabulate": "gather measurements and results into tidy tables",
         "analyse": "compute statistics over the tables",
+        "cut_examples": "cut the sentences that the report shows",
         "draw": "draw the figures",
         "typeset": "write the tables for publication",
         "report": "write the HTML report",
@@ -91,6 +103,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command:
+        name = name if name in COMMANDS else name.replace("-", "_")
         if name not in COMMANDS:
             context.fail(f"'{name}' is not a command.{nearest(name, COMMANDS)}")
         memory.purpose(COMMANDS[name])

@@ -1,8 +1,11 @@
 """``tokbench measure``: measure a tokenizer on pre-token counts."""
 
+from shlex import quote
+
 import click
 
 from tokbench import memory
+from tokbench.commands.pretokenization_option import FLAG
 from tokbench.errors import TokbenchError
 
 
@@ -30,7 +33,7 @@ def command(
     if pretokens.scheme not in (None, tokenizer.pretokenization):
         raise TokbenchError(
             f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
-            f"count with --scheme {tokenizer.pretokenization}"
+            f"count with {FLAG} {quote(tokenizer.pretokenization)}"
         )
     size = tokenizer.origin.get("requested_size", len(tokenizer))
     given = metric_families(metrics)

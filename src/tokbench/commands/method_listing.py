@@ -59,7 +59,7 @@ def as_text(chosen: Mapping[str, Sequence[Method]], width: int) -> Iterator[tupl
 
 
 def options_of(method: Method) -> list[dict[str, Any]]:
-    """The method's options: name, type, default and meaning, in the order in which they are declared."""
+    """The method's options: name, type, default, whether there is none, and meaning, in the order of declaration."""
     schema = method.options.model_json_schema()
     defaults = method.options.model_construct()
     return [
@@ -67,6 +67,7 @@ def options_of(method: Method) -> list[dict[str, Any]]:
             "option": name,
             "type": _type(properties),
             "default": getattr(defaults, name, None),
+            "required": name in schema.get("required", ()),
             "meaning": " ".join(properties.get("description", "").split()),
         }
         for name, properties in schema.get("properties", {}).items()
@@ -77,6 +78,12 @@ def attributes_of(method: Method) -> dict[str, Any]:
     """What is known of a method beyond what methods of every kind have."""
     common = {field.name for field in fields(Method)}
     return {field.name: getattr(method, field.name) for field in fields(method) if field.name not in common}
+
+
+def patterns_of(method: Method) -> tuple[str, ...]:
+    """The regular expressions that define a pre-tokenization, one after another; none of other methods."""
+    pattern = getattr(method, "pattern", None) or ()
+    return (pattern,) if isinstance(pattern, str) else pattern
 
 
 def _described(method: Method) -> dict[str, Any]:
@@ -93,16 +100,15 @@ def _type(properties: dict[str, Any]) -> str:
 
 def _lines(method: Method, width: int) -> Iterator[str]:
     attributes = attributes_of(method)
-    pattern = attributes.get("pattern")
-    summary = f"{method.summary} {pattern}" if pattern else method.summary
+    summary = " ".join([method.summary, *patterns_of(method)])
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
     if reference := REFERENCE.search(sys.modules[method.module].__doc__ or ""):
         yield from _wrapped("", f"In plain Python: python -m tokbench.reference {reference[1]}", width)
     for option in options_of(method):
-        default = json.dumps(option["default"])
-        yield from _wrapped(f"    {option['option']}", f"{option['type']} = {default}. {option['meaning']}", width)
+        given = "required" if option["required"] else f"= {json.dumps(option['default'])}"
+        yield from _wrapped(f"    {option['option']}", f"{option['type']} {given}. {option['meaning']}", width)
 
 
 def _wrapped(head: str, text: str, width: int, indent: int = 26) -> list[str]:

@@ -54,6 +54,21 @@ class Real(click.ParamType):
             self.fail(f"{error}.", param, ctx)
 
 
+class Share(click.ParamType):
+    """A share of a whole as a fraction, ``2/5``."""
+
+    name = "fraction"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from fractions import Fraction
+
+        above, _, below = str(value).partition("/")
+        try:
+            return Fraction(whole_number(above, 0, LARGEST_COUNT), whole_number(below, 1, LARGEST_COUNT))
+        except ValueError:
+            self.fail(f"'{value}' is not a fraction such as 2/5.", param, ctx)
+
+
 SIZE = Whole(1, LARGEST_VOCABULARY)
 """Tokens of a vocabulary."""
 SEED = Whole(0, LARGEST_SEED)

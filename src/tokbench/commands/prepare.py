@@ -1,4 +1,4 @@
-"""``tokbench prepare``: split a corpus and write it in shards."""
+"""``tokbench prepare``: split a corpus and write it in shards, or gather the shards of its parts."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ import click
 from tokbench.allowance import DEFAULT, allowance
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import OutputFolder
-from tokbench.errors import TokbenchError
 
 
 @click.command("prepare")
@@ -16,39 +15,22 @@ from tokbench.errors import TokbenchError
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1)
 def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
-    """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub)."""
-    from tokbench.atomic import atomic_folder
-    from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
-    from tokbench.config.errors import validated
-    from tokbench.config.sections import Corpus
-    from tokbench.corpus.prepare import prepare
-    from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, files_of
+    """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub).
 
-    values = mapping_of(recipe, "--recipe")
-    seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
-    corpus = validated(values, Corpus, "--recipe")
-    cache = Path(files[0]) if files and isinstance(corpus.source, HubSource) else None
-    if isinstance(corpus.source, HubSource) and cache is None:
-        raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' made; name it")
-    source = corpus.source
-    if files and isinstance(source, EmbeddedSource):
-        raise TokbenchError("the embedded source reads no files; leave them out")
-    if cache is not None and len(files) > 1:
-        raise TokbenchError("a hub corpus is prepared from one file, that which 'tokbench fetch' made; name it alone")
-    if files and isinstance(source, FileSource):
-        if source.path:
-            check_same_files(files, files_of(source), "--recipe")
-        else:
-            source = source.model_copy(update={"path": list(files)})
+    Where the recipe asks for several parts, FILES are the folders that 'tokbench write_shards' made.
+    """
+    from tokbench.atomic import atomic_folder
+    from tokbench.commands.corpus_recipe import corpus_of, shares_of, source_of
+    from tokbench.corpus.gather import gather
+    from tokbench.corpus.prepare import prepare
+
+    corpus, seed = corpus_of(recipe)
+    if corpus.parts > 1:
+        with atomic_folder(output, "corpus") as folder:
+            gather([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
+        return
+    source, cache = source_of(corpus, files)
     with atomic_folder(output, "corpus") as folder:
-        totals = prepare(
-            source,
-            {str(split): share for split, share in corpus.splits.items()},
-            seed,
-            corpus.shards,
-            folder,
-            cache,
-            allowance(megabytes),
-        )
+        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowance(megabytes))
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

@@ -12,6 +12,8 @@ from tokbench.inputs.numbers import WHOLE
 @click.command("tabulate")
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, to compare; may be repeated.")
+@click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
+@click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
@@ -21,6 +23,8 @@ from tokbench.inputs.numbers import WHOLE
 def command(
     intrinsic: tuple[str, ...],
     tokenizers: tuple[str, ...],
+    bounds: tuple[str, ...],
+    ngram_bits: tuple[str, ...],
     embeddings: tuple[str, ...],
     models: tuple[str, ...],
     downstream: tuple[str, ...],
@@ -37,7 +41,17 @@ def command(
     _expect_runs("--embeddings", embeddings)
     _expect_runs("--model", models)
     measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
-    gathered = Gathered(measurements, tokenizers, embeddings, models, downstream, by_corpus(baselines), venn)
+    gathered = Gathered(
+        measurements,
+        tokenizers,
+        bounds,
+        embeddings,
+        models,
+        downstream,
+        by_corpus(baselines),
+        venn,
+        ngram_files=ngram_bits,
+    )
     tables = make_tables(declared(), gathered)
     write_tables(tables, Path(output), "tables")
     for table, frame in tables.items():

@@ -7,7 +7,14 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split, Variant, files_among
 from tokbench.construction import constructions
 from tokbench.corpus.first import mistakes_of_fields
-from tokbench.corpus.sources import FileSource, files_of
+from tokbench.corpus.sources import (
+    CountsSource,
+    EmbeddedSource,
+    FileSource,
+    JsonLinesSource,
+    TextSource,
+    files_of,
+)
 from tokbench.downstream.local import task_files
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import folder_mistakes, path_mistakes
@@ -55,12 +62,18 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
         if sum(shares.values()) > 1 + 1e-9:
             yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
+        if corpus.parts > 1 and isinstance(corpus.source, EmbeddedSource | CountsSource):
+            yield f"{key}.parts: a source of type '{corpus.source.type}' has no parts; leave the key out"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
                 continue
             try:
-                yield from path_mistakes(f"{key}.source.path", files_of(corpus.source), patterns=True)
+                files = files_of(corpus.source)
+                yield from path_mistakes(f"{key}.source.path", files, patterns=True)
+                if isinstance(corpus.source, TextSource | JsonLinesSource) and corpus.parts > len(files):
+                    told = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
+                    yield f"{key}.parts: {told}, which are not cut; ask for {len(files)}, or cut them into more files"
                 yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
@@ -95,6 +108,13 @@ def _splits(experiment: Experiment) -> Iterator[str]:
             corpus = run.corpus or experiment.corpus_of(name)
             readers.setdefault((corpus, "pretraining"), f"model '{run.models[0]}' is trained on")
             readers.setdefault((corpus, "evaluation"), f"model '{run.models[0]}' is tested on")
+    if experiment.ngram_bits is not None:
+        for name in experiment.variants:
+            corpus = experiment.corpus_of(name)
+            if corpus in experiment.corpora and experiment.corpora[corpus].counted:
+                yield f"ngram_bits: corpus '{corpus}' holds counts and no text, which n-gram models need; leave it out"
+                break
+            readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
     for (corpus, split), reader in readers.items():
         if corpus not in experiment.corpora:
             continue

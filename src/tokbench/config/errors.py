@@ -89,7 +89,8 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
         case "extra_forbidden":
             known = sorted({key for model in _models(parent) for key in model.model_fields})
             near = nearest(str(details["loc"][-1]), known)
-            return f"unknown key.{near or ' Known here: ' + ', '.join(known) + '.'}"
+            rest = f" Known here: {', '.join(known)}." if known else " There is none here; remove it."
+            return f"unknown key.{near or rest}"
         case "missing":
             return "this key is missing; add it"
         case "literal_error" | "enum":

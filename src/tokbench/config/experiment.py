@@ -11,6 +11,7 @@ from tokbench.config.sections import Corpus, MetricsOptions, Name, ReportOptions
 from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
+from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.options import Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
@@ -41,6 +42,9 @@ class Experiment(Options):
     """Gold data on which every tokenizer is measured: a type's name, or its options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     """Options of the intrinsic metrics."""
+    ngram_bits: NgramBitsOptions | None = None
+    """Token n-gram models of every tokenizer, whose bits per byte compare tokenizers without a language model; none
+    where it is left out."""
     models: dict[Name, Model] = Field(default_factory=dict)
     """Language-model recipes: a preset's name, or its options, with ``preset`` for what they change."""
     tasks: TaskOptions = Field(default_factory=TaskOptions)

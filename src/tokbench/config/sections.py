@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from tokbench.config.short_forms import NameAlone
+from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.metric import metrics
 from tokbench.options import Options, VocabularySize
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import Setting, schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
@@ -39,7 +39,12 @@ def _choice(registry: Registry, key: str = "method") -> Any:
         for method in registry.methods()
     ]
     choice = functools.reduce(operator.or_, models)
-    return Annotated[choice, Field(discriminator=key), NameAlone(key, tuple(registry))]
+    alone = tuple(name for name, model in zip(registry, models, strict=True) if _may_stand_alone(model, key))
+    return Annotated[choice, Field(discriminator=key), NameAlone(key, alone)]
+
+
+def _may_stand_alone(model: type[Options], key: str) -> bool:
+    return not any(field.is_required() for name, field in model.model_fields.items() if name != key)
 
 
 def _every(registry: Registry, name: str, documentation: str) -> Any:
@@ -57,13 +62,13 @@ if TYPE_CHECKING:
     Segmentation = Any
     Resource = Any
     MetricsOptions = Any
-    Scheme = str
+    Scheme = Setting
 else:
     Resource = _choice(resource_types, "type")
     MetricsOptions = _every(metrics, "MetricsOptions", "Options of the intrinsic metrics; all are always taken.")
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)
-    Scheme = Literal[tuple(schemes)]
+    Scheme = Annotated[_choice(schemes), NameOrOptions("method")]
 
 
 class Corpus(Options):
@@ -73,6 +78,9 @@ class Corpus(Options):
     """Where the documents come from."""
     shards: int = Field(1, ge=1, le=9999)
     """Files that each split is dealt out to; counting and scoring run once a shard."""
+    parts: int = Field(1, ge=1, le=9999)
+    """Parts of the source that are prepared side by side, to the same files. Text and JSON Lines are cut between files
+    alone, Parquet between row groups, too."""
     splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
     """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
     (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
@@ -136,3 +144,6 @@ class ReportOptions(Options):
     where it is left out."""
     venn: list[str] = Field(default_factory=list, max_length=3)
     """Three variants whose vocabularies the Venn diagram compares; the first three where it is left out."""
+    examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=20)
+    """Sentences that the report shows as each tokenizer cuts them, beside those that are chosen from the evaluation
+    split: where the tokenizers differ most, a few of each language."""

@@ -35,6 +35,29 @@ class NameAlone:
 
 
 @dataclass(frozen=True)
+class NameOrOptions:
+    """What is chosen as plain values: a method's name where it has no options, otherwise a mapping with all of them.
+
+    Attributes:
+        key: the key of the mapping that holds the name.
+    """
+
+    key: str
+
+    def _plain(self, value: Options) -> str | dict[str, Any]:
+        values = value.model_dump(mode="json")
+        name: str = values.pop(self.key)
+        return {self.key: name, **values} if values else name
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(
+            self._plain,
+            handler(source),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda plain: plain),
+        )
+
+
+@dataclass(frozen=True)
 class Preset:
     """A recipe that is a preset's name, or a mapping whose ``preset`` says what the other keys change.
 

@@ -22,7 +22,7 @@ from tokbench.counting.count import count_pretokens
 from tokbench.kernels.bytespan import Segments, SpanCounter, find_spans
 from tokbench.options import Options
 from tokbench.percentile import ordered_bits, percentile
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import pretokenization_of
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def build(
 
 def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) -> list[Form]:
     """The base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
-    boundaries = schemes[scores.scheme].function
+    boundaries = pretokenization_of(scores.scheme).boundaries
     threshold = -np.inf
     if options.constraint != "monotonic":
         threshold = percentile(lambda: scores.signals(options.signal), options.threshold_percentile)
@@ -137,7 +137,7 @@ def incremental(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) 
 
     The text is held in memory with about 40 bytes of working space for each byte.
     """
-    boundaries = schemes[scores.scheme].function
+    boundaries = pretokenization_of(scores.scheme).boundaries
     texts, signals, starts = [], [], []
     for item in scores.documents(options.signal):
         first = np.zeros(len(item.text), np.uint8)

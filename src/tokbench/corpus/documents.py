@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tokbench.allowance import Largest
 from tokbench.inputs.parquet import PIECE, batches, parquet, raw, require, strings
@@ -48,6 +49,14 @@ def _documents(batch: Any) -> Iterator[Document]:
     if numbers.null_count or texts.null_count:
         raise ValueError("a document has no number or no text")
     return map(Document, numbers.to_pylist(), (tag or "" for tag in strings(tags)), raw(texts))  # type: ignore[arg-type]
+
+
+def is_shard(path: Path | str) -> bool:
+    """Whether a file is a shard of a corpus, as far as its columns tell; what cannot be read is none."""
+    try:
+        return pq.read_schema(path).names == SCHEMA.names
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def read_documents(paths: Sequence[Path | str], largest: Largest | None = None) -> Iterator[Document]:

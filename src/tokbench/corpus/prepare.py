@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +10,14 @@ from numpy.typing import NDArray
 from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
-from tokbench.corpus.shards import LONG, OPEN_BYTES, Add, open_shards, queued_shards
+from tokbench.corpus.shards import COPIES, LONG, LONGEST, Add, shard_paths, written_shards
 from tokbench.corpus.sources import Source
-from tokbench.corpus.splits import UNUSED, split_documents
+from tokbench.corpus.splits import CHUNK, UNUSED, shards_of, split_documents
 from tokbench.errors import TokbenchError
 
-COPIES = 4
-"""Bytes held for each byte of a long document: its file's or its line's, its own, and what Parquet makes of it."""
 PER_DOCUMENT = 100
-"""Bytes held for each document while the splits are drawn; a fifth of them afterwards."""
-LONGEST = (1 << 31) - (1 << 20)
-"""Bytes of the longest document: a page of Parquet's has less than 2 GiB."""
-MOST_OPEN = 32
-"""Shards that are open at once; a process may not have many files open."""
+"""Bytes held for each document: a fifth of them for its size and place, the rest where it is a very short one, which
+waits for its row group to be full."""
 UNBOUND = Allowance(DEFAULT, 1_800_000_000)
 
 
@@ -68,18 +62,20 @@ def prepare(
     splits = split_documents(sizes, fractions, seed, languages)
     places = _places(splits, len(fractions), shards)
     paths = [path for split in fractions for path in shard_paths(folder, split, shards)]
-    with _writers(paths, places, sizes, allowed) as add:
+    left = allowed.room - PER_DOCUMENT // 5 * len(sizes)
+    long = set(places[(sizes > LONG) & (places != UNUSED)].tolist())
+    with written_shards(paths, int(sizes.max(initial=0)), long, left) as add:
         _deal(documents(), places, sizes, add)
-    for split, same in shares.items():
-        if isinstance(same, str):
-            (folder / split).symlink_to(same, target_is_directory=True)
+    link_splits(folder, shares)
     own = (sizes[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 
 
-def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
-    """Paths of a split's shards, ``0000.parquet`` onwards."""
-    return [folder / split / f"{shard:04}.parquet" for shard in range(shards)]
+def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:
+    """Links in place of the splits that are the same as another."""
+    for split, same in shares.items():
+        if isinstance(same, str):
+            (folder / split).symlink_to(same, target_is_directory=True)
 
 
 def _seen(documents: Iterator[Document], allowed: Allowance) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -109,37 +105,28 @@ def _seen(documents: Iterator[Document], allowed: Allowance) -> tuple[NDArray[np
 
 
 def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.int32]:
-    """The shard of each document over all splits, int32 [n]: document k of a split is in its shard k mod ``shards``."""
-    places = np.full(len(splits), UNUSED, np.int32)
-    for split in range(number):
-        own = np.flatnonzero(splits == split)
-        places[own] = split * shards + np.arange(len(own)) % shards
+    """The shard of each document over all splits, int32 [n]."""
+    places = np.empty(len(splits), np.int32)
+    dealt = np.zeros(number, np.int64)
+    for first in range(0, len(splits), CHUNK):
+        some = slice(first, first + CHUNK)
+        places[some] = shards_of(splits[some], shards, dealt)
     return places
-
-
-def _writers(
-    paths: list[Path], places: NDArray[np.int32], sizes: NDArray[np.int64], allowed: Allowance
-) -> AbstractContextManager[Add]:
-    """The way to write the shards for which there is memory; the files are the same."""
-    longest = int(sizes.max(initial=0))
-    left = allowed.room - PER_DOCUMENT // 5 * len(sizes) - COPIES * longest
-    if longest <= LONG and len(paths) <= MOST_OPEN and len(paths) * (OPEN_BYTES + 5 * longest) <= left:
-        return open_shards(paths)
-    return queued_shards(paths, max(0, left // 2), set(places[(sizes > LONG) & (places != UNUSED)].tolist()))
 
 
 def _deal(documents: Iterator[Document], places: NDArray[np.int32], sizes: NDArray[np.int64], add: Add) -> None:
     def put(place: int, size: int, document: Document) -> int:
         if len(document.text) != size:
-            raise _changed()
+            raise changed()
         if place != UNUSED:
             add(document, place)
         return 1
 
     dealt: Iterator[int] = map(put, places.data, sizes.data, documents)
     if sum(dealt) < len(places) or next(documents, None) is not None:
-        raise _changed()
+        raise changed()
 
 
-def _changed() -> TokbenchError:
+def changed() -> TokbenchError:
+    """What is told of a source that was not the same when it was read again."""
     return TokbenchError("the source changed while it was read; prepare the corpus again")

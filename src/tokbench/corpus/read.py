@@ -2,8 +2,8 @@
 
 import io
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 from tokbench.allowance import Largest
 from tokbench.corpus.documents import Document
 from tokbench.corpus.embedded import embedded_texts
+from tokbench.corpus.limits import Limits, is_limited
 from tokbench.corpus.long_lines import long_strings
+from tokbench.corpus.parts import WHOLE, Span, row_groups
 from tokbench.corpus.sources import (
     CountsSource,
     EmbeddedSource,
@@ -36,7 +38,9 @@ Texts = Iterator[tuple[str, bytes]]
 """Language tags, empty where nothing tells one, and texts."""
 
 
-def read_source(source: Source, cache: Path | None = None, largest: Largest | None = None) -> Iterator[Document]:
+def read_source(
+    source: Source, cache: Path | None = None, largest: Largest | None = None, span: Span = WHOLE
+) -> Iterator[Document]:
     """Documents of a source, numbered from 0 in its order.
 
     A document is held here until it is handed on and no longer, or two long ones would be held at once; hence the
@@ -46,6 +50,7 @@ def read_source(source: Source, cache: Path | None = None, largest: Largest | No
         source: the source's options.
         cache: for a hub source, the Parquet file that its own rule has fetched.
         largest: the longest text that is taken; any where left out.
+        span: how much of its first and of its last file is read, where these are Parquet.
 
     Raises:
         TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
@@ -57,68 +62,59 @@ def read_source(source: Source, cache: Path | None = None, largest: Largest | No
     def tagged(text: tuple[str, bytes]) -> tuple[str, bytes]:
         return text if text[0] else (source.language, text[1])
 
-    texts = _texts(source, cache, largest)
+    texts = _texts(source, cache, largest, span)
     return map(document, itertools.count(), within_limits(source, map(tagged, texts) if source.language else texts))
 
 
 def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Texts:
     """The texts that a source's limits let through, renamed tags first; reading ends where no more can come."""
-    if (
-        source.languages is source.max_bytes_per_language is source.max_documents is None
-        and not source.rename_languages
-    ):
+    if not is_limited(source) and not source.rename_languages:
         return iter(texts)
     end: tuple[str, bytes] = ("", b"")
-    most, taken, sizes = source.max_documents, 0, Counter[str]()
+    limits = Limits(source)
 
     def admitted(text: tuple[str, bytes]) -> tuple[str, bytes] | None:
-        nonlocal taken
         language = source.rename_languages.get(text[0], text[0])
-        if source.languages is not None and language not in source.languages:
-            return None
-        if source.max_bytes_per_language is not None and sizes[language] >= source.max_bytes_per_language:
-            return end if source.languages is not None and _all_full(source, sizes) else None
-        if most is not None and taken >= most:
-            return end
-        sizes[language] += len(text[1])
-        taken += 1
-        return language, text[1]
+        if limits.admit(language, len(text[1])):
+            return language, text[1]
+        return end if limits.ended else None
 
     return filter(None, itertools.takewhile(lambda text: text is not end, map(admitted, texts)))
 
 
-def _all_full(source: Source, sizes: Counter[str]) -> bool:
-    return all(sizes[language] >= (source.max_bytes_per_language or 0) for language in source.languages or ())
-
-
-def _texts(source: Source, cache: Path | None, largest: Largest | None) -> Texts:
+def _texts(source: Source, cache: Path | None, largest: Largest | None, span: Span) -> Texts:
     """Tags, empty where there is none, and texts."""
     match source:
         case EmbeddedSource():
             return (("en", text) for text in embedded_texts())
         case TextSource():
-            return _of_files(source, lambda file: _text_documents(file, source.documents, largest))
+            return _of_files(source, lambda file, _: _text_documents(file, source.documents, largest))
         case JsonLinesSource():
-            return _cut(_of_files(source, lambda file: _json_lines(file, source, largest)), source.documents)
+            return _cut(_of_files(source, lambda file, _: _json_lines(file, source, largest)), source.documents)
         case ParquetSource():
             fields = source.text_field, source.language_field
-            return _cut(_of_files(source, lambda file: _parquet(file, *fields, largest)), source.documents)
+            rows = _of_files(source, lambda file, part: _parquet(file, *fields, largest, part), span)
+            return _cut(rows, source.documents)
         case CountsSource():
             raise TokbenchError("a corpus of counts has no documents; build from its counts")
         case HubSource() if cache is not None:
-            return _parquet(cache, "text", "language", largest)
+            return _parquet(cache, "text", "language", largest, span)
         case _:
             raise TokbenchError(f"a corpus of type '{source.type}' must be fetched before it is read")  # type: ignore[attr-defined]
 
 
-def _of_files(source: FileSource, read: Callable[[Path], Texts]) -> Texts:
+def _of_files(source: FileSource, read: Callable[[Path, Span], Texts], span: Span = WHOLE) -> Texts:
     """The texts of all files, one file open at a time; a file's own tag goes before those of its texts."""
+    files = tagged_files(source)
+    begins = chain([span.begin], repeat(Fraction(0)))
+    ends = chain(repeat(Fraction(1), len(files) - 1), [span.end])
 
     def tagged(tag: str, text: tuple[str, bytes]) -> tuple[str, bytes]:
         return tag or text[0], text[1]
 
     return chain.from_iterable(
-        map(tagged, repeat(tag), read(file)) if tag else read(file) for tag, file in tagged_files(source)
+        map(tagged, repeat(tag), read(file, part)) if tag else read(file, part)
+        for (tag, file), part in zip(files, map(Span, begins, ends), strict=False)
     )
 
 
@@ -197,16 +193,18 @@ def _language(row: dict[str, Any], source: JsonLinesSource, place: str) -> str:
     return str(tag)
 
 
-def _check_groups(path: Path, file: Any, column: str, largest: Largest) -> None:
+def _check_groups(path: Path, file: Any, groups: range, column: str, largest: Largest) -> None:
     """Reject a file whose mean text of a row group is too long already, before Arrow reads it as a whole."""
-    for group in range(file.num_row_groups):
+    for group in groups:
         about = file.metadata.row_group(group)
         chunks = map(about.column, range(about.num_columns))
         size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
         largest.check(f"{path}: row group {group + 1}", (size - AROUND) // max(1, about.num_rows), more=True)
 
 
-def _parquet(path: Path, text_field: str, language_field: str | None, largest: Largest | None) -> Texts:
+def _parquet(
+    path: Path, text_field: str, language_field: str | None, largest: Largest | None, span: Span = WHOLE
+) -> Texts:
     columns = [text_field] + ([language_field] if language_field else [])
     with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
         names = file.schema_arrow.names
@@ -216,9 +214,10 @@ def _parquet(path: Path, text_field: str, language_field: str | None, largest: L
             kind = file.schema_arrow.field(column).type
             if not is_text(kind):
                 raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
+        groups = row_groups(file.metadata, span)
         if largest is not None:
-            _check_groups(path, file, text_field, largest)
-        numbers = itertools.count(1)
+            _check_groups(path, file, groups, text_field, largest)
+        numbers = itertools.count(1 + sum(file.metadata.row_group(group).num_rows for group in range(groups.start)))
 
         def text(language: str | None, cell: bytes | None) -> tuple[str, bytes]:
             number = next(numbers)
@@ -232,4 +231,4 @@ def _parquet(path: Path, text_field: str, language_field: str | None, largest: L
             languages = strings(batch.column(language_field)) if language_field else repeat("")
             return map(text, languages, raw(batch.column(text_field)))
 
-        yield from chain.from_iterable(map(texts, batches(file, columns)))
+        yield from chain.from_iterable(map(texts, batches(file, columns, groups=groups)))

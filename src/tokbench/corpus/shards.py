@@ -9,7 +9,7 @@ are the same, byte for byte.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryDirectory
@@ -23,6 +23,12 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, Document
 from tokbench.corpus.spool import ROW, Group, Queue
 
+COPIES = 4
+"""Bytes held for each byte of a long document: its file's or its line's, its own, and what Parquet makes of it."""
+LONGEST = (1 << 31) - (1 << 20)
+"""Bytes of the longest document: a page of Parquet's has less than 2 GiB."""
+MOST_OPEN = 32
+"""Shards that are open at once; a process may not have many files open."""
 OPEN_BYTES = 32_000_000
 """Memory that an open shard may take, beside five times its longest document: a group, and what its writer keeps."""
 LONG = 1 << 26
@@ -40,6 +46,28 @@ class Add(Protocol):
     def __call__(self, document: Document, shard: int = 0) -> None: ...
 
 
+def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
+    """Paths of a split's shards, ``0000.parquet`` onwards."""
+    return [folder / split / f"{shard:04}.parquet" for shard in range(shards)]
+
+
+def written_shards(
+    paths: Sequence[Path | str], longest: int, long: Collection[int], left: int
+) -> AbstractContextManager[Add]:
+    """The way to write shards for which there is memory; the files are the same.
+
+    Args:
+        paths: the files, as for :func:`queued_shards`.
+        longest: bytes of the longest document that is read.
+        long: numbers of the shards that hold a document of more than :data:`LONG` bytes.
+        left: bytes of memory for it and for what is written.
+    """
+    left -= COPIES * longest
+    if longest <= LONG and len(paths) <= MOST_OPEN and len(paths) * (OPEN_BYTES + 5 * longest) <= left:
+        return open_shards(paths)
+    return queued_shards(paths, max(0, left // 2), long)
+
+
 @contextmanager
 def open_shards(paths: Sequence[Path | str]) -> Iterator[Add]:
     """A function that puts documents into shards, all open at once; they are whole when the block ends well.
@@ -47,7 +75,7 @@ def open_shards(paths: Sequence[Path | str]) -> Iterator[Add]:
     Args:
         paths: the files, in a folder that appears as a whole.
     """
-    tags = _Tags()
+    tags = Tags()
     held = [(bytearray(), bytearray()) for _ in paths]
     with ExitStack() as stack:
         files = [stack.enter_context(_Shard(Path(path), tags)) for path in paths]
@@ -79,7 +107,7 @@ def queued_shards(paths: Sequence[Path | str], held: int, long: Collection[int] 
         held: bytes of documents that are held in memory, over all shards.
         long: numbers of the shards that hold a document of more than :data:`LONG` bytes.
     """
-    tags = _Tags()
+    tags = Tags()
     waiting = 0
     with TemporaryDirectory(dir=_common(paths), prefix=".queued-") as folder:
         queues = [Queue(Path(folder, str(shard))) for shard in range(len(paths))]
@@ -107,26 +135,28 @@ def _common(paths: Sequence[Path | str]) -> Path:
     return folder
 
 
-class _Tags:
+class Tags:
     """Language tags as numbers, in order of first appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, tag: str) -> int:
+        """The number of a tag."""
         return self._numbers.setdefault(tag, len(self._numbers))
 
     def column(self, numbers: NDArray[np.int32]) -> pa.Array:
+        """The tags that these are the numbers of."""
         tags = [tag.encode() for tag in self._numbers]
         lengths = np.fromiter(map(len, tags), np.int32, len(tags))
         spelt = b"".join(map(tags.__getitem__, numbers.tolist()))
-        return _array(pa.string(), len(numbers), _ends(lengths[numbers], np.int32), spelt)
+        return column(pa.string(), len(numbers), ends_of(lengths[numbers], np.int32), spelt)
 
 
 class _Shard:
     """One shard's file, written a group at a time."""
 
-    def __init__(self, path: Path, tags: _Tags, *, plain: bool = False) -> None:
+    def __init__(self, path: Path, tags: Tags, *, plain: bool = False) -> None:
         self._tags = tags
         spelt_out = [name for name in SCHEMA.names if name != "text"] if plain else True
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,20 +178,20 @@ class _Shard:
     def write(self, group: Group) -> None:
         rows, text = group
         columns = [
-            _array(pa.int64(), len(rows), np.ascontiguousarray(rows["document"])),
+            column(pa.int64(), len(rows), np.ascontiguousarray(rows["document"])),
             self._tags.column(rows["language"]),
-            _array(pa.large_binary(), len(rows), _ends(rows["size"], np.int64), text),
+            column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
 
-def _ends(lengths: NDArray[np.integer], kind: type[np.integer]) -> NDArray[np.integer]:
-    """0 and the ends of values that are laid end to end."""
+def ends_of(lengths: NDArray[np.integer], kind: type[np.integer]) -> NDArray[np.integer]:
+    """Zero and the ends of values that are laid end to end."""
     ends = np.zeros(len(lengths) + 1, kind)
     np.cumsum(lengths, out=ends[1:])
     return ends
 
 
-def _array(kind: pa.DataType, count: int, *buffers: object) -> pa.Array:
+def column(kind: pa.DataType, count: int, *buffers: object) -> pa.Array:
     """An array without empty cells over bytes as they lie in memory."""
     return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)], null_count=0)

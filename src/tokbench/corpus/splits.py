@@ -11,6 +11,10 @@ SPLITS = ("byte_lm", "tokenizer", "evaluation", "pretraining")
 """Training of byte language models; construction of vocabularies; every measure and task; pretraining."""
 UNUSED = -1
 """In place of a split's number, for documents that serve none."""
+CHUNK = 1 << 17
+"""Documents that are looked at together."""
+BITS = 4
+"""Of the hash by which documents are drawn: 16 passes are made over many documents."""
 
 
 def split_documents(
@@ -20,13 +24,14 @@ def split_documents(
 
     Documents of a language are laid out in a seeded random order; the split whose interval holds a document's middle
     byte takes it. Exact shares are reached within one document's size, which matters for corpora of a few long
-    documents where independent draws would leave splits empty.
+    documents where independent draws would leave splits empty. Beside what is given and returned some five bytes are
+    held for each document.
 
     Args:
         sizes: bytes of each document, int64 [n].
         fractions: share of each split, in order; what is missing to 1 is left unused.
         seed: decides the order.
-        languages: a number for the language of each document, int32 [n]; one language where it is left out.
+        languages: a number for the language of each document, from 0, int32 [n]; one language where it is left out.
 
     Returns:
         The split of each document as its place among the fractions, int8 [n]; :data:`UNUSED` for unused ones.
@@ -34,16 +39,26 @@ def split_documents(
     Raises:
         TokbenchError: a split with a positive fraction gets no document.
     """
-    lengths = np.asarray(sizes)
-    order = np.argsort(_mix(np.arange(len(lengths), dtype=np.uint64), seed), kind="stable")
-    shares = np.cumsum(list(fractions.values()))
-    places = np.array([*range(len(fractions)), UNUSED], np.int8)
+    lengths, shares = np.asarray(sizes), np.cumsum(list(fractions.values()))
+    lengths = lengths if lengths.dtype.kind == "i" else lengths.astype(np.int64)
+    tags = np.zeros(len(lengths), np.int8) if languages is None else np.asarray(languages, np.int32)
+    totals = _totals(lengths, tags)
+    passed = np.zeros(len(totals), np.int64)
     assigned = np.full(len(lengths), UNUSED, np.int8)
-    for own in _by_language(order, languages):
-        middles = lengths[own].astype(np.float64)
-        edges = shares * middles.sum()
-        middles = np.cumsum(middles) - middles / 2
-        assigned[own] = places[np.searchsorted(edges, middles, side="right")]
+    places = np.array([*range(len(fractions)), UNUSED], np.int8)
+    for drawn in _drawn(len(lengths), seed):
+        own = drawn[np.argsort(tags[drawn], kind="stable")]
+        of, reached = tags[own], np.cumsum(lengths[own], dtype=np.int64)
+        first = np.flatnonzero(np.diff(of, prepend=-1))
+        last = np.append(first, len(own))[1:] - 1
+        before = reached[first] - lengths[own[first]]
+        reached += np.repeat(passed[of[first]] - before, last - first + 1)
+        passed[of[first]] = reached[last]
+        middles = reached - lengths[own] / 2
+        chosen = np.zeros(len(own), np.int8)
+        for share in shares:
+            chosen += share * totals[of] <= middles
+        assigned[own] = places[chosen]
     for place, (name, fraction) in enumerate(fractions.items()):
         if fraction > 0 and not (assigned == place).any():
             raise TokbenchError(
@@ -53,15 +68,46 @@ def split_documents(
     return assigned
 
 
-def _by_language(order: NDArray[np.int64], languages: ArrayLike | None) -> Iterator[NDArray[np.int64]]:
-    """The documents of each language, in their order."""
-    if languages is None:
-        yield order
-        return
-    tags = np.asarray(languages)[order]
-    together = np.argsort(tags, kind="stable")
-    order, tags = order[together], tags[together]
-    yield from np.split(order, np.flatnonzero(tags[1:] != tags[:-1]) + 1)
+def shards_of(splits: NDArray[np.int8], shards: int, dealt: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The shard of each document over all splits, int32 [n]: document k of a split is in its shard k mod ``shards``.
+
+    Args:
+        splits: the split of each document, :data:`UNUSED` for those that are in no shard.
+        shards: shards a split.
+        dealt: documents of each split that came before, int64 [splits]; these are added to it.
+    """
+    places = np.full(len(splits), UNUSED, np.int32)
+    for split in range(len(dealt)):
+        own = np.flatnonzero(splits == split)
+        places[own] = split * shards + (dealt[split] + np.arange(len(own))) % shards
+        dealt[split] += len(own)
+    return places
+
+
+def _totals(lengths: NDArray[np.integer], tags: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Bytes of each language; sums are exact below 2^53."""
+    totals = np.zeros(int(tags.max(initial=-1)) + 1)
+    for first in range(0, len(lengths), CHUNK):
+        some = slice(first, first + CHUNK)
+        totals += np.bincount(tags[some], lengths[some], len(totals))
+    return totals
+
+
+def _drawn(number: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """The documents in their seeded random order, some of them at a time.
+
+    The order is that of a hash, and who has the same first bits in it is sorted together: one pass over all documents
+    for each value of these bits takes little memory.
+    """
+    bits = min(BITS, (number // CHUNK).bit_length())
+    for start in range(1 << bits):
+        found, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+        for first in range(0, number, CHUNK):
+            mixed = _mix(np.arange(first, min(first + CHUNK, number), dtype=np.uint64), seed)
+            own = np.flatnonzero(mixed >> np.uint64(64 - BITS) >> np.uint64(BITS - bits) == start)
+            found.append(own + first)
+            keys.append(mixed[own])
+        yield np.concatenate(found)[np.argsort(np.concatenate(keys), kind="stable")]
 
 
 def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:

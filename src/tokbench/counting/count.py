@@ -8,15 +8,13 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
-from tokbench.pretokenization import schemes
-from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
-from tokbench.registry import Method
 
 NOTHING = "no pre-token counts to merge; name at least one file made with 'tokbench count'"
 
 
-def count_pretokens(documents: Iterable[bytes], scheme: str) -> PretokenCounts:
+def count_pretokens(documents: Iterable[bytes], scheme: Setting | Pretokenization) -> PretokenCounts:
     """Cut documents into pre-tokens and count them.
 
     Documents are taken one by one, so memory grows with the unique pre-tokens only. The result does not depend on
@@ -24,36 +22,39 @@ def count_pretokens(documents: Iterable[bytes], scheme: str) -> PretokenCounts:
 
     Args:
         documents: texts, valid UTF-8 or not.
-        scheme: name of a pre-tokenization.
+        scheme: a pre-tokenization: its name, or a mapping with its ``method`` and options.
 
     Raises:
-        TokbenchError: there is no such scheme, or a scheme of a third party gives boundaries that do not cut the text.
+        TokbenchError: there is no such scheme, it gives boundaries that do not cut the text, or a pattern ends nowhere.
     """
-    found = count_languages((("", text) for text in documents), scheme)
-    return found.get("", PretokenCounts.from_pairs([], scheme))
+    chosen = pretokenization_of(scheme)
+    found = count_languages((("", text) for text in documents), chosen)
+    return found.get("", PretokenCounts.from_pairs([], chosen.text))
 
 
-def count_languages(documents: Iterable[tuple[str, bytes]], scheme: str) -> dict[str, PretokenCounts]:
+def count_languages(
+    documents: Iterable[tuple[str, bytes]], scheme: Setting | Pretokenization
+) -> dict[str, PretokenCounts]:
     """Count the pre-tokens of each language by themselves, as :func:`count_pretokens` does.
 
     Args:
         documents: language tags (empty where unknown) and texts.
-        scheme: name of a pre-tokenization.
+        scheme: a pre-tokenization, as there.
 
     Raises:
         TokbenchError: as :func:`count_pretokens`.
     """
-    method = schemes[scheme]
-    code = KERNEL_SCHEMES.get(scheme)
+    chosen = pretokenization_of(scheme)
+    scanner = chosen.scanner
     counters: dict[str, Counter] = {}
     for number, (language, text) in enumerate(documents):
         if language not in counters:
-            counters[language] = Counter() if code is None else Counter(code)
-        if code is None:
-            counters[language].add_pretokens(*cut_by(method, text, number))
+            counters[language] = Counter(scanner)
+        if scanner is None:
+            counters[language].add_pretokens(*cut_by(chosen, text, number))
         else:
             counters[language].add(text)
-    return {language: _counted(counter, scheme) for language, counter in counters.items()}
+    return {language: _counted(counter, chosen.text) for language, counter in counters.items()}
 
 
 def _counted(counter: Counter, scheme: str) -> PretokenCounts:
@@ -100,16 +101,16 @@ def _quoted(scheme: str | None) -> str:
     return "an unnamed scheme" if scheme is None else f"'{scheme}'"
 
 
-def cut_by(method: Method, text: bytes, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """A document as uint8 [bytes] and where a scheme of a third party cuts it, int64 [pre-tokens + 1].
+def cut_by(scheme: Pretokenization, text: bytes, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """A document as uint8 [bytes] and where a scheme that no kernel scans cuts it, int64 [pre-tokens + 1].
 
     Raises:
         TokbenchError: the boundaries do not cut the text.
     """
-    bounds = np.ascontiguousarray(method.function(text), dtype=np.int64)
+    bounds = np.ascontiguousarray(scheme.boundaries(text), dtype=np.int64)
     if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(text) or (np.diff(bounds) <= 0).any():
         raise TokbenchError(
-            f"pre-tokenization '{method.name}' ({method.module}): boundaries of document {number} do not ascend from 0 "
-            f"to its {len(text)} bytes; correct the scheme"
+            f"pre-tokenization '{scheme.label}' ({scheme.method.module}): boundaries of document {number} do not "
+            f"ascend from 0 to its {len(text)} bytes; correct the scheme"
         )
     return np.frombuffer(text, np.uint8), bounds

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, SLOT_BYTES, Counter, pretokens_in
 from tokbench.kernels.runs import give_back
-from tokbench.kernels.scan import Scheme
+from tokbench.kernels.scan import Scanner
 
 MOST = 1 << 62
 FIRST_SLOTS = 1 << 12
@@ -36,7 +36,7 @@ class Spilled:
 
     Args:
         folder: where the runs go.
-        scheme: what cuts the documents.
+        scanner: what cuts the documents; each is one pre-token where there is none.
         room: tells how many bytes all tables may take, given how many they take now.
         most: unique pre-tokens that a table holds at most.
 
@@ -45,10 +45,10 @@ class Spilled:
     """
 
     def __init__(
-        self, folder: Path, scheme: Scheme = Scheme.NONE, *, room: Callable[[int], int], most: int = MOST
+        self, folder: Path, scanner: Scanner | None = None, *, room: Callable[[int], int], most: int = MOST
     ) -> None:
         self.runs: dict[str, list[Path]] = {}
-        self._folder, self._scheme, self._room, self._most = folder, scheme, room, most
+        self._folder, self._scanner, self._room, self._most = folder, scanner, room, most
         self._tables: dict[str, _Table] = {}
         self._weight = 0
 
@@ -110,7 +110,7 @@ class Spilled:
         if language not in self._tables:
             self.runs.setdefault(language, [])
             self._make_room(SLOT_BYTES * FIRST_SLOTS)
-            self._tables[language] = _Table(Counter(self._scheme))
+            self._tables[language] = _Table(Counter(self._scanner))
             self._lease(self._tables[language])
         return self._tables[language]
 

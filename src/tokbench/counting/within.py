@@ -9,10 +9,8 @@ from tokbench.counting.count import NOTHING, check_scheme, cut_by
 from tokbench.counting.merge_runs import MOST_RUNS, ROWS, Sizes, Totals, write_runs
 from tokbench.counting.spilled import MOST, Spilled
 from tokbench.errors import TokbenchError
-from tokbench.kernels.scan import Scheme
 from tokbench.pretoken_files import read_parts
-from tokbench.pretokenization import schemes
-from tokbench.pretokenization.built_in import KERNEL_SCHEMES
+from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH
 
 LONG = 1 << 20
@@ -21,7 +19,7 @@ LONG = 1 << 20
 
 def count_within(
     documents: Iterable[tuple[str, bytes]],
-    scheme: str,
+    scheme: Setting | Pretokenization,
     path: Path | str,
     bound: Bound,
     *,
@@ -35,7 +33,7 @@ def count_within(
 
     Args:
         documents: language tags (empty where unknown) and texts.
-        scheme: name of a pre-tokenization.
+        scheme: a pre-tokenization: its name, or a mapping with its ``method`` and options.
         path: the file.
         bound: of the memory of this process.
         most: unique pre-tokens that are held at a time, however much room there is.
@@ -45,20 +43,21 @@ def count_within(
     Raises:
         TokbenchError: the bound is too small, or as :func:`tokbench.counting.count.count_languages`.
     """
-    method, code = schemes[scheme], KERNEL_SCHEMES.get(scheme)
+    chosen = pretokenization_of(scheme)
+    scanner = chosen.scanner
     bound.require(LEAST, "to count")
     with scratch_folder(path) as folder:
-        tables = Spilled(folder, Scheme.NONE if code is None else code, room=bound.room, most=most)
+        tables = Spilled(folder, scanner, room=bound.room, most=most)
         for number, (language, text) in enumerate(documents):
             if len(text) >= LONG:
                 bound.require(LEAST, f"to count document {number} of {len(text):,} bytes", tables.shrink())
-            if code is None:
-                tables.add_pretokens(language, *cut_by(method, text, number))
+            if scanner is None:
+                tables.add_pretokens(language, *cut_by(chosen, text, number))
             else:
                 tables.add(language, text)
         tables.end()
         found = tables.runs or {"": []}
-        return write_runs(found, scheme, path, folder, Sizes(bound.room, most, runs, rows))
+        return write_runs(found, chosen.text, path, folder, Sizes(bound.room, most, runs, rows))
 
 
 def merge_within(

@@ -1,14 +1,32 @@
 """Bits per byte: how well a language model predicts a text, in a unit that no tokenizer can choose."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Protocol, TypedDict
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 
 Window = tuple[list[int], list[int]]
+
+
+class Cut(Protocol):
+    """Cuts a sequence that opens with the start token into windows.
+
+    The ``targets`` of a window are the tokens that follow the last ``len(targets)`` of its ``inputs``. All targets
+    together are the sequence without its first token, each once and in order.
+    """
+
+    def __call__(self, sequence: Sequence[int]) -> Iterator[Window]: ...
+
+    def described(self) -> dict[str, int]:
+        """How it cuts, for the record."""
+        ...
 
 
 class MeasuredDocument(TypedDict):
@@ -20,14 +38,13 @@ class MeasuredDocument(TypedDict):
 
 
 class Measured(TypedDict):
-    """What bits per byte were taken of; ``window`` and ``stride`` in tokens, ``by_document`` in the order given."""
+    """What bits per byte were taken of; ``cut`` says how windows were cut, ``by_document`` is in the order given."""
 
     bits: float
     tokens: int
     bytes: int
     documents: int
-    window: int
-    stride: int
+    cut: dict[str, int]
     by_document: list[MeasuredDocument]
 
 
@@ -37,8 +54,7 @@ def bits_per_byte(
     documents: Iterable[bytes],
     start: int,
     *,
-    window: int,
-    stride: int,
+    cut: Cut,
     batch_size: int,
     device: torch.device | str,
 ) -> tuple[float, Measured]:
@@ -46,17 +62,14 @@ def bits_per_byte(
 
     A document is encoded whole and begins with the start token as context, which is not itself predicted; nor is
     its end. The denominator is bytes, so that tokenizers compare; the probability is that of the tokenizer's own
-    segmentation, a lower bound on that of the text. Long documents are read in windows: the first predicts all of its
-    tokens, each later one the ``stride`` tokens after the one before, with ``window - stride`` tokens before them as
-    context.
+    segmentation, a lower bound on that of the text. Long documents are read in windows.
 
     Args:
         model: returns an object with ``logits`` [batch, tokens, vocabulary].
         encode: bytes to ids; must decode to the same bytes.
         documents: the texts; empty ones add nothing.
         start: id of the token that opens a document.
-        window: tokens that the model reads at a time.
-        stride: new tokens that each later window predicts, at most ``window``.
+        cut: the windows of a document's sequence, start token included.
         batch_size: windows at a time.
         device: where the model is.
 
@@ -76,7 +89,7 @@ def bits_per_byte(
         ids = list(encode(document))
         measured.append({"bits": 0.0, "tokens": len(ids), "bytes": len(document)})
         nats.append([])
-        for one in windows([start, *ids], window, stride):
+        for one in cut([start, *ids]):
             pending.append((number, one))
             if len(pending) == batch_size:
                 flush()
@@ -93,23 +106,67 @@ def bits_per_byte(
         "tokens": sum(document["tokens"] for document in measured),
         "bytes": total_bytes,
         "documents": len(measured),
-        "window": window,
-        "stride": stride,
+        "cut": cut.described(),
         "by_document": measured,
     }
 
 
-def windows(sequence: Sequence[int], window: int, stride: int) -> Iterator[Window]:
-    """Cut a sequence that opens with the start token into (inputs, targets).
+@dataclass(frozen=True, slots=True)
+class TokenWindows:
+    """Windows of so many tokens.
 
-    ``targets`` are the tokens that follow the last ``len(targets)`` of ``inputs``. All targets together are the
-    sequence without its first token, each once and in order.
+    The first predicts all of its tokens, each later one the ``stride`` tokens after the one before, with
+    ``window - stride`` tokens before them as context.
+
+    Attributes:
+        window: tokens that the model reads at a time.
+        stride: new tokens that each later window predicts, at most ``window``.
     """
-    begin = 0
-    end = min(window, len(sequence) - 1)
-    while begin < end:
-        yield list(sequence[max(0, end - window) : end]), list(sequence[begin + 1 : end + 1])
-        begin, end = end, min(end + stride, len(sequence) - 1)
+
+    window: int
+    stride: int
+
+    def __call__(self, sequence: Sequence[int]) -> Iterator[Window]:
+        begin = 0
+        end = min(self.window, len(sequence) - 1)
+        while begin < end:
+            yield list(sequence[max(0, end - self.window) : end]), list(sequence[begin + 1 : end + 1])
+            begin, end = end, min(end + self.stride, len(sequence) - 1)
+
+    def described(self) -> dict[str, int]:
+        return {"window": self.window, "stride": self.stride}
+
+
+@dataclass(frozen=True, slots=True)
+class ByteWindows:
+    """Windows of so many bytes, the same for every tokenizer but for the tokens at their edges.
+
+    A window predicts the tokens that begin in ``span`` bytes of the text, after those that begin in the ``span`` bytes
+    before. So of what stands before a byte at least ``span`` bytes are known, or all, and less than twice as many. A
+    window has no more than ``2 * span + 1`` ids, whatever the tokenizer.
+
+    Attributes:
+        lengths: bytes of each id, int64 [vocabulary].
+        span: bytes.
+    """
+
+    lengths: NDArray[np.int64]
+    span: int
+
+    def __call__(self, sequence: Sequence[int]) -> Iterator[Window]:
+        ends = np.cumsum(self.lengths[list(sequence[1:])]).tolist()
+        starts = [0, *ends[:-1]] if ends else []
+        first = 0
+        while first < len(starts):
+            block = starts[first] // self.span
+            end = bisect_left(starts, (block + 1) * self.span, first)
+            context = bisect_left(starts, (block - 1) * self.span) if block > 1 else -1
+            begin = 1 + min(context, first - 1)
+            yield list(sequence[begin:end]), list(sequence[first + 1 : end + 1])
+            first = end
+
+    def described(self) -> dict[str, int]:
+        return {"span_bytes": self.span}
 
 
 @torch.inference_mode()

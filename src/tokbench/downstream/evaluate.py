@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokbench.atomic import atomic_file, reject_altered
 from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
@@ -27,6 +29,8 @@ ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_
 """No network, and no progress bars in logs."""
 WINDOW = 2048
 """Tokens read at a time by a model whose configuration names no limit."""
+EQUAL_CONTEXT = ("bits_per_byte_equal_context", "bits_per_byte_equal_context_of")
+"""Bits per byte with equally many bytes of context for every tokenizer, and what they were taken of."""
 PACKAGES = ("tokbench", "lm-eval", "torch", "transformers", "datasets")
 
 
@@ -54,7 +58,8 @@ def evaluate(
     per question its number, the log-likelihood (nats) of each choice, its length in characters and in the tokens
     that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
     suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
-    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document. Everything but
+    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document;
+    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer. Everything but
     ``manifest`` is the same from run to run.
 
     Args:
@@ -69,8 +74,8 @@ def evaluate(
         batch_size: sequences at a time.
         device: a torch device, or ``auto`` for a GPU where there is one.
         limit: only the first so many questions of each task, whatever the suite allows; for trials.
-        bits_per_byte_documents: texts for bits per byte, in windows of the model's ``max_seq_len`` that move by
-            half their length.
+        bits_per_byte_documents: texts for bits per byte: in windows of the model's ``max_seq_len`` that move by half
+            their length, and again with half as many bytes of context as that is tokens, and up to as many.
 
     Raises:
         TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device is absent.
@@ -90,7 +95,7 @@ def evaluate(
         from transformers import AutoModelForCausalLM
 
         from tokbench.adapters.transformers import TokbenchTokenizer
-        from tokbench.downstream.bits_per_byte import bits_per_byte
+        from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
         from tokbench.downstream.coverings import Spellings
         from tokbench.downstream.scoring_lm import ScoringLM
 
@@ -127,16 +132,18 @@ def evaluate(
         model,
         encode,
         start=adapter.eos_token_id,
-        window=window,
         batch_size=batch_size,
         device=device,
     )
-    found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, stride=window))
+    found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, cut=TokenWindows(window, window)))
     result: dict[str, Any] = {**(names or {}), "suite": suite_name, **found}
-    result["bits_per_byte"] = result["bits_per_byte_of"] = None
+    result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
     if bits_per_byte_documents is not None:
-        half = measure(bits_per_byte_documents, stride=max(1, window // 2))
+        documents = list(bits_per_byte_documents)
+        half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
         result["bits_per_byte"], result["bits_per_byte_of"] = half
+        lengths = np.fromiter(map(len, adapter.tokenizer.vocabulary.tokens), np.int64)
+        result |= zip(EQUAL_CONTEXT, measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1))), strict=True)
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),

@@ -26,8 +26,8 @@ def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = 
         limit: only the first so many documents.
 
     Returns:
-        ``bits_per_byte``, ``bits``, ``bytes`` (the denominator), ``tokens``, ``window`` and ``stride`` (tokens), and
-        ``documents``: the bits, bytes (the denominator) and tokens of each.
+        ``bits_per_byte``, ``bits``, ``bytes`` (the denominator), ``tokens``, how windows were cut (``window`` and
+        ``stride`` in tokens), and ``documents``: the bits, bytes (the denominator) and tokens of each.
 
     Raises:
         TokbenchError: the task does not count bytes, or has no text.
@@ -42,8 +42,7 @@ def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = 
         "bits": of["bits"],
         "bytes": sum(counted),
         "tokens": of["tokens"],
-        "window": of["window"],
-        "stride": of["stride"],
+        **of["cut"],
         "documents": [
             {"document": number, "bits": one["bits"], "bytes": count, "tokens": one["tokens"]}
             for number, (one, count) in enumerate(zip(of["by_document"], counted, strict=True))

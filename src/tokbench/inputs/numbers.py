@@ -22,6 +22,8 @@ LARGEST_SEED = (1 << 64) - 1
 """The kernels' generators take seeds of 64 bits."""
 LARGEST_LEGACY_SEED = (1 << 32) - 1
 """What the language-model stack takes as a seed: NumPy's old generator."""
+HIGHEST_NGRAM_ORDER = 5
+"""Of token n-gram models."""
 LONGEST_SEQUENCE = 1 << 24
 """Tokens of the longest sequence that a language model reads."""
 MOST_THREADS = 1024

@@ -1,6 +1,6 @@
 """Parquet from outside: whatever Arrow finds wrong with a file is told in one line, and checksums are verified."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,10 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
 
 
-def batches(file: pq.ParquetFile, columns: list[str], size: int = PIECE) -> Iterator[pa.RecordBatch]:
-    """All rows of a file in its order, a few at a time.
+def batches(
+    file: pq.ParquetFile, columns: list[str], size: int = PIECE, groups: Iterable[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """All rows of a file, or of some of its row groups, in its order, a few at a time.
 
     No batch has rows of two row groups. Arrow's own batches have: 256 documents that are in a row group each, because
     they are long, would be held at once.
@@ -59,8 +61,9 @@ def batches(file: pq.ParquetFile, columns: list[str], size: int = PIECE) -> Iter
         columns: names of the columns that are read.
         size: about as many bytes go into a batch, by what the file says of its row groups; a row more than that is a
             batch by itself.
+        groups: numbers of the row groups that are read; all where left out.
     """
-    for group in range(file.num_row_groups):
+    for group in range(file.num_row_groups) if groups is None else groups:
         about = file.metadata.row_group(group)
         rows = max(1, min(ROWS, size * about.num_rows // max(1, about.total_byte_size)))
         found = file.iter_batches(batch_size=rows, row_groups=[group], columns=columns, use_threads=False)

@@ -43,12 +43,12 @@ class Embeddings:
         return self.occurrences / max(1, int(self.occurrences.sum()))
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a token in id order: ``id``, ``token`` (hexadecimal), ``text``, ``occurrences``, ``probability``,
-        ``norm``; text that is no UTF-8 shows U+FFFD."""
+        """One row a token in the vocabulary's order: ``id``, ``token`` (hexadecimal), ``text``, ``occurrences``,
+        ``probability``, ``norm``; text that is no UTF-8 shows U+FFFD."""
         tokens = self.vocabulary.tokens
         return pl.DataFrame(
             {
-                "id": np.arange(len(tokens)),
+                "id": rows_of(self.vocabulary),
                 "token": [token.hex() for token in tokens],
                 "text": [token.decode("utf-8", "replace") for token in tokens],
                 "occurrences": self.occurrences,
@@ -64,16 +64,22 @@ def embeddings_of(vocabulary: Vocabulary, model: Path, occurrences: NDArray[np.i
     Args:
         vocabulary: the tokens of the model's tokenizer.
         model: folder of the model.
-        occurrences: int64 [tokens + 1], of each token and of the end of text in what the model was trained on.
+        occurrences: int64 [ids + 1], of each id and of the end of text in what the model was trained on.
 
     Raises:
         TokbenchError: a file is missing or is of another tokenizer.
     """
     matrix = _input_embeddings(model)
-    if len(matrix) < len(vocabulary):
-        raise TokbenchError(f"{model}: {len(matrix)} embeddings for {len(vocabulary)} tokens; name its tokenizer")
-    norms = np.linalg.norm(matrix[: len(vocabulary)].astype(np.float64), axis=1)
-    return Embeddings(vocabulary, norms, occurrences[:-1])
+    if len(matrix) < vocabulary.id_limit:
+        raise TokbenchError(f"{model}: {len(matrix)} embeddings for {vocabulary.id_limit} tokens; name its tokenizer")
+    rows = rows_of(vocabulary)
+    norms = np.linalg.norm(matrix[rows].astype(np.float64), axis=1)
+    return Embeddings(vocabulary, norms, occurrences[rows])
+
+
+def rows_of(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """int64 [tokens], the row of each token in a matrix of embeddings: its id."""
+    return np.arange(len(vocabulary)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
 
 
 def _input_embeddings(model: Path) -> NDArray[np.floating]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.intrinsic.usage import CountSegmenter
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import Vocabulary
 
@@ -89,7 +89,7 @@ def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
     Raises:
         TokbenchError: the tokenizer's scheme is not known.
     """
-    boundaries = schemes[tokenizer.pretokenization].function
+    boundaries = pretokenization_of(tokenizer.pretokenization).boundaries
     pieces: list[bytes] = []
     first_pieces, spaces, cuts = [0], [], []
     for word in _spelt(gold):

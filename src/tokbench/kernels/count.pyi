@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.scan import Scheme
+from tokbench.kernels.scan import Scanner
 
 MOST_COUNTED: int
 """What the counts may add up to, each times the bytes of its pre-token and one: sums over a text stay in 63 bits."""
@@ -23,7 +23,7 @@ class Counter:
     def wanted(self) -> int:
         """Bytes of the pre-token for which the lease had no room; 0 where the number of pre-tokens is at its end."""
 
-    def __init__(self, scheme: Scheme = Scheme.NONE) -> None: ...
+    def __init__(self, scanner: Scanner | None = None) -> None: ...
     def __len__(self) -> int: ...
     @property
     def slots(self) -> int:

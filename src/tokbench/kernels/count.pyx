@@ -23,7 +23,7 @@ from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.grown cimport Grown
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.runs cimport RunWriter, ended_well
-from tokbench.kernels.scan cimport NONE, Scheme, next_boundaries
+from tokbench.kernels.scan cimport Scanner
 
 import numpy as np
 
@@ -53,7 +53,7 @@ cdef class Counter:
     """Counts of pre-tokens, fed document by document; not to be shared between threads.
 
     Args:
-        scheme: the scheme that cuts the documents given to :meth:`add`.
+        scanner: what cuts the documents given to :meth:`add`, which are one pre-token each where there is none.
 
     Raises:
         OverflowError: the counts, each times the bytes of its pre-token and one, would add up past 2^62.
@@ -66,7 +66,7 @@ cdef class Counter:
         wanted: bytes of the pre-token for which the lease had no room; 0 where the number of pre-tokens is at its end.
     """
 
-    cdef Scheme scheme
+    cdef Scanner scanner
     cdef vector[Slot] table
     cdef Grown[uint8_t] arena
     cdef int64_t used, size
@@ -76,8 +76,8 @@ cdef class Counter:
     cdef uint64_t mask
     cdef int shift
 
-    def __cinit__(self, Scheme scheme=NONE):
-        self.scheme = scheme
+    def __cinit__(self, Scanner scanner=None):
+        self.scanner = scanner or Scanner()
         self.table.resize(<size_t>1 << FIRST_BITS)
         self.mask = self.table.size() - 1
         self.shift = 64 - FIRST_BITS
@@ -116,8 +116,8 @@ cdef class Counter:
         with nogil:
             while start < size and self.used < self.most:
                 bounds[0] = start
-                found = next_boundaries(
-                    self.scheme, data, start, size, bounds + 1, min(<int64_t>BLOCK, self.most - self.used)
+                found = self.scanner.next_boundaries(
+                    data, start, size, bounds + 1, min(<int64_t>BLOCK, self.most - self.used)
                 )
                 taken = self.count_block(data, bounds, NULL, found, data + size)
                 start = bounds[taken]

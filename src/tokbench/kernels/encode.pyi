@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.scan import Scheme
+from tokbench.kernels.scan import Scanner
 from tokbench.kernels.segmenter import PretokenSegmenter
 
 def document_number(text: bytes | NDArray[np.uint8]) -> int:
@@ -10,7 +10,13 @@ def document_number(text: bytes | NDArray[np.uint8]) -> int:
 class Encoder:
     """Cuts texts into tokens; not to be shared between threads."""
 
-    def __init__(self, scheme: Scheme, segmenter: PretokenSegmenter, remembered: int = 200_000) -> None: ...
+    def __init__(
+        self,
+        scanner: Scanner,
+        segmenter: PretokenSegmenter,
+        remembered: int = 200_000,
+        numbers: NDArray[np.int32] | None = None,  # [tokens]
+    ) -> None: ...
     def __len__(self) -> int:
         """Pre-tokens remembered."""
 

@@ -21,7 +21,7 @@ from libcpp.vector cimport vector
 from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
-from tokbench.kernels.scan cimport Scheme, next_boundaries
+from tokbench.kernels.scan cimport Scanner
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, place_of, release
 from tokbench.kernels.splitmix cimport hashed
 
@@ -97,15 +97,16 @@ cdef class Encoder:
     What is remembered never changes a result, and a failure leaves it as it was. Methods that are ``placed`` cut every pre-token anew.
 
     Args:
-        scheme: the scheme that cuts texts into pre-tokens.
+        scanner: what cuts texts into pre-tokens.
         segmenter: what cuts pre-tokens into tokens.
         remembered: pre-tokens to remember at most; they take up to 256 bytes each.
+        numbers: int32 [tokens], what stands for each of the segmenter's ids in results; None for the ids themselves.
 
     Raises:
         ValueError: ``remembered`` is not 1 to 2^25.
     """
 
-    cdef Scheme scheme
+    cdef Scanner scanner
     cdef PretokenSegmenter segmenter
     cdef Slot free      # all zeros, as objects are when they are made
     cdef vector[Slot] slots
@@ -115,12 +116,16 @@ cdef class Encoder:
     cdef bint full
     cdef uint64_t mask
     cdef int shift
+    cdef const int32_t[::1] numbers
 
-    def __cinit__(self, Scheme scheme, PretokenSegmenter segmenter not None, int64_t remembered=200_000):
+    def __cinit__(
+        self, Scanner scanner not None, PretokenSegmenter segmenter not None, int64_t remembered=200_000, numbers=None
+    ):
         if not 1 <= remembered <= 1 << 25:
             raise ValueError(f"remembered must be 1 to {1 << 25}, not {remembered}")
-        self.scheme = scheme
+        self.scanner = scanner
         self.segmenter = segmenter
+        self.numbers = numbers
         self.most = remembered
         self.full = False
         self.used = 0
@@ -206,7 +211,7 @@ cdef class Encoder:
         cdef int64_t found, i, more, tokens = 0
         while start < end:
             bounds[0] = start
-            found = next_boundaries(self.scheme, data, start, end, bounds + 1, BLOCK)
+            found = self.scanner.next_boundaries(data, start, end, bounds + 1, BLOCK)
             make_room(ids, bounds[found] - start)
             if self.segmenter.placed:
                 for i in range(found):
@@ -223,13 +228,17 @@ cdef class Encoder:
         self, const uint8_t* data, int64_t start, int64_t end, uint64_t place, Ids* ids, Scratch* scratch
     ) except -1 nogil:
         """Write the ids of a pre-token and return how many they are."""
-        cdef int64_t more
+        cdef int64_t more, i
+        cdef int32_t* cut = ids.ids + ids.written
         if end - start > LONGEST:
             raise ValueError(f"a pre-token has {end - start} bytes, more than {LONGEST}")
         if self.segmenter.placed:
-            more = self.segmenter.cut_at(data + start, end - start, ids.ids + ids.written, scratch, place)
+            more = self.segmenter.cut_at(data + start, end - start, cut, scratch, place)
         else:
-            more = self.segmenter.cut(data + start, end - start, ids.ids + ids.written, scratch)
+            more = self.segmenter.cut(data + start, end - start, cut, scratch)
+        if self.numbers is not None:
+            for i in range(more):
+                cut[i] = self.numbers[cut[i]]
         ids.written += more
         return more
 

@@ -11,4 +11,5 @@ class MergeSegmenter(PretokenSegmenter):
         merges: NDArray[np.int32],  # [m, 3]
         byte_ids: NDArray[np.int32],  # [256]
         joined: NDArray[np.uint8],  # [65536]
+        by_result: bool = False,
     ) -> None: ...

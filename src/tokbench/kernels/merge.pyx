@@ -54,7 +54,7 @@ cdef int64_t merge_long(
     """Merge any number of ids in place; returns how many are left.
 
     A position keeps the rank of the pair that starts there, which tells live heap entries from stale ones: tokens only
-    grow, so a position never has the same rank twice for two different pairs. Entries that are dropped wait until a
+    grow, so a position never has the same rank twice for two results, and of two pairs of one result either may go. Entries that are dropped wait until a
     merge is made, and come back after it.
     """
     # Each merge takes one entry out and puts at most two in, so entries never exceed 2 (size - 1); of those that wait
@@ -129,12 +129,13 @@ cdef class MergeSegmenter(PretokenSegmenter):
         byte_ids: int32 [256], the id of each byte.
         joined: uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b, else 0; may be 1
             too often, never too seldom.
+        by_result: the resulting id is the rank, so that all pairs of one result share theirs.
 
     Raises:
-        ValueError: an argument has another shape.
+        ValueError: an argument has another shape, or a result that is a rank is below 0.
     """
 
-    def __init__(self, merges, byte_ids, joined):
+    def __init__(self, merges, byte_ids, joined, by_result=False):
         cdef int32_t[:, ::1] rows = np.array(merges, dtype=np.int32, order="C").reshape(-1, 3)
         cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
         cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)
@@ -146,12 +147,17 @@ cdef class MergeSegmenter(PretokenSegmenter):
             raise ValueError("byte_ids must have 256 entries and joined 65536")
         within(rows.shape[0], "merges")
         results = np.append(np.asarray(rows)[:, 2], 0).astype(np.int32)
+        if by_result:
+            if np.min(results) < 0:
+                raise ValueError("a result that is a rank must not be below 0")
+            results = np.arange(np.max(results) + 1, dtype=np.int32)
         self.table.ranks.shift = shift_for(rows.shape[0])
         pairs = np.full((<int64_t>1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
         self.table.ranks.pairs = <Pair*>&pairs[0, 0]
         for rank in range(rows.shape[0] - 1, -1, -1):
             pair = slot_of(&self.table.ranks, rows[rank, 0], rows[rank, 1])
-            pair.left, pair.right, pair.value = rows[rank, 0], rows[rank, 1], rank
+            pair.left, pair.right = rows[rank, 0], rows[rank, 1]
+            pair.value = rows[rank, 2] if by_result else rank
         self.arrays = (pairs, results, bytes_view, joined_view)
         self.table.results = &results[0]
         self.table.byte_ids = &bytes_view[0]

@@ -12,9 +12,25 @@ class Scheme(IntFlag):
     FIRST_SPACE_DIGIT = 5
     GPT2 = 6
 
-def settled_after(scheme: Scheme, text: bytes | NDArray[np.uint8], place: int) -> int: ...
-def settled_before(scheme: Scheme, text: bytes | NDArray[np.uint8], place: int) -> int:
+class Scanner:
+    """Cuts a text into pre-tokens; this one takes it whole. Immutable, hence safe to share between threads."""
+
+    @property
+    def settles(self) -> bool:
+        """Whether there is any place at which some text can be cut (see :func:`settled_after`)."""
+
+class SchemeScanner(Scanner):
+    """The scanner of a built-in scheme."""
+
+    @property
+    def scheme(self) -> int:
+        """A member of :class:`Scheme`."""
+
+    def __init__(self, scheme: Scheme) -> None: ...
+
+def settled_after(scanner: Scanner, text: bytes | NDArray[np.uint8], place: int) -> int: ...
+def settled_before(scanner: Scanner, text: bytes | NDArray[np.uint8], place: int) -> int:
     """The last place before ``place`` where a text can be cut (see :func:`settled_after`); 0 where there is none."""
 
-def boundaries(scheme: Scheme, text: bytes) -> NDArray[np.int64]:
+def boundaries(scanner: Scanner, text: bytes) -> NDArray[np.int64]:
     """Where the pre-tokens of a text start and end."""

@@ -1,5 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Scanners for the pre-tokenization schemes: the regular expressions of ``tokbench.pretokenization.built_in`` by hand.
+"""Scanners, which cut texts into pre-tokens: what all of them are, and those of the built-in schemes.
+
+The schemes are the regular expressions of ``tokbench.pretokenization.built_in``, by hand; any other pattern is compiled
+to tables (:mod:`tokbench.kernels.pattern`).
 
 They work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that is
 no part of valid UTF-8 is a character by itself, neither letter, number nor blank. There are two ways through a text.
@@ -10,12 +13,14 @@ the first near the end of the text, at other characters and at contractions.
 Reference: :mod:`tokbench.reference.scan`.
 """
 
+from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import numpy as np
 
 from tokbench.kernels import unicode_classes
+from tokbench.kernels.utf8 cimport beyond_ascii, code_before
 
 cdef extern from *:
     """
@@ -69,9 +74,6 @@ cdef enum:
     NUMBERS = DIGITS | NUMERALS
     NON_BLANKS = LETTERS | DIGITS | NUMERALS | OTHERS
 
-cdef enum:
-    WIDEST = 3      # bytes of the longest blank
-
 cdef uint8_t CLASSES[0x110000]
 
 
@@ -91,41 +93,11 @@ fill_classes(NUMERALS, unicode_classes.NUMERALS)
 fill_classes(BLANKS, unicode_classes.BLANKS)
 
 
-cdef inline bint trails(uint8_t byte) noexcept nogil:
-    return byte & 0xC0 == 0x80
-
-
-cdef inline int beyond_ascii(const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
-    """Class and bytes of the character at ``p``, whose first byte is not ASCII (Unicode standard, table 3-7)."""
-    cdef uint32_t lead = p[0], code
-    size[0] = 1
-    if lead < 0xC2 or end - p < 2 or not trails(p[1]):
-        return OTHERS
-    if lead < 0xE0:
-        size[0] = 2
-        return CLASSES[(lead & 0x1F) << 6 | (p[1] & 0x3F)]
-    if end - p < 3 or not trails(p[2]):
-        return OTHERS
-    if lead < 0xF0:
-        code = (lead & 0x0F) << 12 | <uint32_t>(p[1] & 0x3F) << 6 | (p[2] & 0x3F)
-        if code < 0x800 or code >> 11 == 0xD800 >> 11:
-            return OTHERS
-        size[0] = 3
-        return CLASSES[code]
-    if lead > 0xF4 or end - p < 4 or not trails(p[3]):
-        return OTHERS
-    code = (lead & 0x07) << 18 | <uint32_t>(p[1] & 0x3F) << 12 | <uint32_t>(p[2] & 0x3F) << 6 | (p[3] & 0x3F)
-    if code < 0x10000 or code > 0x10FFFF:
-        return OTHERS
-    size[0] = 4
-    return CLASSES[code]
-
-
 cdef inline int class_at(const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
     if p[0] < 0x80:
         size[0] = 1
         return CLASSES[p[0]]
-    return beyond_ascii(p, end, size)
+    return CLASSES[beyond_ascii(p, end, size)]
 
 
 cdef inline const uint8_t* run_end(const uint8_t* p, const uint8_t* end, int classes) noexcept nogil:
@@ -245,10 +217,6 @@ cdef inline const uint8_t* pretoken_end(Scheme scheme, const uint8_t* p, const u
     return end
 
 
-cdef int64_t next_boundary(Scheme scheme, const uint8_t* text, int64_t start, int64_t end) noexcept nogil:
-    return pretoken_end(scheme, text + start, text + end) - text
-
-
 cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text) noexcept nogil:
     """Which of 64 bytes start a pre-token, given that the first one does.
 
@@ -287,7 +255,7 @@ cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text) noexcept nogil:
     return starts
 
 
-cdef int64_t next_boundaries(
+cdef int64_t boundaries_of(
     Scheme scheme, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
 ) noexcept nogil:
     cdef uint64_t ends
@@ -310,34 +278,30 @@ cdef int64_t next_boundaries(
     return found
 
 
-cdef inline bint follows_blank(const uint8_t* text, int64_t place) noexcept nogil:
-    """Whether the character before ``place``, at least WIDEST, is a blank."""
-    cdef int size, width
-    if text[place - 1] < 0x80:
-        return CLASSES[text[place - 1]] == BLANKS
-    for width in range(2, WIDEST + 1):
-        if class_at(text + place - width, text + place, &size) == BLANKS and size == width:
-            return True
-    return False
+cdef class Scanner:
+    """Cuts a text into pre-tokens; this one takes it whole. Immutable, hence safe to share between threads.
 
+    Attributes:
+        settles: whether there is any place at which some text can be cut (see :func:`settled_after`).
+    """
 
-cdef inline bint is_settled(Scheme scheme, const uint8_t* text, int64_t place) noexcept nogil:
-    cdef uint8_t byte = text[place]
-    if scheme == NONE or byte >= 0x80:
+    cdef int64_t next_boundaries(
+        self, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
+    ) noexcept nogil:
+        bounds[0] = end
+        return 1
+
+    cdef bint is_settled(self, const uint8_t* text, int64_t place, int64_t size) noexcept nogil:
         return False
-    if scheme == SPACE or scheme == SPACE_DIGIT:
-        return byte == c" "
-    if scheme == DIGIT:
-        return CLASSES[byte] == DIGITS
-    return CLASSES[byte] == BLANKS and not follows_blank(text, place)
 
 
-def settled_after(Scheme scheme, const uint8_t[::1] text not None, int64_t place):
-    r"""The first place at or after ``place`` where a text can be cut so that its two parts have its own pre-tokens.
+@final
+cdef class SchemeScanner(Scanner):
+    r"""The scanner of a built-in scheme.
 
-    Pre-tokens depend on nothing before the boundary at which they start. So a cut is good where (1) the text has a
-    boundary and (2) what precedes has the same pre-tokens without what follows. Such a place is recognised by its own
-    byte and the character before it:
+    Where a text can be cut so that its two parts have its own pre-tokens is recognised by the byte at the place and the
+    character before it. Pre-tokens depend on nothing before the boundary at which they start. So a cut is good where
+    (1) the text has a boundary and (2) what precedes has the same pre-tokens without what follows:
 
     - ``space``, ``space_digit``: before a space. It is a pre-token by itself, and no alternative looks ahead.
     - ``digit``: before a digit of ASCII, for the same reason.
@@ -345,41 +309,68 @@ def settled_after(Scheme scheme, const uint8_t[::1] text not None, int64_t place
       matches a blank after a character that is none, hence (1). Of what precedes, only ``\s+(?!\S)`` looks ahead, by
       one character; the character before the cut is no blank, so all that it looks at precedes the cut, hence (2).
 
-    A byte of ASCII is a character by itself whatever stands around it, and a first byte of UTF-8 begins a character
-    whatever stands before it; so characters next to the cut are the same in the parts as in the whole. The first three
-    bytes of the text are passed over, so that it may itself be a part: blanks have no more bytes than that.
-
     Args:
         scheme: a member of :class:`Scheme`.
+    """
+
+    def __cinit__(self, Scheme scheme):
+        self.scheme = scheme
+        self.settles = scheme != NONE
+
+    cdef int64_t next_boundaries(
+        self, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
+    ) noexcept nogil:
+        return boundaries_of(self.scheme, text, start, end, bounds, room)
+
+    cdef bint is_settled(self, const uint8_t* text, int64_t place, int64_t size) noexcept nogil:
+        cdef uint8_t byte = text[place]
+        if byte >= 0x80:
+            return False
+        if self.scheme == SPACE or self.scheme == SPACE_DIGIT:
+            return byte == c" "
+        if self.scheme == DIGIT:
+            return CLASSES[byte] == DIGITS
+        return CLASSES[byte] == BLANKS and CLASSES[code_before(text, place)] != BLANKS
+
+
+def settled_after(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place):
+    """The first place at or after ``place`` where a text can be cut so that its two parts have its own pre-tokens.
+
+    A byte of ASCII is a character by itself whatever stands around it, and a first byte of UTF-8 begins a character
+    whatever stands before it; so characters next to the cut are the same in the parts as in the whole. The first bytes
+    of the text, as many as a character may have, are passed over, so that it may itself be a part.
+
+    Args:
+        scanner: what cuts texts.
         text: any bytes.
         place: 0 to ``len(text)``.
 
     Returns:
-        A place, or ``len(text)`` where there is none. With ``none`` there never is one.
+        A place, or ``len(text)`` where there is none.
     """
     cdef int64_t size = text.shape[0]
-    place = size if scheme == NONE else max(place, WIDEST)
+    place = max(place, WIDEST) if scanner.settles else size
     with nogil:
-        while place < size and not is_settled(scheme, &text[0], place):
+        while place < size and not scanner.is_settled(&text[0], place, size):
             place += 1
     return min(place, size)
 
 
-def settled_before(Scheme scheme, const uint8_t[::1] text not None, int64_t place):
+def settled_before(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place):
     """The last place before ``place`` where a text can be cut (see :func:`settled_after`); 0 where there is none."""
     cdef int64_t size = text.shape[0]
-    place = 0 if scheme == NONE else min(place, size) - 1
+    place = min(place, size) - 1 if scanner.settles else 0
     with nogil:
-        while place >= WIDEST and not is_settled(scheme, &text[0], place):
+        while place >= WIDEST and not scanner.is_settled(&text[0], place, size):
             place -= 1
     return place if place >= WIDEST else 0
 
 
-def boundaries(Scheme scheme, bytes text):
+def boundaries(Scanner scanner not None, bytes text):
     """Where the pre-tokens of a text start and end.
 
     Args:
-        scheme: a member of :class:`Scheme`.
+        scanner: what cuts texts.
         text: any bytes, valid UTF-8 or not.
 
     Returns:
@@ -396,5 +387,5 @@ def boundaries(Scheme scheme, bytes text):
             bounds = np.concatenate([bounds, np.empty(room - found, np.int64)])
             view = bounds
         with nogil:
-            found += next_boundaries(scheme, data, view[found - 1], size, &view[found], room - found)
+            found += scanner.next_boundaries(data, view[found - 1], size, &view[found], room - found)
     return bounds[:found].copy()

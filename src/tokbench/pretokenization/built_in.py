@@ -7,47 +7,49 @@ look-ahead ``\\s+(?!\\S)`` a run of blanks leaves its last one to what follows, 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.scan import Scheme, boundaries
+from tokbench.kernels.scan import Scanner, Scheme, SchemeScanner, boundaries
 from tokbench.pretokenization import pretokenization
 
-KERNEL_SCHEMES: dict[str, Scheme] = {name.lower(): scheme for name, scheme in Scheme.__members__.items()}
-"""The schemes that kernels know by code and scan without a call into Python."""
+KERNEL_SCHEMES: dict[str, Scanner] = {
+    name.lower(): SchemeScanner(scheme) for name, scheme in Scheme.__members__.items()
+}
+"""The scanners of the schemes that kernels know, without a call into Python."""
 
 
 @pretokenization("none", pattern=None)
 def none(text: bytes) -> NDArray[np.int64]:
     """No pre-tokenization: the whole document is one pre-token."""
-    return boundaries(Scheme.NONE, text)
+    return boundaries(KERNEL_SCHEMES["none"], text)
 
 
 @pretokenization("space", pattern=r" |[^ ]+")
 def space(text: bytes) -> NDArray[np.int64]:
     """Every space is a pre-token by itself; what lies between spaces is one, line breaks and tabs included."""
-    return boundaries(Scheme.SPACE, text)
+    return boundaries(KERNEL_SCHEMES["space"], text)
 
 
 @pretokenization("digit", pattern=r"\d|[^\d]+")
 def digit(text: bytes) -> NDArray[np.int64]:
     """Every digit is a pre-token by itself; what lies between digits is one, spaces included."""
-    return boundaries(Scheme.DIGIT, text)
+    return boundaries(KERNEL_SCHEMES["digit"], text)
 
 
 @pretokenization("space_digit", pattern=r" |\d|[^ \d]+")
 def space_digit(text: bytes) -> NDArray[np.int64]:
     """Every space and every digit is a pre-token by itself."""
-    return boundaries(Scheme.SPACE_DIGIT, text)
+    return boundaries(KERNEL_SCHEMES["space_digit"], text)
 
 
 @pretokenization("first_space", pattern=r" ?\S+|\s+(?!\S)|\s+")
 def first_space(text: bytes) -> NDArray[np.int64]:
     """Whatever stands between blanks is one pre-token, with the space before it."""
-    return boundaries(Scheme.FIRST_SPACE, text)
+    return boundaries(KERNEL_SCHEMES["first_space"], text)
 
 
 @pretokenization("first_space_digit", pattern=r"\d| ?[^\s\d]+|\s+(?!\S)|\s+")
 def first_space_digit(text: bytes) -> NDArray[np.int64]:
     """As first_space, and every digit is a pre-token by itself; a space before a digit stands alone."""
-    return boundaries(Scheme.FIRST_SPACE_DIGIT, text)
+    return boundaries(KERNEL_SCHEMES["first_space_digit"], text)
 
 
 @pretokenization("gpt2", pattern=r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
@@ -56,4 +58,4 @@ def gpt2(text: bytes) -> NDArray[np.int64]:
 
     The pattern is that of OpenAI's encoder for GPT-2, without a prefix space.
     """
-    return boundaries(Scheme.GPT2, text)
+    return boundaries(KERNEL_SCHEMES["gpt2"], text)

@@ -2,6 +2,7 @@
 
 import csv
 import logging
+import math
 import time
 from pathlib import Path
 
@@ -10,14 +11,18 @@ from composer.loggers import Logger
 from composer.utils import dist
 
 from tokbench.atomic import atomic_file
+from tokbench.errors import TokbenchError
 
 log = logging.getLogger("tokbench.pretraining")
+
+FEW = 50
+"""Batches before which nothing is said of a loss that does not fall."""
 
 COLUMNS = ("batch", "tokens", "loss", "learning_rate", "seconds")
 
 
 class Curve(Callback):
-    """Appends a row to a CSV file after every batch and logs one batch in twenty.
+    """Appends a row to a CSV file after every batch, logs one batch in twenty, and ends a training that is none.
 
     Columns: batch (from 1), tokens seen so far, mean loss of the batch in nats a token, learning rate of the batch,
     seconds of training so far, over all runs that were killed and resumed.
@@ -25,11 +30,18 @@ class Curve(Callback):
     Args:
         path: the file; rows beyond the batch at which training resumes are dropped.
         batches: batches of the whole training.
+        vocabulary: tokens of the tokenizer.
+
+    Raises:
+        TokbenchError: a batch's loss is no number; or after half of the batches, :data:`FEW` of them or more, the mean
+            of the last tenth is no better than equal probabilities.
     """
 
-    def __init__(self, path: str, batches: int) -> None:
+    def __init__(self, path: str, batches: int, vocabulary: int) -> None:
         self._path = Path(path)
         self._batches = batches
+        self._equal = math.log(vocabulary + 1)
+        self._losses: list[float] = []
         self._rate = 0.0
         self._began = 0.0
 
@@ -38,6 +50,7 @@ class Curve(Callback):
         rows = [row for row in read_curve(self._path) if int(row["batch"]) <= done]
         spent = float(rows[-1]["seconds"]) if rows else 0.0
         self._began = time.monotonic() - spent
+        self._losses = [float(row["loss"]) for row in rows]
         if done:
             log.info("pretraining resumes after batch %d", done)
         if dist.get_global_rank() == 0:
@@ -60,6 +73,20 @@ class Curve(Callback):
             csv.writer(file, lineterminator="\n").writerow(row)
         if batch % max(1, self._batches // 20) == 0 or batch == self._batches:
             log.info("pretraining batch %d/%d, loss %.4f, %.0f s", batch, self._batches, loss, seconds)
+        self._reject(batch, float(loss))
+
+    def _reject(self, batch: int, loss: float) -> None:
+        """End a training that learns nothing; what the curve says of it stays."""
+        remedy = f"lower learning_rate or clip, or raise warmup; the curve is in {self._path}"
+        if not math.isfinite(loss):
+            raise TokbenchError(f"the loss of batch {batch} of {self._batches} is no number ({loss}); {remedy}")
+        self._losses.append(loss)
+        tenth = self._losses[-max(1, self._batches // 10) :]
+        if batch == max(FEW, self._batches // 2) and sum(tenth) / len(tenth) >= self._equal:
+            raise TokbenchError(
+                f"after {batch} of {self._batches} batches the loss is {sum(tenth) / len(tenth):.3f} nats a token, and "
+                f"equal probabilities have {self._equal:.3f}: the model learns nothing; {remedy}"
+            )
 
 
 def read_curve(path: Path) -> list[dict[str, str]]:

@@ -1,11 +1,11 @@
 """A corpus as tokens: documents encoded in pieces, and the files that hold the pieces of a shard until they are packed.
 
-The shards of a large corpus are encoded by jobs of their own, side by side; packing takes up their documents in the
-order of the source, so that what it writes does not depend on who encoded what.
+The shards of a large corpus are encoded by jobs of their own, side by side. Each file holds its documents in the order
+in which models read them, and packing merges the files, so that what it writes does not depend on who encoded what.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +25,7 @@ COPIES = 8
 """Bytes held for each of a document that cannot be cut: four of its text, as it is read, and four of its ids."""
 GROUP_IDS = 1 << 18
 """Ids with which a row group is full. Whoever reads many files holds one of each."""
+TOKENS = "a shard's tokens", "make it with 'tokbench encode_shard'"
 SCHEMA = pa.schema(
     [("document", pa.int64()), ("ends", pa.bool_()), ("text_bytes", pa.int64()), ("ids", pa.large_list(pa.int32()))]
 )
@@ -82,14 +83,32 @@ def write_encoded(pieces: Iterable[Encoded], path: Path) -> None:
             writer.write_batch(_batch(held))
 
 
-def read_encoded(paths: Sequence[Path | str]) -> Iterator[Encoded]:
-    """Pieces of all files in the order of the source; all files are open at once, with a row group of each in memory.
+def read_encoded(paths: Sequence[Path | str], place: Callable[[int], int]) -> Iterator[Encoded]:
+    """Pieces of all files in one order; all files are open at once, with a row group of each in memory.
+
+    Args:
+        paths: files in which the documents stand in that order already.
+        place: a document's place in it.
 
     Raises:
         TokbenchError: a file is missing or is none that :func:`write_encoded` wrote; the message names it.
     """
     size = min(PIECE, READ_BYTES // max(1, len(paths)))
-    return heapq.merge(*(_read(path, size) for path in paths), key=lambda piece: piece.document)
+    return heapq.merge(*(_read(path, size) for path in paths), key=lambda piece: place(piece.document))
+
+
+def text_bytes_of(paths: Sequence[Path | str]) -> int:
+    """Bytes of the text of all files.
+
+    Raises:
+        TokbenchError: a file is missing or is none that :func:`write_encoded` wrote; the message names it.
+    """
+    total = 0
+    for path in paths:
+        with parquet(path, *TOKENS, in_pieces=True) as file:
+            _require_ours(file)
+            total += sum(sum(batch.column("text_bytes").to_pylist()) for batch in batches(file, ["text_bytes"], PIECE))
+    return total
 
 
 def is_encoded(path: Path | str) -> bool:
@@ -103,10 +122,14 @@ def is_encoded(path: Path | str) -> bool:
 
 
 def _read(path: Path | str, size: int) -> Iterator[Encoded]:
-    with parquet(path, "a shard's tokens", "make it with 'tokbench encode_shard'", in_pieces=True) as file:
-        if not file.schema_arrow.equals(SCHEMA):
-            raise ValueError("other columns than a shard's tokens have")
+    with parquet(path, *TOKENS, in_pieces=True) as file:
+        _require_ours(file)
         yield from chain.from_iterable(map(_rows, batches(file, SCHEMA.names, size)))
+
+
+def _require_ours(file: Any) -> None:
+    if not file.schema_arrow.equals(SCHEMA):
+        raise ValueError("other columns than a shard's tokens have")
 
 
 def _rows(batch: Any) -> Iterator[Encoded]:

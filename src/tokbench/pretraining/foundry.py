@@ -14,16 +14,21 @@ from llmfoundry.command_utils import train
 from omegaconf import OmegaConf
 from torch.distributed.checkpoint import state_dict
 
+from tokbench.pretraining.alike import Alike
 from tokbench.pretraining.attention import choose
+from tokbench.pretraining.budget import Course
 from tokbench.pretraining.checkpoints import LATEST, UNSEALED
 from tokbench.pretraining.curve import Curve
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.pack import Packing
+from tokbench.pretraining.rate import Rate
 from tokbench.pretraining.sealing import Sealing
 from tokbench.pretraining.sequences import packed_loader
 
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
+registry.callbacks.register("tokbench_alike", func=Alike)
 registry.callbacks.register("tokbench_curve", func=Curve)
+registry.callbacks.register("tokbench_rate", func=Rate)
 registry.callbacks.register("tokbench_sealing", func=Sealing)
 
 # Composer asks whether labels must be shifted by importing every causal model of transformers; llm-foundry's MPT is
@@ -50,12 +55,14 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
 
 
 def train_config(
-    options: ModelOptions, packed: Path, packing: Packing, batches: int, checkpoints: Path
+    options: ModelOptions, packed: Path, packing: Packing, tokenizer: Path | None, course: Course, checkpoints: Path
 ) -> dict[str, Any]:
     """llm-foundry's configuration of a whole training.
 
     Where the last checkpoint is already that of the last batch, only the export is asked for.
     """
+    batches = course.batches
+    alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
     return {
         "run_name": "pretrain",
         "seed": options.seed,
@@ -66,9 +73,10 @@ def train_config(
         "train_loader": {
             "name": "tokbench_packed",
             "folder": str(packed),
-            "batches": batches,
             "batch": options.batch,
-            "seed": options.seed,
+            "sequences": course.sequences,
+            "padding": packing.padding,
+            "last": course.last,
         },
         "optimizer": {
             "name": "decoupled_adamw",
@@ -77,7 +85,7 @@ def train_config(
             "eps": options.eps,
             "weight_decay": options.weight_decay,
         },
-        "scheduler": {"name": "cosine_with_warmup", "t_warmup": f"{options.warmup}dur", "alpha_f": options.alpha_f},
+        "scheduler": {"name": "constant_with_warmup", "t_warmup": "0ba"},
         "algorithms": {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}},
         "max_duration": f"{batches}ba",
         "global_train_batch_size": options.batch,
@@ -85,7 +93,18 @@ def train_config(
         "device_eval_batch_size": 1,
         "eval_interval": 0,
         "callbacks": {
-            "tokbench_curve": {"path": str(checkpoints / "curve.csv"), "batches": batches},
+            **({"tokbench_alike": alike} if options.common_random_numbers else {}),
+            "tokbench_rate": {
+                "highest": options.learning_rate,
+                "batches": batches,
+                "warmup": options.warmup,
+                "last": options.alpha_f,
+            },
+            "tokbench_curve": {
+                "path": str(checkpoints / "curve.csv"),
+                "batches": batches,
+                "vocabulary": packing.vocabulary,
+            },
             "tokbench_sealing": {"folder": str(states(checkpoints))},
             "hf_checkpointer": {"save_folder": str(checkpoints), "save_interval": "1dur", "precision": "float32"},
         },
@@ -119,7 +138,9 @@ def join() -> bool:
     return dist.get_global_rank() == 0
 
 
-def run(options: ModelOptions, packed: Path, packing: Packing, batches: int, checkpoints: Path) -> None:
+def run(
+    options: ModelOptions, packed: Path, packing: Packing, tokenizer: Path | None, course: Course, checkpoints: Path
+) -> None:
     """Train, or go on from the last checkpoint, without the libraries' own messages.
 
     Every process waits for the first to have put the checkpoints in order.
@@ -131,7 +152,7 @@ def run(options: ModelOptions, packed: Path, packing: Packing, batches: int, che
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            train(OmegaConf.create(train_config(options, packed, packing, batches, checkpoints))).close()
+            train(OmegaConf.create(train_config(options, packed, packing, tokenizer, course, checkpoints))).close()
     finally:
         choose("torch")
         _forget()

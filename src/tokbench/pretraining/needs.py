@@ -1,5 +1,6 @@
 """What a language model takes: parameters, memory and arithmetic, by its options."""
 
+from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.options import ModelOptions
 
 BASE = 1.1e9
@@ -59,10 +60,13 @@ def applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> f
 
 
 def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:
-    """Seconds of a training, six operations a parameter and token (Kaplan et al. 2020); None where its length is told
-    in epochs."""
-    if options.batches is None:
+    """Seconds of a training by its arithmetic; None where its budget is one of text."""
+    if options.flops is not None:
+        operations = options.flops
+    elif options.batches is not None:
+        tokens = options.batches * options.batch * options.max_seq_len
+        operations = tokens * flops_per_token(options, vocabulary)
+    else:
         return None
-    tokens = options.batches * options.batch * options.max_seq_len
     speed = PER_SECOND["cpu"] * options.cpu_threads if on_processor(options) else PER_SECOND["gpu"]
-    return 6.0 * parameters(options, vocabulary) * tokens / speed
+    return operations / speed

@@ -4,10 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
+from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
 from tokbench.options import Options
-from tokbench.pretraining.presets import RECIPES
+from tokbench.pretraining.presets import RECIPES, SEED
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
@@ -55,9 +54,13 @@ class ModelOptions(Options):
     microbatch: Annotated[int, Field(ge=1)] | Literal["auto"] = 16
     """sequences in one pass through the model on one device; auto finds what a GPU's memory holds"""
     batches: int | None = Field(None, ge=1)
-    """length of training in batches: equal tokens for every tokenizer. Give this or epochs"""
+    """budget in batches: equal tokens for every tokenizer. Give this, epochs, text_bytes or flops"""
     epochs: float | None = Field(None, gt=0)
-    """length of training in passes over the packed sequences: equal data for every tokenizer. Give this or batches"""
+    """budget in passes over the pretraining split, or the share of its bytes: equal text for every tokenizer"""
+    text_bytes: int | None = Field(None, ge=1, le=LARGEST_BYTES)
+    """budget in bytes of text, ended with the document that reaches it: equal text for every tokenizer"""
+    flops: float | None = Field(None, gt=0, le=1e30)
+    """budget in floating-point operations, embedding and softmax among them: equal compute for every tokenizer"""
     precision: Literal["fp32", "bf16"] = "bf16"
     """arithmetic of matrix products; weights are float32 either way"""
     attn_impl: Literal["torch", "sdpa", "flash"] = "torch"
@@ -67,8 +70,11 @@ class ModelOptions(Options):
     """loss kernel; fused_crossentropy needs flash-attn"""
     checkpoint_every: int = Field(1000, ge=1)
     """batches between checkpoints"""
-    seed: int = Field(17, ge=0, le=LARGEST_LEGACY_SEED)
-    """seed of the initial weights and of the order of sequences"""
+    seed: int = Field(SEED, ge=0, le=LARGEST_LEGACY_SEED)
+    """seed of the initial weights and of the order of documents"""
+    common_random_numbers: bool = True
+    """models start alike where they are alike: a token's embedding is drawn from the seed and its bytes, layers from
+    the seed alone, so that differences between tokenizers vary less from seed to seed"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """where to compute; auto takes the GPUs when there are any"""
     cpu_threads: int = Field(1, ge=1)
@@ -76,8 +82,10 @@ class ModelOptions(Options):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if (self.batches is None) == (self.epochs is None):
-            raise ValueError("give either batches (equal tokens) or epochs (equal data), and not both")
+        if sum(budget is not None for budget in (self.batches, self.epochs, self.text_bytes, self.flops)) != 1:
+            raise ValueError(
+                "give one budget: batches (equal tokens), epochs or text_bytes (equal text), or flops (equal compute)"
+            )
         if self.d_model % self.n_heads:
             raise ValueError("n_heads must divide d_model")
         return self
@@ -85,24 +93,6 @@ class ModelOptions(Options):
     def vocabulary_rows(self, vocabulary: int) -> int:
         """Rows of the embedding matrix for a tokenizer of so many tokens, two special ones not counted."""
         return -(-(vocabulary + 2) // self.vocab_multiple) * self.vocab_multiple
-
-    def total_batches(self, sequences: int) -> int:
-        """Batches of the whole training on so many packed sequences.
-
-        Raises:
-            TokbenchError: the sequences do not fill one batch, or the share of them that ``epochs`` asks for does not.
-        """
-        if sequences < self.batch:
-            raise TokbenchError(f"batch: {self.batch} sequences, but only {sequences} are packed; lower batch")
-        if self.batches is not None:
-            return self.batches
-        total = int((self.epochs or 0.0) * (sequences // self.batch))
-        if total < 1:
-            raise TokbenchError(
-                f"epochs: {self.epochs} of {sequences} packed sequences is less than one batch of {self.batch}; "
-                "raise epochs or lower batch"
-            )
-        return total
 
 
 PRESETS: dict[str, ModelOptions] = {name: ModelOptions.model_validate(values) for name, values in RECIPES.items()}

@@ -15,8 +15,10 @@ from tokbench.atomic import atomic_file, atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.inputs.parquet import parquet, require, whole
+from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.order import Text
 
 PACKING = "packing.json"
 """File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
@@ -25,30 +27,56 @@ JOINED = 1 << 22
 """Tokens that are laid end to end at a time, about."""
 
 
+@dataclass(slots=True)
+class Read:
+    """Documents, bytes and tokens of a text, ends of text among the tokens."""
+
+    documents: int = 0
+    text_bytes: int = 0
+    tokens: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What a folder of packed sequences holds.
+    """What a folder of packed sequences holds, and how a training reads it.
+
+    A training reads the sequences in their order, pass after pass. Where its budget is one of text, ``passes`` whole
+    ones and then so many tokens of another as belong to the documents that fill the budget.
 
     Attributes:
-        documents: documents encoded.
+        documents: documents of the sequences.
         text_bytes: their bytes.
         tokens: their tokens, one end of text a document included.
         sequences: sequences written.
-        dropped_tokens: tokens at the end that did not fill a sequence.
-        sequence_length: tokens in a sequence.
+        padding: ids at the end of the last sequence that are no tokens of the text.
+        sequence_length: ids in a sequence.
         vocabulary: tokens of the tokenizer, special ones not counted.
-        end_of_text: id that ends every document.
-        digest: BLAKE2 of the tokens written, as little-endian int32.
+        end_of_text: id that ends every document; the next one is that of the padding.
+        seed: decided the order of the documents.
+        split_bytes: bytes of all documents that there are.
+        budget: the budget of text, see :func:`tokbench.pretraining.budget.of_text`; empty where it is none of text.
+        passes: whole passes; 0 where the budget is none of text.
+        rest_documents: documents of the last pass, which is not whole.
+        rest_text_bytes: their bytes.
+        rest_tokens: their tokens.
+        digest: BLAKE2 of the ids written, as little-endian int32.
     """
 
     documents: int
     text_bytes: int
     tokens: int
     sequences: int
-    dropped_tokens: int
+    padding: int
     sequence_length: int
     vocabulary: int
     end_of_text: int
+    seed: int
+    split_bytes: int
+    budget: str
+    passes: int
+    rest_documents: int
+    rest_text_bytes: int
+    rest_tokens: int
     digest: str
 
     @classmethod
@@ -69,55 +97,73 @@ class Packing:
 
 
 def pack(
-    pieces: Iterable[Encoded], vocabulary: int, folder: Path, *, sequence_length: int, counts: Path | None = None
+    text: Text,
+    vocabulary: int,
+    folder: Path,
+    *,
+    sequence_length: int,
+    seed: int,
+    budget: TextBudget | None = None,
+    counts: Path | None = None,
 ) -> Packing:
     """Join documents, cut them into sequences and write these, whole or not at all.
 
-    Every document is followed by the end-of-text id, ``vocabulary``. Sequences run across documents; what is left
-    at the end and does not fill one is dropped and counted. Equal text gives equal files, byte for byte.
+    Every document is followed by the end-of-text id, ``vocabulary``. Sequences run across documents, the last one is
+    filled up with the padding id, ``vocabulary + 1``. A budget ends with the document that reaches it; of a split that
+    is larger nothing else is written. Equal text gives equal files, byte for byte.
 
     Args:
-        pieces: the documents' tokens, in document order.
+        text: the documents' tokens, in the order in which they are to be read.
         vocabulary: tokens of the tokenizer, special ones not counted.
         folder: gets MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
-        sequence_length: tokens in a sequence.
+        sequence_length: ids in a sequence.
+        seed: what decided the order.
+        budget: text that a training reads; as often as it takes where left out.
         counts: Parquet file for how often each id stands in the sequences, see :func:`read_occurrences`.
 
     Raises:
-        TokbenchError: the documents do not fill one sequence, or hold an id that is no token.
+        TokbenchError: there is no text, or a document holds an id that is no token.
     """
-    totals = {"documents": 0, "text_bytes": 0, "tokens": 0}
+    if not text.text_bytes:
+        raise TokbenchError("the pretraining split has no text; give it a share of some")
+    asked = budget.bytes_of(text.text_bytes) if budget else 0
+    passes, rest = divmod(asked, text.text_bytes) if asked > text.text_bytes else (int(asked > 0), 0)
+    seen, in_rest = Read(), Read()
     occurrences = np.zeros(vocabulary + 1, np.int64)
     digest = hashlib.blake2b(digest_size=16)
-    rest = np.empty(0, np.int32)
+    padding = 0
 
     def blocks() -> Iterator[NDArray[np.int32]]:
-        nonlocal rest
-        for group in _groups(pieces):
-            tokens = np.concatenate([rest, *_with_ends(group, vocabulary)])
-            totals["documents"] += sum(piece.ends for piece in group)
-            totals["text_bytes"] += sum(piece.text_bytes for piece in group)
-            totals["tokens"] += len(tokens) - len(rest)
-            whole = len(tokens) // sequence_length * sequence_length
-            digest.update(tokens[:whole].astype("<i4", copy=False).data)
-            occurrences[:] += _counted(tokens[:whole], vocabulary)
-            rest = tokens[whole:].copy()
-            yield tokens[:whole].reshape(-1, sequence_length)
+        nonlocal padding
+        left = np.empty(0, np.int32)
+        for group in _groups(_budgeted(text.pieces, asked, rest, seen, in_rest)):
+            ids = np.concatenate([left, *_with_ends(group, vocabulary)])
+            occurrences[:] += _counted(ids[len(left) :], vocabulary)
+            whole = len(ids) // sequence_length * sequence_length
+            left = ids[whole:].copy()
+            yield digested(ids[:whole])
+        if len(left):
+            padding = sequence_length - len(left)
+            yield digested(np.pad(left, (0, padding), constant_values=vocabulary + 1))
+
+    def digested(ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        digest.update(ids.astype("<i4", copy=False).data)
+        return ids.reshape(-1, sequence_length)
 
     with atomic_folder(folder, "packed sequences") as partial:
         sequences = write_mds(partial, blocks(), sequence_length)
-        if not sequences:
-            raise TokbenchError(
-                f"the pretraining split has {totals['tokens']} tokens, fewer than one sequence of {sequence_length}; "
-                "give it more text or lower max_seq_len"
-            )
         packing = Packing(
-            **totals,
+            **asdict(seen),
             sequences=sequences,
-            dropped_tokens=len(rest),
+            padding=padding,
             sequence_length=sequence_length,
             vocabulary=vocabulary,
             end_of_text=vocabulary,
+            seed=seed,
+            split_bytes=text.text_bytes,
+            budget=str(budget or ""),
+            passes=passes,
+            **{f"rest_{name}": value for name, value in asdict(in_rest).items()},
             digest=digest.hexdigest(),
         )
         (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
@@ -158,6 +204,22 @@ def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
             f"{path}: counts of {max(0, len(occurrences) - 1)} tokens for {vocabulary}; name the model's own tokenizer"
         )
     return occurrences
+
+
+def _budgeted(pieces: Iterable[Encoded], asked: int, rest: int, seen: Read, in_rest: Read) -> Iterator[Encoded]:
+    """Pieces up to the end of the document by which so many bytes are asked for; all where none are.
+
+    ``seen`` is what was read so far, ``in_rest`` what was read with the document that brings it to ``rest`` bytes.
+    """
+    for piece in pieces:
+        seen.documents += piece.ends
+        seen.text_bytes += piece.text_bytes
+        seen.tokens += len(piece.ids) + piece.ends
+        yield piece
+        if piece.ends and rest and not in_rest.documents and seen.text_bytes >= rest:
+            in_rest.documents, in_rest.text_bytes, in_rest.tokens = seen.documents, seen.text_bytes, seen.tokens
+        if piece.ends and asked and seen.text_bytes >= asked:
+            return
 
 
 def _groups(pieces: Iterable[Encoded]) -> Iterator[list[Encoded]]:

@@ -1,5 +1,7 @@
 """Named recipes of language models, by the options in which they differ from the defaults."""
 
+SEED = 17
+"""Of a model's weights and of the order of its documents, where none is named."""
 RECIPES: dict[str, dict[str, object]] = {
     "tiny": {
         "d_model": 64,

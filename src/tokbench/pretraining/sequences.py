@@ -4,6 +4,8 @@ The whole training is one pass over a stream of batches, each a function of its 
 any batch without reading what came before, any number of devices sees the same batches, and runs that share a machine
 share nothing else: streaming's own dataset keeps named shared memory that concurrent starts race for and killed runs
 leave behind.
+
+Sequences are read as they lie, which is in one order of documents for every tokenizer.
 """
 
 from collections.abc import Iterator
@@ -14,47 +16,55 @@ import numpy as np
 import torch
 from composer.core import DataSpec
 from composer.utils import dist
-from numpy.typing import NDArray
 from streaming import LocalDataset
 from torch.utils.data import DataLoader, IterableDataset
 
+UNTRAINED = -100
+"""The label of an id that is not trained on, as PyTorch's cross entropy has it."""
+
 
 class PackedSequences(IterableDataset):
-    """This device's share of every batch, as int64 [sequence_length] tensors.
-
-    An epoch passes once over all whole batches in an order drawn from the seed and the epoch.
+    """This device's share of every batch: ids and labels, int64 [sequence_length] each.
 
     Args:
         folder: packed sequences.
-        batches: batches of the whole training.
         batch: sequences in a batch, over all devices.
-        seed: seed of the order.
+        sequences: sequences of the whole training; a last batch that they do not fill is filled with untrained ones.
+        padding: ids at the end of the folder's last sequence that are not trained on.
+        last: ids of the training's last sequence that are trained on.
     """
 
-    def __init__(self, folder: Path, *, batches: int, batch: int, seed: int) -> None:
+    def __init__(self, folder: Path, *, batch: int, sequences: int, padding: int, last: int) -> None:
         self._data = LocalDataset(str(folder))
-        self._batches = batches
         self._batch = batch
-        self._seed = seed
+        self._sequences = sequences
+        self._padding = padding
+        self._last = last
         self._share = batch // dist.get_world_size()
         self._start = 0
+
+    @property
+    def _batches(self) -> int:
+        return -(-self._sequences // self._batch)
 
     def __len__(self) -> int:
         return self._batches * self._share
 
-    def __iter__(self) -> Iterator[torch.Tensor]:
-        in_epoch = len(self._data) // self._batch
-        shown = -1
-        order: NDArray[np.int64] = np.empty(0, np.int64)
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         first = dist.get_global_rank() * self._share
         for number in range(self._start, self._batches):
-            epoch, position = divmod(number, in_epoch)
-            if epoch != shown:
-                order = np.random.default_rng([self._seed, epoch]).permutation(len(self._data))
-                shown = epoch
-            batch = order[position * self._batch : (position + 1) * self._batch]
-            for index in batch[first : first + self._share]:
-                yield torch.from_numpy(self._data[int(index)]["tokens"].astype(np.int64))
+            for index in range(number * self._batch + first, number * self._batch + first + self._share):
+                yield self._sequence(index)
+
+    def _sequence(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        position = index % len(self._data)
+        ids = torch.from_numpy(self._data[position]["tokens"].astype(np.int64))
+        labels = ids.clone()
+        if position == len(self._data) - 1 and self._padding:
+            labels[-self._padding :] = UNTRAINED
+        if index >= self._sequences - 1:
+            labels[self._last if index == self._sequences - 1 else 0 :] = UNTRAINED
+        return ids, labels
 
     def state_dict(self, num_samples: int, from_beginning: bool) -> dict[str, Any]:
         """Where training stands; Composer asks with the samples all devices have seen."""
@@ -67,19 +77,19 @@ class PackedSequences(IterableDataset):
 
 
 def packed_loader(
-    *, tokenizer: object, device_batch_size: int, folder: str, batches: int, batch: int, seed: int
+    *, tokenizer: object, device_batch_size: int, folder: str, batch: int, sequences: int, padding: int, last: int
 ) -> DataSpec:
     """The data loader ``tokbench_packed`` of llm-foundry; ids come packed, so no tokenizer takes part."""
     del tokenizer
-    sequences = PackedSequences(Path(folder), batches=batches, batch=batch, seed=seed)
-    loader = DataLoader(sequences, batch_size=device_batch_size, collate_fn=_collate, num_workers=0)
+    shown = PackedSequences(Path(folder), batch=batch, sequences=sequences, padding=padding, last=last)
+    loader = DataLoader(shown, batch_size=device_batch_size, collate_fn=_collate, num_workers=0)
     return DataSpec(loader, get_num_tokens_in_batch=_tokens)
 
 
-def _collate(sequences: list[torch.Tensor]) -> dict[str, torch.Tensor]:
-    ids = torch.stack(sequences)
-    return {"input_ids": ids, "labels": ids.clone()}
+def _collate(sequences: list[tuple[torch.Tensor, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    ids, labels = zip(*sequences, strict=True)
+    return {"input_ids": torch.stack(ids), "labels": torch.stack(labels)}
 
 
 def _tokens(batch: dict[str, torch.Tensor]) -> int:
-    return batch["input_ids"].numel()
+    return int((batch["labels"] != UNTRAINED).sum())

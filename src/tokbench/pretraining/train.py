@@ -6,15 +6,20 @@ import os
 import shutil
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tokbench.atomic import atomic_file, failures_reported
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.atomic import alone, atomic_file, failures_reported
 from tokbench.errors import TokbenchError
 from tokbench.lean import lean_imports
 from tokbench.pretraining.checkpoints import recover
 from tokbench.pretraining.options import ModelOptions
+from tokbench.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +36,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     ``AutoModelForCausalLM`` loads the folder as transformers' own MPT. Beside the model stand ``curve.csv`` (batch,
     tokens, loss in nats a token, learning rate, seconds), ``manifest.json`` and the tokenizer's files. A killed run
     goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
-    killed. Checkpoints of other options or other sequences are discarded. Started by Composer's launcher, it trains
-    on all devices and the first process writes.
+    killed. Checkpoints of other options or other sequences are discarded. Of several that share checkpoints one is at
+    work and the others wait: a killed run may have left the job that the next one starts. Started by Composer's
+    launcher, it trains on all devices and the first process writes.
 
     Args:
         packed: what :func:`tokbench.pretraining.pack.pack` wrote.
@@ -42,8 +48,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         checkpoints: folder of this run's own, removed once the model stands.
 
     Raises:
-        TokbenchError: sequences of another length, too few of them or altered ones, a device that is not there, a
-            folder of checkpoints that holds something else, or a checkpoint that training did not write.
+        TokbenchError: sequences of another length or for another budget, too few of them or altered ones, a device that
+            is not there, a folder of checkpoints that holds something else, a checkpoint that training did not write,
+            or a loss that is no number or does not fall.
     """
     _environment(options)
     with warnings.catch_warnings():
@@ -53,7 +60,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         with lean_imports(hollow=UNUSED):
             from tokbench.pretraining import foundry
             from tokbench.pretraining.export import publish
+    from tokbench.pretraining.budget import course, reading
     from tokbench.pretraining.curve import read_curve
+    from tokbench.pretraining.mds import read_mds
     from tokbench.pretraining.pack import Packing, check_sequences
 
     packing = Packing.read(packed)
@@ -64,44 +73,65 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         )
     if options.device == "cuda" and not torch.cuda.is_available():
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
-    batches = options.total_batches(packing.sequences)
+    way = course(options, packing)
+    tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
     first = foundry.join()
-    if first:
-        check_sequences(packed, packing)
+    with alone(checkpoints) if first else nullcontext(False) as waited:
         recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": asdict(packing)}
-        _prepare(checkpoints, recipe)
-        recover(foundry.states(checkpoints))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(options.cpu_threads)
+        if waited and "WORLD_SIZE" not in os.environ and _made(output, recipe):
+            log.info("%s: made by the process that was waited for", output)
+            return
+        if first:
+            check_sequences(packed, packing)
+            _prepare(checkpoints, recipe)
+            recover(foundry.states(checkpoints))
+        threads = torch.get_num_threads()
+        torch.set_num_threads(options.cpu_threads)
+        try:
+            with failures_reported(checkpoints, checkpoints):
+                foundry.run(options, packed, packing, tokenizer, way, checkpoints)
+        finally:
+            torch.set_num_threads(threads)
+        if not first:
+            return
+        curve = checkpoints / "curve.csv"
+        last = read_curve(curve)[-1]
+        settings = {
+            "options": options.model_dump(mode="json"),
+            "read": asdict(reading(packing, way, read_mds(packed), _lengths(tokenizer))),
+            "final_loss": float(last["loss"]),
+            "vocabulary_rows": options.vocabulary_rows(packing.vocabulary),
+            "packing": asdict(packing),
+            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+            "devices": int(os.environ.get("WORLD_SIZE", "1")),
+        }
+        publish(
+            foundry.exported(checkpoints, way.batches),
+            tokenizer_folder,
+            curve,
+            output,
+            end_of_text=packing.end_of_text,
+            settings=settings,
+            started=time.monotonic() - float(last["seconds"]),
+        )
+        _discard(checkpoints)
+
+
+def _made(output: Path, recipe: dict[str, Any]) -> bool:
+    """Whether a model of this recipe stands."""
     try:
-        with failures_reported(checkpoints, checkpoints):
-            foundry.run(options, packed, packing, batches, checkpoints)
-    finally:
-        torch.set_num_threads(threads)
-    if not first:
-        return
-    curve = checkpoints / "curve.csv"
-    last = read_curve(curve)[-1]
-    settings = {
-        "options": options.model_dump(mode="json"),
-        "batches": batches,
-        "tokens": int(last["tokens"]),
-        "final_loss": float(last["loss"]),
-        "vocabulary_rows": options.vocabulary_rows(packing.vocabulary),
-        "packing": asdict(packing),
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "devices": int(os.environ.get("WORLD_SIZE", "1")),
-    }
-    publish(
-        foundry.exported(checkpoints, batches),
-        tokenizer_folder,
-        curve,
-        output,
-        end_of_text=packing.end_of_text,
-        settings=settings,
-        started=time.monotonic() - float(last["seconds"]),
-    )
-    _discard(checkpoints)
+        made = json.loads((output / "manifest.json").read_text(encoding="utf-8"))["settings"]
+        of = {key: value for key, value in made["options"].items() if key != "checkpoint_every"}
+        return {"options": of, "packed": made["packing"]} == recipe
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _lengths(tokenizer: Path | None) -> NDArray[np.int64] | None:
+    """Bytes of each id; None where no vocabulary tells them."""
+    if tokenizer is None:
+        return None
+    return np.array([len(token) for token in Vocabulary.read(tokenizer).by_id], np.int64)
 
 
 def _environment(options: ModelOptions) -> None:

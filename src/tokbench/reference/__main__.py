@@ -34,6 +34,8 @@ from tokbench.reference import (
     order,
     pathpiece,
     picky_bpe,
+    ranked,
+    relaxation,
     runs,
     sage,
     scaffold_bpe,
@@ -42,8 +44,10 @@ from tokbench.reference import (
     skipgram,
     splitmix,
     sums,
+    token_ngrams,
     trie,
     unigram,
+    whole_or_merge,
     wordpiece,
 )
 
@@ -129,9 +133,9 @@ def of_likelihood(text: Text) -> Iterator[str]:
 
 
 def of_cover(text: Text) -> Iterator[str]:
-    ranked = sorted(text.tokens[256:], key=len, reverse=True)
+    longest = sorted(text.tokens[256:], key=len, reverse=True)
     for word, _ in text.words:
-        yield f"{shown(word)}: {spelt(cover.cover(word, ranked))}"
+        yield f"{shown(word)}: {spelt(cover.cover(word, longest))}"
 
 
 def of_events(text: Text) -> Iterator[str]:
@@ -209,6 +213,20 @@ def of_skipgram(text: Text) -> Iterator[str]:
         yield f"{shown(text.tokens[index])}: {spelt([text.tokens[other] for other in near])}"
 
 
+def of_token_ngrams(text: Text) -> Iterator[str]:
+    sentences = [
+        [index for word in part for index in merge.merge(word, text.merges)] for part in halves(text.pretokens)
+    ]
+    for highest in range(1, 6):
+        spent = token_ngrams.bits(sentences[:1], sentences[1:], len(text.tokens), highest)[0]
+        yield f"order {highest}, trained on the first half: {spent:.3f} bits for {len(sentences[1])} tokens of the rest"
+
+
+def halves(pretokens: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    middle = len(pretokens) // 2
+    return pretokens[:middle], pretokens[middle:]
+
+
 def of_unigram(text: Text) -> Iterator[str]:
     probabilities = {token: math.exp(score) for token, score in text.scores.items()}
     expected, likely = unigram.expect(text.words, probabilities)
@@ -230,6 +248,14 @@ def of_morphology(text: Text) -> Iterator[str]:
     f1, scored, spelt_out = morphology.alignment(zip(gold, tokens, strict=True), known, b" ")
     yield "s-h-ells and sea, cut into _sh|ells and _sea"
     yield f"F1 {f1} over {scored} words; the vocabulary has the segments of {spelt_out}"
+
+
+def of_relaxation(text: Text) -> Iterator[str]:
+    every = sorted({word[i:j] for word, _ in text.words for i in range(len(word)) for j in range(i + 2, len(word) + 1)})
+    upper = sum(len(word) * count for word, count in text.words)
+    for steps in (1, 5, 10, 20, 40):
+        bound, _ = relaxation.ascend(text.words, every, text.size, steps, upper, 100)
+        yield f"{steps} steps: no {text.size} tokens leave fewer than {bound:.2f} of {upper} bytes"
 
 
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
@@ -260,6 +286,8 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     ),
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
+    "ranked": lambda text: text.cut(lambda word: ranked.ranked(word, text.ids)),
+    "relaxation": of_relaxation,
     "runs": of_runs,
     "sage": of_sage,
     "scaffold_bpe": of_scaffold_bpe,
@@ -268,11 +296,13 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "skipgram": of_skipgram,
     "splitmix": lambda text: (f"{number:016x}" for number in islice(splitmix.draws(text.text, 0), text.size)),
     "sums": lambda text: iter([f"scores add up to {sums.whole_sum(text.scores.values())} / 2^1074"]),
+    "token_ngrams": of_token_ngrams,
     "trie": lambda text: (
         f"{shown(word)}: {spelt([word[:length] for length, _ in trie.prefixes(trie.held(text.tokens), word)])}"
         for word, _ in text.words
     ),
     "unigram": of_unigram,
+    "whole_or_merge": lambda text: text.cut(lambda word: whole_or_merge.whole_or_merge(word, text.ids, text.merges)),
     "wordpiece": of_wordpiece,
 }
 

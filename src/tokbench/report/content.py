@@ -198,8 +198,10 @@ def read_frames(folders: Mapping[str, Path | str], declared: Iterable[TidyTable]
     """The tables that a report shows and that are there, as ``{name}.parquet``.
 
     Args:
-        folders: where the tables of ``tables`` and of ``statistics`` lie.
+        folders: where the tables of ``tables``, of ``statistics`` and of ``examples`` lie; those of a folder that is
+            not named are left out.
         declared: the tables that there may be.
     """
-    paths = {table.name: Path(folders[table.folder]) / f"{table.name}.parquet" for table in declared if table.prints}
+    there = [table for table in declared if table.prints and table.folder in folders]
+    paths = {table.name: Path(folders[table.folder]) / f"{table.name}.parquet" for table in there}
     return {name: read_frame(path, "make the table again") for name, path in paths.items() if path.is_file()}

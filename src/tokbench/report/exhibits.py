@@ -28,12 +28,50 @@ class Drawing:
 
 
 @dataclass(frozen=True)
+class ShownToken:
+    """A token on the page.
+
+    Attributes:
+        text: its bytes, visible.
+        id: its id.
+        data: its bytes in hexadecimal.
+        differs: whether some other tokenizer has no token of the same bytes there.
+        disputed: whether some other tokenizer has no border at its end.
+    """
+
+    text: str
+    id: int
+    data: str
+    differs: bool
+    disputed: bool
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """A sentence as several tokenizers cut it.
+
+    Attributes:
+        number: of the sentence, in its table.
+        caption: where it is from.
+        text: the sentence, visible.
+        direction: ``ltr`` or ``rtl``, that of its first letter.
+        rows: a tokenizer's name and its tokens.
+    """
+
+    number: int
+    caption: str
+    text: str
+    direction: str
+    rows: Sequence[tuple[str, Sequence[ShownToken]]]
+
+
+@dataclass(frozen=True)
 class Section:
     """One section: paragraphs, exhibits in order of reading, sentences on what is missing and why, verbatim text."""
 
     identifier: str
     title: str
     paragraphs: Sequence[str] = ()
-    exhibits: Sequence[Table | Drawing] = ()
+    exhibits: Sequence[Table | Drawing | Cutting] = ()
     missing: Sequence[str] = ()
     verbatim: str = ""

@@ -9,10 +9,11 @@ from markupsafe import Markup
 
 from tokbench.atomic import atomic_file
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section
+from tokbench.report.exhibits import Cutting, Drawing, Section
 from tokbench.report.figures.style import SCREEN, inline
 from tokbench.report.layout import Layout, Table, layout
 from tokbench.report.sections.downstream import downstream
+from tokbench.report.sections.examples import examples
 from tokbench.report.sections.experiment import configuration, experiment, provenance, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.models import models
@@ -31,6 +32,7 @@ _ORDER = (
     downstream,
     statistics,
     vocabularies,
+    examples,
     published,
     configuration,
     provenance,
@@ -90,8 +92,11 @@ def render(content: ReportContent, path: Path | str) -> None:
     numbers = {Table: 0, Drawing: 0}
     shown = []
     for section in sections(content):
-        exhibits: list[_ShownTable | _ShownFigure] = []
+        exhibits: list[_ShownTable | _ShownFigure | Cutting] = []
         for exhibit in section.exhibits:
+            if isinstance(exhibit, Cutting):
+                exhibits.append(exhibit)
+                continue
             numbers[type(exhibit)] += 1
             number = numbers[type(exhibit)]
             if isinstance(exhibit, Table):

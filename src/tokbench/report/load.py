@@ -9,6 +9,7 @@ import yaml
 
 from tokbench.construction import constructions
 from tokbench.manifest import provenance
+from tokbench.pretokenization import pretokenization_of
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.tidy.table import TidyTable
 
@@ -16,17 +17,16 @@ NO_RUNS = "The configuration trains no language models; name models, variants an
 
 
 def load(
-    tables: Path | str, statistics: Path | str, experiment: Mapping[str, Any], declared: Sequence[TidyTable]
+    folders: Mapping[str, Path | str], experiment: Mapping[str, Any], declared: Sequence[TidyTable]
 ) -> ReportContent:
     """What the report of an experiment shows.
 
     Args:
-        tables: folder of tidy tables.
-        statistics: folder of statistics.
+        folders: where the tables of ``tables``, ``statistics`` and, if there are any, ``examples`` lie.
         experiment: the configuration, as the user wrote it.
         declared: the tables that there may be.
     """
-    frames = read_frames({"tables": tables, "statistics": statistics}, declared)
+    frames = read_frames(folders, declared)
     return shown(experiment, declared, frames, provenance())
 
 
@@ -82,7 +82,7 @@ def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
     method = construction if isinstance(construction, str) else construction["method"]
     default = constructions[method].segmentation
     return {
-        "pretokenization": variant["pretokenization"],
+        "pretokenization": pretokenization_of(variant["pretokenization"]).label,
         "construction": construction,
         "segmentation": variant.get("segmentation", default),
         **({"byte_lm": variant["byte_lm"]} if variant.get("byte_lm") else {}),

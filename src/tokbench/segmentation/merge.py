@@ -60,9 +60,13 @@ def replayed(
                 f"segmentation '{segmentation}': merge {rank} joins {tokens[left].hex()} and {tokens[right].hex()} "
                 f"into {tokens[result].hex()}; correct the result"
             )
-    ids = {token: index for index, token in enumerate(tokens)}
-    byte_ids = np.array([ids[byte] for byte in BYTES], np.int32)
-    return vocabulary.merges, byte_ids, joined_bytes(vocabulary)
+    return vocabulary.merges, byte_ids(vocabulary), joined_bytes(vocabulary)
+
+
+def byte_ids(vocabulary: Vocabulary) -> NDArray[np.int32]:
+    """int32 [256], the id of each byte."""
+    ids = {token: index for index, token in enumerate(vocabulary.tokens)}
+    return np.array([ids[byte] for byte in BYTES], np.int32)
 
 
 def joined_bytes(vocabulary: Vocabulary) -> NDArray[np.uint8]:

@@ -6,6 +6,7 @@ from math import fsum, sqrt
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.power import ALPHA
@@ -61,18 +62,30 @@ def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], fl
         return {}, None, None
     cells = [(size, task) for size in grid.sizes for task in grid.tasks]
     values = np.array([[grid.accuracies[variant][cell] for variant in variants] for cell in cells])
+    ranks, statistic, p_value = friedman(-np.round(values, DECIMALS))
+    return dict(zip(variants, ranks, strict=True)), statistic, p_value
+
+
+def friedman(values: NDArray[np.float64]) -> tuple[list[float], float | None, float | None]:
+    """Average ranks of columns over the blocks that are rows, the lowest value ranking first.
+
+    Args:
+        values: float64 [blocks, columns], both one or more.
+
+    Returns:
+        The ranks, Friedman's chi-squared corrected for ties, and its p-value; None for both where nothing differs.
+    """
     from tokbench.statistics.distributions import rankdata
 
-    ranked = rankdata(-np.round(values, DECIMALS), axis=1)
+    ranked = rankdata(values, axis=1)
     ranks = ranked.mean(axis=0)
     count, width = ranked.shape
     expected = (width + 1) / 2
     spread = fsum(((ranked - expected) ** 2).ravel().tolist()) / (count * (width - 1)) if width > 1 else 0.0
-    averages = dict(zip(variants, ranks.tolist(), strict=True))
     if not spread:
-        return averages, None, None
+        return ranks.tolist(), None, None
     statistic = count * fsum(((ranks - expected) ** 2).tolist()) / spread
-    return averages, statistic, chi_squared_tail(statistic, width - 1)
+    return ranks.tolist(), statistic, chi_squared_tail(statistic, width - 1)
 
 
 CRITICAL_DIFFERENCES = TidyTable(

@@ -60,13 +60,26 @@ class TidyTables:
         return over_seeds(self.seeded)
 
     @cached_property
+    def ngram_documents(self) -> pl.DataFrame:
+        """Bits of every document by token n-gram models."""
+        return self._read("ngram_documents")
+
+    @cached_property
+    def baselines_of_tokenizers(self) -> dict[str, str]:
+        """The variant that each variant with token n-gram models is relative to."""
+        return self._baselines_of(self.ngram_documents)
+
+    @cached_property
     def baselines(self) -> dict[str, str]:
         """The variant that each variant is relative to: that of its corpus, or the only one there is."""
+        return self._baselines_of(self.every)
+
+    def _baselines_of(self, frame: pl.DataFrame) -> dict[str, str]:
         recipes = self.experiment.get("variants", {})
         only = next(iter(self.chosen.values())) if len(self.chosen) == 1 else None
         found = {
             variant: self.chosen.get(recipes.get(variant, {}).get("corpus", ""), only)
-            for variant in self.every["variant"].unique().to_list()
+            for variant in frame["variant"].unique().to_list()
         }
         return {variant: baseline for variant, baseline in found.items() if baseline is not None}
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from tokbench.inputs.frames import read_frame
 from tokbench.tabulation.answers import Results
+from tokbench.tabulation.gap import Bounds, read_bounds
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -23,26 +24,35 @@ class Gathered:
     Attributes:
         measurements: files of measurements, of tokenizers and of embeddings.
         folders: those of tokenizers.
+        bound_files: files ``bounds/CORPUS/SCHEME/SIZE.json``.
         embeddings: folders ``embeddings/MODEL/VARIANT/SIZE``.
         models: folders ``models/MODEL/VARIANT/SIZE``.
         downstream: results of models.
         baselines: variant that others are relative to, by corpus.
         venn_variants: three variants of a Venn diagram.
+        ngram_files: bits of the token n-gram models of tokenizers.
     """
 
     measurements: tuple[str, ...]
     folders: tuple[str, ...]
+    bound_files: tuple[str, ...]
     embeddings: tuple[str, ...]
     models: tuple[str, ...]
     downstream: tuple[str, ...]
     baselines: Mapping[str, str]
     venn_variants: tuple[str, ...]
+    ngram_files: tuple[str, ...] = ()
 
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:
         """By variant and size."""
         loaded = map(Tokenizer.load, self.folders)
         return {(tokenizer.name, int(tokenizer.origin["requested_size"])): tokenizer for tokenizer in loaded}
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Tokens that any vocabulary needs at least, by corpus, pre-tokenization and size."""
+        return read_bounds(self.bound_files)
 
     @cached_property
     def vocabularies(self) -> dict[Key, Vocabulary]:

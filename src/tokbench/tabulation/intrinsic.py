@@ -16,6 +16,7 @@ from tokbench.tabulation.comparison import (
     partition_cover_ratio,
     venn_tokens,
 )
+from tokbench.tabulation.gap import Bounds, gaps
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tabulation.relative import relative_to
 from tokbench.tidy.columns import INTRINSIC as COLUMNS
@@ -30,6 +31,7 @@ ORDER = ("corpus", "language", "metric", "definition", "size", "variant")
 def intrinsic_and_compared(
     measurements: Iterable[Path | str],
     tokenizers: Mapping[Key, Tokenizer],
+    bounds: Bounds,
     baselines: Mapping[str, str],
     venn: tuple[str, ...],
     tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
@@ -39,12 +41,13 @@ def intrinsic_and_compared(
     Args:
         measurements: as for :func:`intrinsic_table`.
         tokenizers: by variant and size.
+        bounds: tokens that any vocabulary needs at least, by corpus, pre-tokenization and size.
         baselines: variant that others are relative to, by corpus.
         venn: three variants of a Venn diagram; with any other number it has no rows.
         tokens: the tokens of trained models with their embeddings' norms, by model, then by variant and size.
     """
     measured = intrinsic_table(measurements)
-    return pl.concat([measured, *_compared(measured, tokenizers, baselines, venn, tokens)]).sort(ORDER)
+    return pl.concat([measured, *_compared(measured, tokenizers, bounds, baselines, venn, tokens)]).sort(ORDER)
 
 
 def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
@@ -76,6 +79,7 @@ def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
 def _compared(
     measured: pl.DataFrame,
     loaded: Mapping[Key, Tokenizer],
+    bounds: Bounds,
     baselines: Mapping[str, str],
     venn: tuple[str, ...],
     tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
@@ -89,6 +93,7 @@ def _compared(
         rows = exchanged_tokens(vocabularies, baseline) + venn_tokens(vocabularies, venn)
         for model, tables in tokens.items():
             rows += exchanged_embeddings(tables, vocabularies, baseline, model)
+        rows += gaps(part, loaded, bounds, corpus)
         frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
         if baseline in part["variant"]:
             frames.append(relative_to(part, "corpus_token_count", baseline))
@@ -113,7 +118,7 @@ INTRINSIC = TidyTable(
     "a metric in one definition, of a tokenizer on a corpus",
     COLUMNS,
     maker=intrinsic_and_compared,
-    takes=("measurements", "tokenizers", "baselines", "venn_variants", "tokens"),
+    takes=("measurements", "tokenizers", "bounds", "baselines", "venn_variants", "tokens"),
     command="tabulate",
     prints=(
         Print(

@@ -15,10 +15,10 @@ from tokbench.errors import TokbenchError, unknown
 Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
 """How a column prints: words, whole numbers, shares as percentages, real numbers, real numbers of several measures,
 each with digits of its own, or p-values."""
-TableCommand = Literal["tabulate", "analyse"]
-Form = Literal["table", "figure", "sentence", "signs"]
-Section = Literal["intrinsic", "models", "downstream", "statistics", "vocabularies", "published"]
-FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics"}
+TableCommand = Literal["tabulate", "analyse", "cut_examples"]
+Form = Literal["table", "figure", "sentence", "signs", "cuts"]
+Section = Literal["intrinsic", "models", "downstream", "statistics", "vocabularies", "examples", "published"]
+FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
 """Where each command writes its tables, within the experiment's folder."""
 
 SHARE, DIFFERENCE, PROBABILITY, MEASURE = "share", "difference of shares", "probability", "that of the measure"

@@ -8,10 +8,10 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Variant, files_among
 from tokbench.construction import Construction, constructions
 from tokbench.needs import most
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.segmentation import segmentations
 from tokbench.workflow.attempts import BESIDE, more_memory
-from tokbench.workflow.canonical import canonical
+from tokbench.workflow.canonical import canonical, canonical_setting
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
@@ -37,8 +37,12 @@ class Variants:
         return self.experiment.corpus_of(wildcards.variant)
 
     def scheme(self, wildcards: Any) -> str:
-        """Pre-tokenization."""
-        return self._variant(wildcards).pretokenization
+        """Pre-tokenization, as paths call it."""
+        return self._pretokenization(wildcards).slug
+
+    def pretokenization(self, wildcards: Any) -> str:
+        """Pre-tokenization with its options."""
+        return canonical_setting(self._pretokenization(wildcards))
 
     def method(self, wildcards: Any) -> str:
         """Name of the construction."""
@@ -94,11 +98,14 @@ class Variants:
         """Fingerprint of the modules and kernels of the three phases."""
         variant, construction = self._variant(wildcards), self._construction(wildcards)
         cut = variant.segmentation.method if variant.segmentation else construction.segmentation
-        phases = (construction.module, segmentations[cut].module, schemes[variant.pretokenization].module)
+        phases = (construction.module, segmentations[cut].module, *self._pretokenization(wildcards).modules)
         return fingerprint("tokbench.commands.build", *phases)
 
     def _variant(self, wildcards: Any) -> Variant:
         return self.experiment.variants[wildcards.variant]
+
+    def _pretokenization(self, wildcards: Any) -> Pretokenization:
+        return pretokenization_of(self._variant(wildcards).pretokenization)
 
     def _construction(self, wildcards: Any) -> Construction:
         return constructions[self.method(wildcards)]

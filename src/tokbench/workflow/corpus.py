@@ -1,12 +1,15 @@
 """What the rules ask of an experiment's corpora."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from tokbench.config.experiment import Experiment
-from tokbench.corpus.sources import FileSource, HubSource, files_of
+from tokbench.corpus.parts import Part, groups_of, parts_of
+from tokbench.corpus.sources import FileSource, HubSource, Source, files_of
 from tokbench.workflow.canonical import canonical
+from tokbench.workflow.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,7 @@ class Corpora:
     """The corpora of one experiment; wildcards name one, or the digest of a fetched one."""
 
     experiment: Experiment
+    _found: dict[str, list[Part]] = field(default_factory=dict)
 
     def digest(self, wildcards: Any) -> list[str]:
         """Names a hub corpus by its recipe, so that experiments share what was fetched; none for other corpora."""
@@ -33,20 +37,111 @@ class Corpora:
 
     def recipe(self, wildcards: Any) -> str:
         """Source, splits, shards and seed; the files are inputs and not named here."""
-        corpus = self.experiment.corpora[wildcards.corpus]
-        recipe = corpus.model_dump(mode="json")
+        recipe = self._recipe(wildcards)
         if not isinstance(recipe["source"].get("path"), dict):
             recipe["source"].pop("path", None)
+        if recipe["parts"] == 1:
+            del recipe["parts"]
         return canonical({**recipe, "seed": self.experiment.seed})
+
+    def files_at_once(self, wildcards: Any) -> list[str]:
+        """The user's files of a corpus that one job reads."""
+        return [] if self._in_parts(wildcards) else self.files(wildcards)
+
+    def digest_at_once(self, wildcards: Any) -> list[str]:
+        """The digest of a hub corpus that one job reads."""
+        return [] if self._in_parts(wildcards) else self.digest(wildcards)
+
+    def parts(self, wildcards: Any) -> list[str]:
+        """Names of the parts of a corpus."""
+        return _names(self.experiment.corpora[wildcards.corpus].parts)
+
+    def groups(self, wildcards: Any) -> list[str]:
+        """Names of the groups in which the shards of a corpus in parts are written."""
+        corpus = self.experiment.corpora[wildcards.corpus]
+        splits = sum(not isinstance(share, str) for share in corpus.splits.values())
+        return _names(len(groups_of(splits * corpus.shards, corpus.parts))) if self._in_parts(wildcards) else []
+
+    def files_of_part(self, wildcards: Any) -> list[str]:
+        """The user's files that a part is read from."""
+        return [str(file) for _, file in self._part(wildcards).files]
+
+    def begin(self, wildcards: Any) -> str:
+        """How much of its first file goes before the part."""
+        return "{}/{}".format(*self._part(wildcards).span.begin.as_integer_ratio())
+
+    def end(self, wildcards: Any) -> str:
+        """Where in its last file the part ends."""
+        return "{}/{}".format(*self._part(wildcards).span.end.as_integer_ratio())
+
+    def sizes_recipe(self, wildcards: Any) -> str:
+        """How a part is read; nothing else of the corpus."""
+        return canonical({"source": self._source_of_part(wildcards, Source.model_fields)})
+
+    def deal_recipe(self, wildcards: Any) -> str:
+        """How a part is read, how its documents are tagged, and which shards are written together."""
+        limits = ("languages", "max_bytes_per_language", "max_documents")
+        return canonical({**self._sharing(wildcards), "source": self._source_of_part(wildcards, limits)})
+
+    def split_recipe(self, wildcards: Any) -> str:
+        """Limits, splits, shards and seed."""
+        recipe = self._recipe(wildcards)
+        source = {key: recipe["source"][key] for key in recipe["source"] if key != "path"}
+        return canonical({**self._sharing(wildcards), "source": source, "seed": self.experiment.seed})
+
+    def shards_recipe(self, wildcards: Any) -> str:
+        """Splits and shards, and which of them are written together."""
+        return canonical({**self._sharing(wildcards), "source": "embedded"})
+
+    def code(self, wildcards: Any) -> str:
+        """Fingerprint of what a corpus is prepared by; of a corpus in parts hardly more than its sizes are kept."""
+        stages = ("read_sizes", "split_corpus", "deal_part", "write_shards") if self._in_parts(wildcards) else ()
+        return fingerprint(*(f"tokbench.commands.{stage}" for stage in ("prepare", *stages)))
 
     def shards(self, wildcards: Any) -> list[str]:
         """Names of the shards of each split."""
         return shard_names(self.experiment, wildcards.corpus)
 
+    def _in_parts(self, wildcards: Any) -> bool:
+        return self.experiment.corpora[wildcards.corpus].parts > 1
+
+    def _recipe(self, wildcards: Any) -> dict[str, Any]:
+        return self.experiment.corpora[wildcards.corpus].model_dump(mode="json")
+
+    def _sharing(self, wildcards: Any) -> dict[str, Any]:
+        recipe = self._recipe(wildcards)
+        return {key: recipe[key] for key in ("splits", "shards", "parts")}
+
+    def _source_of_part(self, wildcards: Any, left_out: Collection[str]) -> dict[str, Any]:
+        """The source but for some keys; of a mapping of tags to files, those of the part."""
+        source = self._recipe(wildcards)["source"]
+        tagged: dict[str, list[str]] = {}
+        for tag, file in self._part(wildcards).files:
+            tagged.setdefault(tag, []).append(str(file))
+        paths = {"path": tagged} if isinstance(source.get("path"), dict) else {}
+        return {key: source[key] for key in source if key not in {*left_out, "path"}} | paths
+
+    def _part(self, wildcards: Any) -> Part:
+        return self._parts(wildcards.corpus)[int(wildcards.part)]
+
+    def _parts(self, name: str) -> list[Part]:
+        """The parts of a corpus, found once: its tags are in order, as they are in recipes."""
+        if name not in self._found:
+            corpus = self.experiment.corpora[name]
+            source = corpus.source
+            if isinstance(source, FileSource) and isinstance(source.path, dict):
+                source = source.model_copy(update={"path": dict(sorted(source.path.items()))})
+            self._found[name] = parts_of(source, corpus.parts)
+        return self._found[name]
+
 
 def shard_names(experiment: Experiment, corpus: str) -> list[str]:
     """Names of the shards of each split of a corpus."""
-    return [f"{shard:04}" for shard in range(experiment.corpora[corpus].shards)]
+    return _names(experiment.corpora[corpus].shards)
+
+
+def _names(number: int) -> list[str]:
+    return [f"{each:04}" for each in range(number)]
 
 
 def _digest(source: HubSource) -> str:

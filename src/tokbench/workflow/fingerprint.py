@@ -34,6 +34,7 @@ PLUMBING = tuple(
         "commands.memory_option",
         "commands.numbers",
         "commands.outputs",
+        "commands.pretokenization_option",
         "config",
         "errors",
         "faults",

@@ -11,6 +11,8 @@ from tokbench.resource import resource_types
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
 
+BOUND_STEPS = 200
+"""Steps of the search for a bound: any number of them proves one, and after these most of it is reached."""
 OF_TEXT: tuple[Sight, ...] = ("text", "languages")
 
 
@@ -48,6 +50,11 @@ class Measurements:
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
+
+
+def bound_steps(wildcards: Any) -> int:
+    """Most steps of the search for a bound, the same for all."""
+    return BOUND_STEPS
 
 
 def measured_by(command: str, *of: Sight, reader: str | None = None) -> str:

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tokbench.config.experiment import Experiment
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import Pretokenization as Scheme
+from tokbench.pretokenization import pretokenization_of
+from tokbench.workflow.canonical import canonical_setting
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
@@ -23,8 +26,21 @@ class Pretokenization:
     def source(self, wildcards: Any) -> str:
         """Fingerprint of counting and of the scheme; of merging, too, because the counts of shards are not kept."""
         return fingerprint(
-            "tokbench.commands.count", "tokbench.commands.merge_counts", schemes[wildcards.scheme].module
+            "tokbench.commands.count", "tokbench.commands.merge_counts", *self._scheme(wildcards).modules
         )
+
+    def setting(self, wildcards: Any) -> str:
+        """The scheme that paths name, with its options."""
+        return canonical_setting(self._scheme(wildcards))
+
+    def _scheme(self, wildcards: Any) -> Scheme:
+        return self._schemes.get(wildcards.scheme) or pretokenization_of(wildcards.scheme)
+
+    @cached_property
+    def _schemes(self) -> dict[str, Scheme]:
+        """The schemes of the variants, by what paths call them."""
+        chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.variants.values()]
+        return {scheme.slug: scheme for scheme in chosen}
 
     def parts(self, wildcards: Any) -> list[str]:
         """What the counts of a split are merged from, below its folder and without their ending: shards, or parts."""

@@ -55,6 +55,17 @@ class Models:
         """Tokens of a packed sequence."""
         return self._options(wildcards).max_seq_len
 
+    def seed(self, wildcards: Any) -> int:
+        """Decides the order of the documents."""
+        return self._options(wildcards).seed
+
+    def text_budget(self, wildcards: Any) -> list[str]:
+        """The budget of text, as flags of the command line; none where it is one of tokens or of arithmetic."""
+        options = self._options(wildcards)
+        if options.text_bytes is not None:
+            return ["--text-bytes", str(options.text_bytes)]
+        return [] if options.epochs is None else ["--epochs", repr(options.epochs)]
+
     def gpus(self, wildcards: Any) -> int:
         """GPUs that the recipe asks for: one, if only there is one."""
         return int(not on_processor(self._options(wildcards)))

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -20,6 +21,11 @@ def shell_prefix(*, apart: bool) -> str:
     called = "command tokbench" if apart else f"{shlex.quote(sys.executable)} -P -m tokbench"
     function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
     return f"set -euo pipefail; {function} ".replace("{", "{{").replace("}", "}}")
+
+
+def verbatim(text: str) -> Callable[[Any], str]:
+    """A text as a rule's parameter: of one that is given as it is, ``{L}`` would be taken for a wildcard."""
+    return lambda wildcards: text
 
 
 def flags(wildcards: Any, input: Any) -> list[str]:

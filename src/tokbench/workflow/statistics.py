@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
+from tokbench.pretokenization import pretokenization_of
 from tokbench.segmentation import segmentations
 from tokbench.workflow.canonical import canonical
 
@@ -12,6 +13,14 @@ class Built(NamedTuple):
     """A variant at a vocabulary size."""
 
     variant: str
+    size: int
+
+
+class Bounded(NamedTuple):
+    """What one bound holds for."""
+
+    corpus: str
+    scheme: str
     size: int
 
 
@@ -35,6 +44,20 @@ class Tested(NamedTuple):
 def all_tokenizers(experiment: Experiment) -> list[Built]:
     """Every tokenizer."""
     return [Built(variant, size) for variant in experiment.variants for size in experiment.sizes_of(variant)]
+
+
+def all_bounds(experiment: Experiment) -> list[Bounded]:
+    """Every corpus, scheme and size that a tokenizer has, each once.
+
+    Documents that are not cut have too many substrings to bound what they need.
+    """
+    schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.variants.items()}
+    found = (
+        Bounded(experiment.corpus_of(variant), schemes[variant].slug, size)
+        for variant, size in all_tokenizers(experiment)
+        if schemes[variant].splits != ()
+    )
+    return list(dict.fromkeys(found))
 
 
 def all_tested(experiment: Experiment) -> list[Tested]:

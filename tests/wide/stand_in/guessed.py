@@ -94,8 +94,7 @@ def _text(sizes: list[int], bits: list[float]) -> dict[str, Any]:
         "tokens": sum(tokens),
         "bytes": sum(sizes),
         "documents": len(sizes),
-        "window": 256,
-        "stride": 128,
+        "cut": {"window": 256, "stride": 128},
         "by_document": [
             {"bits": bit, "tokens": count, "bytes": size} for bit, count, size in zip(bits, tokens, sizes, strict=True)
         ],

@@ -12,6 +12,7 @@ from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.wording import counted, slug, words
 from tokbench.statistics.better import better_end
@@ -50,6 +51,7 @@ def intrinsic(content: ReportContent) -> Section:
             for number, measures in enumerate(_related(part), 1):
                 name = slug("intrinsic", corpus, "languages", number)
                 exhibits.append(_table(content, part, name, measures, str(corpus), texts, by_language=True))
+    exhibits += ngram_bits.measured(content)
     return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
 
 

@@ -80,19 +80,25 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     found = {(row["variant"], row["size"]): row for row in part.iter_rows(named=True)}
     variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
     cells = {size: [found.get((variant, size), {}) for variant in variants] for size in sizes}
+    kinds = {"value": ("", ""), "equal_context": (" equal context", ", equal context")}
+    taken = [kind for kind in kinds if kind == "value" or part[kind].count()]
+    names_of = {(size, kind): f"{size}{kinds[kind][0]}" for size in sizes for kind in taken}
     frame = pl.DataFrame(
         {"variant": variants}
-        | {str(size): pl.Series([row.get("value") for row in cells[size]], dtype=pl.Float64) for size in sizes}
+        | {
+            name: pl.Series([row.get(kind) for row in cells[size]], dtype=pl.Float64)
+            for (size, kind), name in names_of.items()
+        }
     )
     reasons = {
-        (index, str(size)): (row.get("reason") or UNEXPLAINED) if row else "no model at this size"
-        for size in sizes
+        (index, name): (row.get("reason") or UNEXPLAINED) if row else "no model at this size"
+        for (size, kind), name in names_of.items()
         for index, row in enumerate(cells[size])
-        if row.get("value") is None
+        if row.get(kind) is None
     }
     columns = [Column("variant")] + [
-        Column(str(size), f"{size:,}", "real", BITS_PER_BYTE["value"].decimals, "lowest", {"size": size})
-        for size in sizes
+        Column(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, "lowest", {"size": size})
+        for (size, kind), name in names_of.items()
     ]
     caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))

@@ -1,0 +1,33 @@
+from tokbench.workflow.ngram_bits import NgramModels
+
+ngram_models = NgramModels(experiment)
+
+
+rule ngram_bits:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
+    output:
+        "<results>/ngram_bits/{variant}/{size}.json",
+    log:
+        "<logs>/ngram_bits/{variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/ngram_bits/{variant}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        corpus=variants.corpus,
+        split=ngram_models.options.split,
+        order=ngram_models.options.order,
+        budgets=ngram_models.budgets,
+        source=fingerprint("tokbench.commands.ngram_bits"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(120),
+    message:
+        "take the n-gram bits of {wildcards.variant} at {wildcards.size}"
+    shell:
+        "tokbench ngram_bits {input.tokenizer:q} --corpus {params.corpus:q} --order {params.order:q} {params.budgets:q}"
+        " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
+        " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"

@@ -1,0 +1,192 @@
+"""A tokenizer that works through the library it was made for."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tokbench.adapters.adapted_folder import FILE, read_adapted, sealed_adapted
+from tokbench.adapters.libraries import open_library, told
+from tokbench.atomic import atomic_files
+from tokbench.atomic.places import place_of_folder
+from tokbench.errors import TokbenchError
+from tokbench.parallel import mapped
+from tokbench.saved import files_to_remove, outdated_export
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_folder import SETTINGS
+
+OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
+"""What a tokenizer in our three phases has, and this one has not."""
+
+
+class AdaptedTokenizer(Tokenizer):
+    """A tokenizer behind the face of ours, for what our three phases do not do exactly.
+
+    Texts are UTF-8: bytes that are not become U+FFFD before the library sees them. Whatever asks for the vocabulary or
+    the segmentation of pre-tokens ends in one line.
+
+    Args:
+        library: the library's name, see :mod:`tokbench.adapters.libraries`.
+        content: the file as the library gets it.
+        settings: what the library is told beside it.
+        special: ids that no text gives, with what they stand for.
+        tokens: tokens that text can give.
+        ids: ids in all.
+        name: what tables call it.
+        origin: where it comes from and what it loses.
+
+    Raises:
+        TokbenchError: the library is not installed, or does not take the file.
+    """
+
+    def __init__(
+        self,
+        library: str,
+        content: bytes,
+        settings: dict[str, Any],
+        *,
+        special: dict[int, bytes],
+        tokens: int,
+        ids: int,
+        name: str = "",
+        origin: dict[str, Any] | None = None,
+    ) -> None:
+        self.library_name, self.content, self.settings = library, content, settings
+        self.special, self.tokens, self.ids = special, tokens, ids
+        self.name = name
+        self.origin = origin or {}
+        self.library = open_library(library, content, settings, name or "the tokenizer")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of: the library's tokenizer is made anew of it."""
+        return {
+            "library": self.library_name,
+            "content": self.content,
+            "settings": self.settings,
+            "special": self.special,
+            "tokens": self.tokens,
+            "ids": self.ids,
+            "name": self.name,
+            "origin": self.origin,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def __len__(self) -> int:
+        return self.tokens
+
+    @property
+    def id_limit(self) -> int:
+        return self.ids
+
+    def __repr__(self) -> str:
+        return f"AdaptedTokenizer({self.name!r}, {self.library_name}, {len(self)} tokens)"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in OWN_PHASES:
+            self._has_none(f"a {name} of ours")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _has_none(self, what: str) -> NoReturn:
+        raise TokbenchError(
+            f"{self.name or 'the tokenizer'} works through {self.library_name} and has no {what.removeprefix('a ')}; "
+            "measure it on documents, with 'tokbench compare' or 'tokbench encode --count'"
+        )
+
+    def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
+        """Ids of a text, int32 [tokens], as the library gives them."""
+        with told(f"{self.name}: {self.library_name} ends on a text"):
+            return np.array(self.library.encode(readable(text)), np.int32)
+
+    def count(self, text: bytes | str, threads: int = 1) -> int:
+        """How many tokens a text has."""
+        return len(self.encode(text))
+
+    def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
+        """Ids of each text, in order."""
+        return list(mapped(self.encode, texts, threads))
+
+    def last_cut(self, text: bytes) -> int:
+        """0: no place is known where the library's ids could be cut."""
+        return 0
+
+    def segment(self, counts: Any, threads: int = 1) -> NoReturn:
+        """Pre-tokens are nothing that the library takes.
+
+        Raises:
+            TokbenchError: always.
+        """
+        self._has_none("a segmentation of pre-tokens")
+
+    def decode(self, ids: ArrayLike) -> bytes:
+        """The bytes that ids stand for, as the library says; special ids stand for their own names.
+
+        Raises:
+            TokbenchError: an id is not in the vocabulary, or is no whole number.
+        """
+        values = np.asarray(ids).ravel()
+        if values.size and values.dtype.kind not in "iu":
+            raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
+        parts = []
+        for special, group in groupby(values.tolist(), self.special.__contains__):
+            run = list(group)
+            parts.append(b"".join(map(self.special.__getitem__, run)) if special else self._decoded(run))
+        return b"".join(parts)
+
+    def _decoded(self, ids: list[int]) -> bytes:
+        for one in (min(ids), max(ids)):
+            if not 0 <= one < self.ids:
+                raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.ids - 1})")
+        try:
+            with told(f"{self.name}: {self.library_name} does not decode these ids"):
+                return self.library.decode(ids)
+        except KeyError as error:
+            raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
+
+    def save(self, folder: Path | str, *, configuration: bool = True) -> None:
+        """Write the library's file and the settings into a folder; see :meth:`Tokenizer.save`."""
+        folder = Path(folder)
+        place_of_folder(folder)
+        stale = files_to_remove(folder / SETTINGS, configuration=False)
+        with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
+            (partial / FILE).write_bytes(self.content)
+            settings = {
+                "name": self.name,
+                "library": self.library_name,
+                "settings": self.settings,
+                "special": {str(number): token.hex() for number, token in self.special.items()},
+                "size": self.tokens,
+                "ids": self.ids,
+                "origin": self.origin,
+            }
+            (partial / SETTINGS).write_text(sealed_adapted(settings, self.content), encoding="utf-8")
+            stale += outdated_export(folder / SETTINGS, partial)
+
+    @classmethod
+    def load(cls, folder: Path | str) -> "AdaptedTokenizer":
+        """Read a tokenizer's folder.
+
+        Raises:
+            TokbenchError: the folder is none of ours, a file is not the one that was saved, or the library is missing.
+        """
+        settings, content = read_adapted(Path(folder))
+        return cls(
+            settings.library,
+            content,
+            settings.settings,
+            special={int(number): bytes.fromhex(token) for number, token in settings.special.items()},
+            tokens=settings.size,
+            ids=settings.ids,
+            name=settings.name,
+            origin=settings.origin,
+        )
+
+
+def readable(text: bytes | str) -> str:
+    """A text as other libraries take it: what is no UTF-8 is replaced."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,81 @@
+"""Tokenizers for other libraries: every form, and what each is checked on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
+from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import write_configuration
+from tokbench.vocabulary import write_tokens
+
+TOKENS = "tokens.vocab"
+FAST = "PreTrainedTokenizerFast"
+"""The class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without any code of ours."""
+
+
+def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts, folder: Path) -> str:
+    """Write a tokenizer for another library into a folder, if ids are the same on the pre-tokens.
+
+    Args:
+        tokenizer: what to export.
+        form: one of :data:`FORMS`.
+        counts: pre-tokens on which the two must agree.
+        folder: where the files go.
+
+    Returns:
+        One sentence on what was compared.
+
+    Raises:
+        TokbenchError: the library cannot express it, which the message says why, or is not installed.
+    """
+    try:
+        return FORMS[form](tokenizer, counts, folder)
+    except ModuleNotFoundError as error:
+        raise TokbenchError(
+            f"--to {form}: the package '{error.name}' is not installed; install tokbench[existing]"
+        ) from None
+
+
+def pretokens_to_compare(tokenizer: Tokenizer) -> PretokenCounts:
+    """Those of the documentation that CPython carries, and of the tokens themselves."""
+    from tokbench.corpus.embedded import embedded_texts
+
+    return count_pretokens([*embedded_texts(), *tokenizer.vocabulary.tokens], tokenizer.pretokenization)
+
+
+def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+    from tokbench.adapters import tokenizer_json
+
+    told = tokenizer_json.export(tokenizer, counts, folder)
+    if told.startswith(tokenizer_json.REFUSED):
+        raise TokbenchError(f"{told.removeprefix(tokenizer_json.REFUSED)}; nothing is written")
+    write_configuration(folder, FAST)
+    return told
+
+
+def _tiktoken(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+    from tokbench.adapters import tiktoken
+
+    return tiktoken.export(tokenizer, counts, folder)
+
+
+def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+    from tokbench.adapters import sentencepiece
+
+    return sentencepiece.export(tokenizer, counts, folder)
+
+
+def _tokens(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+    write_tokens(tokenizer.vocabulary.tokens, folder / TOKENS)
+    return f"{TOKENS} has {len(tokenizer)} tokens, and nothing of how they cut"
+
+
+FORMS: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {
+    "tokenizer_json": _tokenizer_json,
+    "tiktoken": _tiktoken,
+    "sentencepiece": _sentencepiece,
+    "tokens": _tokens,
+}
+"""What a tokenizer can be written as, by the name of the form."""

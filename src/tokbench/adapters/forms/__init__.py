@@ -1,0 +1,112 @@
+"""The forms in which tokenizers come that were made elsewhere: one module each, which reads a file of that form.
+
+A reader says by which library the file works, and where our own three phases do exactly the same, by which.
+"""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from tokbench.errors import TokbenchError, unknown
+from tokbench.options import Options
+from tokbench.vocabulary import Vocabulary
+
+FORMS = {
+    "tokenizer_json": "tokenizer.json of Hugging Face's tokenizers",
+    "tiktoken": "ranks as OpenAI's tiktoken has them; the pattern is not in the file",
+    "tekken": "Mistral's tekken.json",
+    "sentencepiece": "a .model of SentencePiece",
+    "tokens": "one token in hexadecimal a line, as PathPiece and SaGe write them",
+    "merges": "merges.txt of GPT-2, with vocab.json beside it or without",
+    "transformers": "a folder of transformers, or a name on the hub with its revision",
+}
+"""The forms, with what each is; the module that reads a form bears its name."""
+REMEDY = "give a whole file of its form"
+LARGEST_FILE = 1 << 28
+"""Bytes of the largest file that is read; the largest of those that people use have a tenth of it."""
+
+
+class ReadOptions(Options):
+    """What a file does not say of its tokenizer."""
+
+    pattern: str | None = None
+    """How texts are cut into pre-tokens, for forms that do not say it: a name or a regular expression."""
+    segmentation: str | None = None
+    """Segmentation in place of the form's own; ``tokens`` has none, so it must be chosen there."""
+    added: Literal["words", "text", "tokens"] = "words"
+    """Special and added tokens that stand in a text: ``words`` takes those for tokens that are words or blanks, and
+    those that are marks or special for text; ``text`` takes all for text, ``tokens`` all for tokens."""
+    revision: str | None = None
+    """Revision of a name on the hub, a full hash; nothing is fetched without one."""
+
+
+@dataclass(frozen=True)
+class Native:
+    """A tokenizer in our three phases.
+
+    Attributes:
+        vocabulary: the tokens, with the file's own ids.
+        pretokenization: setting of the scheme.
+        segmentation: name of the method.
+    """
+
+    vocabulary: Vocabulary
+    pretokenization: str | Mapping[str, Any]
+    segmentation: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a file holds.
+
+    Attributes:
+        native: our own phases, None where they do not do what the file says.
+        reason: why they do not.
+        library: the library that reads it, None where there is none.
+        content: the file as that library gets it.
+        settings: what the library is told beside it.
+        special: ids that no text gives, with what they stand for.
+        tokens: tokens that text can give.
+        ids: ids in all, one more than the largest.
+        told: what was done with the file, in sentences without full stops.
+    """
+
+    native: Native | None
+    reason: str = ""
+    library: str | None = None
+    content: bytes = b""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    special: Mapping[int, bytes] = field(default_factory=dict)
+    tokens: int = 0
+    ids: int = 0
+    told: Sequence[str] = ()
+
+
+class NotNativeError(Exception):
+    """Why our own phases do not do what a file says."""
+
+
+class Read(Protocol):
+    """How the reader of a form is called."""
+
+    def __call__(self, path: Path, options: ReadOptions) -> Found:
+        """Read a file.
+
+        Raises:
+            TokbenchError: it is none of its form, or an option is missing or makes no sense for it.
+        """
+        ...
+
+
+def reader(form: str) -> Read:
+    """The reader of a form.
+
+    Raises:
+        TokbenchError: there is no such form.
+    """
+    if form not in FORMS:
+        raise TokbenchError(unknown(form, "form", FORMS))
+    read: Read = importlib.import_module(f"{__name__}.{form}").read
+    return read

@@ -1,0 +1,180 @@
+"""Models of a ``tokenizer.json`` that work on bytes, as our own three phases."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.adapters.forms import Native, NotNativeError
+from tokbench.adapters.forms.added_tokens import Added
+from tokbench.adapters.forms.patterns import setting_of
+from tokbench.byte_level import BYTE_OF
+from tokbench.pretokenization import schemes
+from tokbench.vocabulary import Vocabulary
+
+LONGEST_WORD = 1 << 28
+"""Characters from which WordPiece's longest word is no bound."""
+ASCII_SIGNS = r"!-/:-@\[-`{-~"
+
+
+def native_model(values: Mapping[str, Any], added: Added, segmentation: str | None) -> Native:
+    """A tokenizer that gives the same ids.
+
+    Args:
+        values: those of the file, added tokens as in ``added``.
+        added: its added tokens.
+        segmentation: the method to take in place of the file's.
+
+    Raises:
+        NotNativeError: there is none; the message says why.
+    """
+    normalizer = values.get("normalizer")
+    if normalizer is not None and _steps(normalizer, "normalizers"):
+        raise NotNativeError(
+            f"it normalises texts ({', '.join(one['type'] for one in _steps(normalizer, 'normalizers'))})"
+        )
+    if added.kept:
+        raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
+    setting = pretokenization(values.get("pre_tokenizer"))
+    model = values["model"]
+    kind = model.get("type") or ("BPE" if "merges" in model else None)
+    if kind not in MODELS:
+        raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
+    vocabulary, method = MODELS[kind](model, added)
+    return Native(vocabulary, setting, segmentation or method)
+
+
+def pretokenization(value: Mapping[str, Any] | None) -> str | dict[str, Any]:
+    """The setting of a scheme that cuts where a ``pre_tokenizer`` cuts.
+
+    Raises:
+        NotNativeError: it does not work on bytes, or changes texts.
+    """
+    steps = [] if value is None else _steps(value, "pretokenizers")
+    if not steps or steps[-1]["type"] != "ByteLevel":
+        raise NotNativeError("it does not work on bytes")
+    if any(step.get("add_prefix_space") for step in steps):
+        raise NotNativeError("it puts a space before every text")
+    expressions = [_expression(step) for step in steps[:-1]]
+    if steps[-1].get("use_regex", True):
+        expressions.append(str(schemes["gpt2"].pattern))
+    return setting_of(expressions)
+
+
+def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The steps of a sequence, sequences within it laid out, or the one that is none."""
+    if value["type"] != "Sequence":
+        return [value]
+    return [inner for step in value[key] for inner in _steps(step, key)]
+
+
+def _expression(step: Mapping[str, Any]) -> str:
+    """The regular expression whose matches, and what lies between, are the pieces of a step."""
+    kind = step["type"]
+    if kind == "Digits":
+        return r"\p{N}" if step["individual_digits"] else r"\p{N}+"
+    if kind not in ("Split", "Punctuation"):
+        raise NotNativeError(f"it cuts by {kind}")
+    if step["behavior"] != "Isolated":
+        raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
+    if kind == "Punctuation":
+        return rf"[\p{{P}}{ASCII_SIGNS}]"
+    [(form, text)] = step["pattern"].items()
+    if form == "String":
+        import regex
+
+        return str(regex.escape(text, special_only=True))
+    return str(text)
+
+
+def _merging(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key):
+            raise NotNativeError(f"its tokens have a {key}")
+    whole = bool(model.get("ignore_merges"))
+    ids: dict[str, int] = model["vocab"]
+    pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
+    if len(set(pairs)) < len(pairs):  # Of equal pairs the last one counts.
+        pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
+    joined = {part for pair in pairs for part in (*pair, "".join(pair))}
+    left_out = {spelt for spelt, number in ids.items() if number in added.special and not whole and spelt not in joined}
+    tokens, own, special = _spelt(ids, left_out, added)
+    places = {token: place for place, token in enumerate(tokens)}
+    of = {spelt: places[token] for spelt in joined if (token := _bytes(spelt)) is not None}
+    merges = np.array([(of[left], of[right], of[left + right]) for left, right in pairs], np.int32).reshape(-1, 3)
+    return _vocabulary(tokens, own, special, merges=merges), "whole_or_merge" if whole else "merge"
+
+
+def _likelihood(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
+    ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
+    scores = {number: float(score) for number, (_, score) in enumerate(model["vocab"])}
+    if len(ids) < len(scores):
+        raise NotNativeError("some of its tokens stand twice")
+    tokens, own, special = _spelt(ids, set(), added)
+    return _vocabulary(tokens, own, special, scores=np.array([scores[one] for one in own], np.float64)), "likelihood"
+
+
+def _longest_prefix(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
+    prefix = model.get("continuing_subword_prefix", "##")
+    if model.get("max_input_chars_per_word", 100) < LONGEST_WORD:
+        raise NotNativeError("words longer than a bound are one unknown token")
+    if prefix and all(character in BYTE_OF for character in prefix):
+        raise NotNativeError(f"its mark of continuation, {prefix}, spells bytes too")
+    ids: dict[str, int] = model["vocab"]
+    inside = {spelt for spelt in ids if prefix and spelt.startswith(prefix)}
+    parts = [(spelt.removeprefix(prefix) if spelt in inside else spelt, spelt in inside) for spelt in ids]
+    known = [
+        (token, flag, number)
+        for (spelt, flag), number in zip(parts, ids.values(), strict=True)
+        if (token := _bytes(spelt))
+    ]
+    known.sort(key=lambda one: one[2])
+    for flag in {False, bool(prefix)}:
+        _check_bytes({token for token, inner, _ in known if inner == flag})
+    special = {number: spelt.encode() for spelt, number in ids.items()} | dict(added.special)
+    own = [number for _, _, number in known]
+    flags = np.array([flag for _, flag, _ in known], np.bool_) if prefix else None
+    rest = {number: token for number, token in special.items() if number not in set(own)}
+    vocabulary = _vocabulary([token for token, _, _ in known], own, rest, continuation=flags)
+    return vocabulary, "longest_prefix" if prefix else "greedy"
+
+
+MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
+
+
+def _spelt(ids: Mapping[str, int], left_out: set[str], added: Added) -> tuple[list[bytes], list[int], dict[int, bytes]]:
+    """Tokens by id, their ids, and the ids that no text gives with what they stand for."""
+    special = dict(added.special)
+    found: dict[int, bytes] = {}
+    for spelt, number in ids.items():
+        token = None if spelt in left_out else _bytes(spelt)
+        if token:
+            found[number] = token
+            special.pop(number, None)
+        else:
+            special.setdefault(number, spelt.encode())
+    if len(found) + len(set(special) & set(ids.values())) < len(ids):
+        raise NotNativeError("some of its tokens have one id")
+    own = sorted(found)
+    _check_bytes(set(found.values()))
+    return [found[one] for one in own], own, special
+
+
+def _bytes(spelt: str) -> bytes | None:
+    """The bytes that a string spells, None where a character of it spells none."""
+    try:
+        return bytes(map(BYTE_OF.__getitem__, spelt))
+    except KeyError:
+        return None
+
+
+def _check_bytes(tokens: set[bytes]) -> None:
+    missing = [value for value in range(256) if bytes([value]) not in tokens]
+    if missing:
+        raise NotNativeError(f"{len(missing)} of the 256 bytes are no tokens (first: {missing[0]:02x})")
+
+
+def _vocabulary(tokens: Sequence[bytes], own: Sequence[int], special: Mapping[int, bytes], **more: Any) -> Vocabulary:
+    ids: NDArray[np.int32] = np.array(own, np.int32)
+    return Vocabulary(tuple(tokens), ids=ids, special=dict(sorted(special.items())), **more)

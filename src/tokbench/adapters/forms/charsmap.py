@@ -1,0 +1,59 @@
+"""SentencePiece's table of normalisations, checked before a library walks it: none of them looks where it steps.
+
+The table is a double array (``darts-clone``) of 32-bit units behind its length in bytes, then the strings that units
+point into, each ended by a NUL byte.
+"""
+
+import base64
+from typing import Any
+
+import numpy as np
+
+LABEL = 0x800000FF
+LEAF = 0x100
+
+
+def check_charsmaps(normalizer: Any) -> None:
+    """Check every table in the ``normalizer`` of a ``tokenizer.json``.
+
+    Raises:
+        ValueError: one is damaged.
+    """
+    if not isinstance(normalizer, dict):
+        return
+    for inner in normalizer.get("normalizers") or []:
+        check_charsmaps(inner)
+    if (table := normalizer.get("precompiled_charsmap")) is not None:
+        check_charsmap(base64.b64decode(table, validate=True))
+
+
+def check_charsmap(table: bytes) -> None:
+    """Walk all of a table.
+
+    Raises:
+        ValueError: it is cut short, or a unit leads out of it.
+    """
+    if not table:
+        return
+    size = int.from_bytes(table[:4], "little")
+    if len(table) < 4 + size or size % 4 or size < 1024:
+        raise ValueError("its table of normalisations is cut short")
+    units = np.frombuffer(table, "<u4", size // 4, 4).astype(np.int64)
+    strings = table[4 + size :]
+    nodes = np.zeros(1, np.int64)
+    seen = np.zeros(len(units), np.bool_)
+    labels = np.arange(1, 256)
+    while len(nodes):
+        seen[nodes] = True
+        unit = units[nodes]
+        base = nodes ^ ((unit >> 10) << ((unit & 0x200) >> 6))
+        if (base | 0xFF).max() >= len(units):
+            raise ValueError("its table of normalisations leads out of itself")
+        leaves = units[base[(unit & LEAF) > 0]] & 0x7FFFFFFF
+        if len(leaves) and leaves.max() >= len(strings):
+            raise ValueError("its table of normalisations leads out of its strings")
+        children = base[:, None] ^ labels
+        nodes = np.unique(children[(units[children] & LABEL) == labels])
+        nodes = nodes[~seen[nodes]]  # Equal ends are stored once.
+    if not strings.endswith(b"\0"):
+        raise ValueError("its table of normalisations has no end")

@@ -1,0 +1,30 @@
+"""Files as readers of forms take them: whole, through gzip or zstd, and not without end."""
+
+from pathlib import Path
+
+from tokbench.adapters.forms import LARGEST_FILE, REMEDY
+from tokbench.errors import TokbenchError
+from tokbench.inputs.files import GZIP, PIECE, ZSTD, opened
+
+
+def read_bounded(path: Path) -> bytes:
+    """The bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``.
+
+    Raises:
+        TokbenchError: it cannot be read, or has more bytes than any tokenizer.
+    """
+    if path.is_dir():
+        raise TokbenchError(f"{path}: a folder; name a file in it, or read it as 'transformers'")
+    pieces, size = [], 0
+    with opened(path, REMEDY) as file:
+        while piece := file.read(PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > LARGEST_FILE:
+                raise TokbenchError(f"{path}: more than {LARGEST_FILE:,} bytes, as no tokenizer has; {REMEDY}")
+    return b"".join(pieces)
+
+
+def plain_name(path: Path) -> str:
+    """The name of a file without the end that says how it is compressed."""
+    return path.stem if path.suffix in GZIP + ZSTD else path.name

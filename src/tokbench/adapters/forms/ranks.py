@@ -1,0 +1,77 @@
+"""Ranks: tokens with the order in which they are joined, the form that ``tiktoken`` reads."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+
+from tokbench.adapters.forms import REMEDY, Native
+from tokbench.adapters.forms.patterns import Pattern
+from tokbench.errors import TokbenchError, shortened
+from tokbench.inputs.numbers import LARGEST_VOCABULARY, whole_number
+from tokbench.vocabulary import BYTES, Vocabulary
+
+
+def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
+    """The tokens of a file with their ranks, by rank.
+
+    Args:
+        content: lines of a token in base64, a blank and its rank.
+        place: what messages call the file.
+
+    Raises:
+        TokbenchError: a line is something else, a token or a rank stands twice, or one of the 256 bytes is no token,
+            so that some texts cannot be encoded, by ``tiktoken`` neither.
+    """
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            spelt, rank = line.split()
+            token = base64.b64decode(spelt, validate=True)
+            value = whole_number(rank.decode("ascii"), 0, LARGEST_VOCABULARY - 1)
+        except (ValueError, binascii.Error):
+            raise TokbenchError(
+                f"{place}:{number}: {shortened(repr(line)[2:-1])} is no token in base64 with its rank; {REMEDY}"
+            ) from None
+        add_rank(ranks, token, value, f"{place}:{number}")
+    return checked_ranks(ranks, place)
+
+
+def add_rank(ranks: dict[bytes, int], token: bytes, rank: int, place: str) -> None:
+    """Take up a token that is not empty and not there yet."""
+    if not token:
+        raise TokbenchError(f"{place}: an empty token; {REMEDY}")
+    if token in ranks:
+        raise TokbenchError(f"{place}: the token {shortened(token.hex())} stands twice; {REMEDY}")
+    ranks[token] = rank
+
+
+def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
+    """The same, by rank; a file that cannot encode every text is rejected."""
+    missing = [byte for byte in BYTES if byte not in ranks]
+    if missing:
+        raise TokbenchError(
+            f"{place}: {len(missing)} of the 256 bytes are no tokens (first: {missing[0].hex()}), so that not every "
+            f"text can be encoded; {REMEDY}"
+        )
+    ordered = sorted(ranks.items(), key=lambda item: item[1])
+    for (token, rank), (other, after) in pairwise(ordered):
+        if rank == after:
+            raise TokbenchError(
+                f"{place}: the tokens {shortened(token.hex())} and {shortened(other.hex())} have one "
+                f"rank, {rank}; {REMEDY}"
+            )
+    return dict(ordered)
+
+
+def native_ranks(
+    ranks: Mapping[bytes, int], pattern: Pattern, special: Mapping[int, bytes], segmentation: str | None, shift: int = 0
+) -> Native:
+    """Ranks in our three phases; an id is a rank and ``shift``."""
+    ids = np.fromiter(ranks.values(), np.int32, len(ranks)) + np.int32(shift)
+    vocabulary = Vocabulary(tuple(ranks), ids=ids, special=special)
+    return Native(vocabulary, pattern.setting, segmentation or "ranked")

@@ -1,0 +1,115 @@
+"""SentencePiece's ``.model``: always by its own library, which normalises texts and puts a space before them."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tokbench.adapters.forms import REMEDY, Found, ReadOptions
+from tokbench.adapters.forms.added_tokens import MARK
+from tokbench.adapters.forms.charsmap import check_charsmap
+from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms.protobuf import BYTES, FIXED32, VARINT, fields
+from tokbench.errors import TokbenchError
+from tokbench.inputs.numbers import LARGEST_VOCABULARY
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+MODELS = {1: "unigram", 2: "BPE", 3: "words", 4: "characters"}
+PIECES, TRAINER, NORMALIZER = 1, 2, 3
+
+
+class Piece(NamedTuple):
+    """An entry of the vocabulary.
+
+    Attributes:
+        text: what it is.
+        kind: one of the six.
+        place: where its kind stands in the file, -1 where it is not said.
+    """
+
+    text: bytes
+    kind: int
+    place: int
+
+
+def read(path: Path, options: ReadOptions) -> Found:
+    """A model; control tokens in a text are text, and so are symbols of the user's that are marks.
+
+    Raises:
+        TokbenchError: the file is damaged.
+    """
+    for flag, given in (("--pattern", options.pattern), ("--segmentation", options.segmentation)):
+        if given is not None:
+            raise TokbenchError(f"{path}: a model of SentencePiece says how it cuts; leave {flag} out")
+    content = bytearray(read_bounded(path))
+    try:
+        pieces = list(_pieces(bytes(content)))
+        kind = _checked(bytes(content))
+        if not pieces or len(pieces) > LARGEST_VOCABULARY:
+            raise ValueError(f"{len(pieces)} pieces")
+    except (ValueError, struct.error) as error:
+        raise TokbenchError(f"{path}: not a model of SentencePiece ({error}); {REMEDY}") from None
+    special = {number: piece.text for number, piece in enumerate(pieces) if piece.kind in (CONTROL, UNUSED)}
+    kept = 0
+    for number, piece in enumerate(pieces):
+        if piece.kind == USER_DEFINED:
+            if options.added == "text" or (options.added == "words" and MARK.fullmatch(piece.text.decode())):
+                content[piece.place] = CONTROL
+                special[number] = piece.text
+            else:
+                kept += 1
+    told = [f"{len(special):,} control tokens and marks are text in texts"] if special else []
+    told += [f"{kept:,} symbols of the user's are cut out of texts first"] if kept else []
+    return Found(
+        None,
+        reason=f"SentencePiece ({kind}) normalises texts and merges across words",
+        library="sentencepiece",
+        content=bytes(content),
+        special=special,
+        tokens=sum(piece.kind in (NORMAL, USER_DEFINED, BYTE) for piece in pieces) - (len(special) - _others(pieces)),
+        ids=len(pieces),
+        told=told,
+    )
+
+
+def _others(pieces: list[Piece]) -> int:
+    return sum(piece.kind in (CONTROL, UNUSED) for piece in pieces)
+
+
+def _pieces(model: bytes) -> Iterator[Piece]:
+    for one in fields(model):
+        if one.number != PIECES:
+            continue
+        if one.kind != BYTES:
+            raise ValueError("a piece that is no message")
+        text, kind, place = b"", NORMAL, -1
+        for part in fields(model, one.start, one.end):
+            if part.number == 1 and part.kind == BYTES:
+                text = model[part.start : part.end]
+                text.decode()
+            elif part.number == 2 and part.kind == FIXED32:
+                [score] = struct.unpack_from("<f", model, part.start)
+                if score != score or score in (float("inf"), float("-inf")):
+                    raise ValueError("a score that is no number")
+            elif part.number == 3 and part.kind == VARINT and NORMAL <= part.value <= BYTE:
+                kind, place = part.value, part.start
+            elif part.number in (1, 2, 3):
+                raise ValueError("a piece of another form")
+        if not text:
+            raise ValueError("a piece that is empty")
+        yield Piece(text, kind, place)
+
+
+def _checked(model: bytes) -> str:
+    """The kind of model; its table of normalisations is walked."""
+    kind = MODELS[1]
+    for one in fields(model):
+        if one.number == TRAINER and one.kind == BYTES:
+            for part in fields(model, one.start, one.end):
+                if part.number == 3 and part.kind == VARINT:
+                    kind = MODELS.get(part.value, "of a kind of its own")
+        elif one.number == NORMALIZER and one.kind == BYTES:
+            for part in fields(model, one.start, one.end):
+                if part.number == 2 and part.kind == BYTES:
+                    check_charsmap(model[part.start : part.end])
+    return kind

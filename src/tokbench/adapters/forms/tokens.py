@@ -1,0 +1,37 @@
+"""Tokens alone: one in hexadecimal a line, in the order of their ids."""
+
+from pathlib import Path
+
+import numpy as np
+
+from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions
+from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms.patterns import named_pattern
+from tokbench.errors import TokbenchError, shortened
+from tokbench.vocabulary import Vocabulary
+
+
+def read(path: Path, options: ReadOptions) -> Found:
+    """A list of tokens, with the pattern and the segmentation that are chosen for it.
+
+    Raises:
+        TokbenchError: a line is not hexadecimal, a byte is missing, a token stands twice, or nothing is chosen.
+    """
+    if options.segmentation is None or options.pattern is None:
+        raise TokbenchError(
+            f"{path}: a list of tokens says neither how texts are cut nor how tokens are chosen; name both, as in "
+            "--pattern gpt2 --segmentation greedy"
+        )
+    tokens = []
+    for number, line in enumerate(read_bounded(path).splitlines(), 1):
+        try:
+            tokens.append(bytes.fromhex(line.decode("ascii")))
+        except ValueError:
+            shown = shortened(repr(line)[2:-1])
+            raise TokbenchError(f"{path}:{number}: {shown} is not a token in hexadecimal; {REMEDY}") from None
+    try:
+        vocabulary = Vocabulary(tuple(tokens), ids=np.arange(len(tokens), dtype=np.int32))
+    except TokbenchError as error:
+        raise TokbenchError(f"{path}: {error}") from None
+    native = Native(vocabulary, named_pattern(options.pattern, "--pattern").setting, options.segmentation)
+    return Found(native, tokens=len(tokens), ids=len(tokens), told=["pattern and segmentation were chosen here"])

@@ -1,0 +1,44 @@
+"""Files of a tokenizer on the Hugging Face hub: the one place where a tokenizer is fetched, and only where it is asked
+for by name and revision. No code is fetched, and none is run."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tokbench.errors import TokbenchError, shortened
+from tokbench.inputs.files import first_line
+
+FILES = (
+    *("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
+    *("merges.txt", "vocab.json", "*.tiktoken"),
+)
+"""What is fetched of a repository."""
+REVISION = re.compile("[0-9a-f]{40}")
+
+
+@contextmanager
+def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
+    """A path as it is; with a revision, a folder of the files of that name on the hub, while the block lasts.
+
+    Raises:
+        TokbenchError: the revision is no full hash, the form is no folder's, or the hub does not give the files.
+    """
+    if revision is None:
+        if not Path(path).exists():
+            raise TokbenchError(f"{path}: no such file or folder; name one, or a name on the hub with its --revision")
+        yield Path(path)
+        return
+    if form != "transformers":
+        raise TokbenchError(f"--revision: only --from transformers takes a name on the hub, not '{form}'")
+    if not REVISION.fullmatch(revision):
+        raise TokbenchError(f"--revision {shortened(revision)}: give the full hash, 40 hexadecimal digits")
+    with TemporaryDirectory() as folder:
+        from huggingface_hub import snapshot_download
+
+        try:
+            snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
+        except Exception as error:
+            raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
+        yield Path(folder)

@@ -1,0 +1,73 @@
+"""Other people's libraries behind one face: text to ids and back, by the library that a file was made for."""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from tokbench.errors import TokbenchError, shortened
+from tokbench.inputs.files import first_line
+
+MODULES = {"tokenizers": "hugging_face", "sentencepiece": "sentence_piece", "tiktoken": "openai"}
+"""The libraries, each with the module that knows it; a library is installed by its own name."""
+
+
+class Library(Protocol):
+    """A tokenizer of another library."""
+
+    @property
+    def unknown(self) -> int | None:
+        """The id of what the vocabulary cannot spell, None where there is none."""
+        ...
+
+    def encode(self, text: str) -> Sequence[int]:
+        """Ids of a text, without ids that frame it."""
+        ...
+
+    def decode(self, ids: list[int]) -> bytes:
+        """What ids stand for. Raises KeyError for an id that there is not."""
+        ...
+
+    def normalized(self, text: str) -> str:
+        """A text as it is before it is cut."""
+        ...
+
+
+def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: str) -> Library:
+    """A tokenizer of another library.
+
+    Args:
+        name: the library.
+        content: its file.
+        settings: what the file does not say, see the library's module.
+        place: what messages call the file.
+
+    Raises:
+        TokbenchError: the library is not installed, or does not take the file.
+    """
+    try:
+        module = importlib.import_module(f"{__name__}.{MODULES[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise TokbenchError(
+            f"{place}: needs the package '{name}', which is not installed; pip install {name}, or tokbench[existing]"
+        ) from None
+    with told(f"{place}: {name} does not read it"):
+        library: Library = module.open(content, **settings)
+        return library
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Whatever a library raises, told in one line; those in Rust raise what is no ``Exception``.
+
+    Raises:
+        TokbenchError: something was raised.
+    """
+    try:
+        yield
+    except (TokbenchError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:
+        raise TokbenchError(f"{what} ({shortened(first_line(error), 200)}); give a whole file of its form") from None

@@ -1,0 +1,37 @@
+"""Google's ``sentencepiece``: a ``.model`` file."""
+
+import sentencepiece
+
+
+class SentencePiece:
+    """A model, without the ids that begin and end a text.
+
+    Args:
+        processor: the library's.
+    """
+
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
+        self.processor = processor
+        self.size: int = processor.get_piece_size()
+        self.unknown: int | None = processor.unk_id()
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self.processor.encode(text, out_type=int)
+        return ids
+
+    def decode(self, ids: list[int]) -> bytes:
+        for one in ids:
+            if one >= self.size:
+                raise KeyError(one)
+        return str(self.processor.decode(ids)).encode()
+
+    def normalized(self, text: str) -> str:
+        found = str(self.processor.normalize(text)).replace("\u2581", " ")
+        return found if text.startswith(" ") else found.removeprefix(" ")
+
+
+def open(content: bytes) -> SentencePiece:
+    """The tokenizer of a model; an error of the library where it is none."""
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(content)
+    return SentencePiece(processor)

@@ -1,0 +1,153 @@
+"""What a tokenizer loses of texts: what decoding does not give back, unknown tokens, and characters that it changes."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tokbench.adapters.adapted import AdaptedTokenizer, readable
+from tokbench.errors import shortened
+from tokbench.tokenizer import Tokenizer
+
+WINDOW = 64
+"""Bytes within which two texts must find together again after a difference."""
+ANCHOR = 8
+"""Bytes that must be equal for them to have found together, fewer where that is near."""
+SHOWN = 40
+"""Bytes that are shown of the first difference."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What was lost of some documents.
+
+    Attributes:
+        documents: how many there were.
+        documents_changed: those that decoding does not give back, byte for byte.
+        documents_not_utf8: those of them that are not UTF-8, which the library never sees as they are.
+        bytes: of all documents.
+        bytes_lost: at most so many are not found again in what was decoded, in order.
+        tokens: of all documents.
+        unknown_tokens: those of them that stand for whatever the vocabulary cannot spell.
+        characters: of all documents.
+        characters_normalised: those that the tokenizer changes even where they stand alone, before it cuts.
+        first: the first difference, of its document's number: what stood there, and what was decoded.
+    """
+
+    documents: int
+    documents_changed: int
+    documents_not_utf8: int
+    bytes: int
+    bytes_lost: int
+    tokens: int
+    unknown_tokens: int
+    characters: int
+    characters_normalised: int
+    first: str
+
+    @property
+    def none(self) -> bool:
+        """Whether all was given back."""
+        return not self.documents_changed
+
+    def record(self) -> dict[str, Any]:
+        """The same as JSON holds it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.none:
+            return f"nothing lost of {self.documents:,} documents"
+        told = [
+            f"{self.documents_changed:,} of {self.documents:,} documents are not restored",
+            f"at most {self.bytes_lost:,} of {self.bytes:,} bytes are lost",
+            f"{self.unknown_tokens:,} of {self.tokens:,} tokens are unknown",
+            f"{self.characters_normalised:,} of {self.characters:,} characters are normalised",
+        ]
+        return f"{', '.join(told)}; first difference: {self.first}"
+
+
+def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
+    """What a tokenizer loses of documents, each encoded and decoded."""
+    totals: Counter[str] = Counter()
+    letters: Counter[str] = Counter()
+    library = tokenizer.library if isinstance(tokenizer, AdaptedTokenizer) else None
+    unknown = library.unknown if library is not None else None
+    first = ""
+    for number, text in enumerate(documents, 1):
+        ids = tokenizer.encode(text)
+        decoded = tokenizer.decode(ids)
+        totals += Counter(documents=1, bytes=len(text), tokens=len(ids))
+        totals["unknown_tokens"] += 0 if unknown is None else int((ids == unknown).sum())
+        if library is not None:
+            letters.update(readable(text))
+        if decoded != text:
+            totals += Counter(documents_changed=1, bytes_lost=bytes_lost(text, decoded))
+            totals["documents_not_utf8"] += not _is_utf8(text)
+            first = first or f"document {number}, {_shown(text, decoded)}"
+    totals["characters"] = letters.total()
+    if library is not None:
+        changed = {letter for letter in letters if library.normalized(letter) != letter and not letter.isspace()}
+        totals["characters_normalised"] = sum(letters[letter] for letter in changed)
+    names = [name for name in Loss.__dataclass_fields__ if name != "first"]
+    return Loss(**{name: totals[name] for name in names}, first=first)
+
+
+def bytes_lost(text: bytes, decoded: bytes) -> int:
+    """Bytes of a text that are not found in what was decoded, in order: at most so many.
+
+    The two are walked side by side. After a difference they find together where some bytes are equal, up to
+    :data:`ANCHOR`, at the nearest such place within :data:`WINDOW` bytes; what was passed over of the text is lost, and
+    where there is no such place one byte is.
+    """
+    i = j = lost = 0
+    while i < len(text):
+        same = _common(text, i, decoded, j)
+        i, j = i + same, j + same
+        if i == len(text):
+            break
+        if j == len(decoded):
+            return lost + len(text) - i
+        step = _together(text, i, decoded, j)
+        lost += step[0]
+        i, j = i + step[0], j + step[1]
+    return lost
+
+
+def _common(text: bytes, i: int, decoded: bytes, j: int) -> int:
+    """How many bytes are equal from two places on; long stretches are compared in one go."""
+    same, stretch = 0, 1 << 12
+    while stretch:
+        a = text[i + same : i + same + stretch]
+        if len(a) == stretch and a == decoded[j + same : j + same + stretch]:
+            same += stretch
+        else:
+            stretch //= 2
+    return same
+
+
+def _together(text: bytes, i: int, decoded: bytes, j: int) -> tuple[int, int]:
+    """How far to go in both until they agree again, least in all; one byte in both where they do not."""
+    for total in range(1, 2 * WINDOW):
+        equal = max(2, min(ANCHOR, (total + 1) // 2))
+        for ahead in range(max(0, total - WINDOW), min(total, WINDOW) + 1):
+            a, b = i + ahead, j + total - ahead
+            anchor = text[a : a + equal]
+            if anchor == decoded[b : b + equal] and (len(anchor) == equal or a + len(anchor) == len(text)):
+                return ahead, total - ahead
+    return 1, 1
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _shown(text: bytes, decoded: bytes) -> str:
+    place = _common(text, 0, decoded, 0)
+    told = [
+        shortened(one[place : place + SHOWN].decode("utf-8", "replace"), SHOWN) or "nothing" for one in (text, decoded)
+    ]
+    return f"byte {place:,}: '{told[0]}' became '{told[1]}'"

@@ -1,0 +1,111 @@
+"""Tokenizers made elsewhere, read and held against the library that they were made for."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tokbench.adapters.adapted import AdaptedTokenizer
+from tokbench.adapters.agreement import Difference, first_difference
+from tokbench.adapters.forms import Found, ReadOptions, reader
+from tokbench.adapters.libraries import Library, open_library
+from tokbench.adapters.probes import probes
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+
+
+def read_tokenizer(
+    path: Path | str,
+    form: str,
+    options: ReadOptions | None = None,
+    *,
+    name: str = "",
+    texts: Iterable[bytes] | None = None,
+) -> Tokenizer:
+    """A tokenizer made elsewhere: in our three phases where these give its ids, else through its own library.
+
+    Args:
+        path: its file or folder.
+        form: of which form that is, see :data:`tokbench.adapters.forms.FORMS`.
+        options: what the file does not say.
+        name: what tables call it; that of the file where left out.
+        texts: documents on which ours must give the ids of its library, beside the probes of
+            :mod:`tokbench.adapters.probes`, as they must on those.
+
+    Returns:
+        A :class:`~tokbench.tokenizer.Tokenizer` of ours, or an :class:`~tokbench.adapters.adapted.AdaptedTokenizer`.
+        Its ``origin["imported"]`` says which and why, and what was done with the file.
+
+    Raises:
+        TokbenchError: the file is damaged or is none of its form, an option is missing, or a library is.
+    """
+    try:
+        return _read(Path(path), form, options or ReadOptions(), name, texts)
+    except TokbenchError as error:
+        raise error if str(path) in str(error) else TokbenchError(f"{path}: {error}") from None
+
+
+def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
+    found = reader(form)(path, options)
+    name = name or path.name.partition(".")[0]
+    library = None if found.library is None else open_library(found.library, found.content, found.settings, str(path))
+    imported: dict[str, Any] = {
+        "form": form,
+        "file": path.name,
+        "sha256": _digest(path),
+        "options": options.model_dump(exclude_none=True),
+        "how": "native",
+        "why": "",
+        "told": list(found.told),
+        "ids": found.ids,
+    }
+    if found.native is not None:
+        tokenizer = Tokenizer(
+            found.native.vocabulary,
+            found.native.pretokenization,
+            found.native.segmentation,
+            name=name,
+            origin={"imported": imported},
+        )
+        found, compared = _held_against(found, tokenizer, library, options, texts)
+        if found.native is not None:
+            imported["why"] = compared
+            return tokenizer
+    if found.library is None or library is None:
+        raise TokbenchError(f"{path}: {found.reason}; there is no library that reads this form")
+    imported |= {"how": found.library, "why": found.reason}
+    return AdaptedTokenizer(
+        found.library,
+        found.content,
+        dict(found.settings),
+        special=dict(found.special),
+        tokens=found.tokens,
+        ids=found.ids,
+        name=name,
+        origin={"imported": imported},
+    )
+
+
+def _held_against(
+    found: Found, tokenizer: Tokenizer, library: Library | None, options: ReadOptions, texts: Iterable[bytes] | None
+) -> tuple[Found, str]:
+    """What was found, native no more where the library gives other ids, and what was compared."""
+    if options.segmentation is not None:
+        return found, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"
+    if library is None:
+        return found, "no library has its ids"
+    compared = {}
+    for what, given in (("probes", probes()), ("documents", texts or ())):
+        equal = first_difference(tokenizer, library, given)
+        if isinstance(equal, Difference):
+            return replace(
+                found, native=None, reason=f"ids of ours differ from those of {found.library} on {equal}"
+            ), ""
+        compared[what] = equal
+    told = " and ".join(f"{number:,} {what}" for what, number in compared.items() if number)
+    return found, f"ids equal those of {found.library} on {told}"
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

@@ -1,0 +1,169 @@
+"""Export to a SentencePiece model, where that gives the same ids as ours on pre-tokens.
+
+SentencePiece works on characters, our tokens are bytes. Pieces are therefore tokens in GPT-2's printable spelling, one
+character a byte, and the model's table of normalisation turns each character of a text into the spelling of its bytes,
+the table for decoding back. Ids are ours; end of text and padding follow, and last the unknown piece, which stands for
+the characters that the table does not hold: U+0000, and those that Unicode has not assigned or leaves to private use
+outside the basic plane.
+
+SentencePiece has no pre-tokens. Where a scheme cuts, its model is to be given one pre-token at a time; without a
+scheme, the text. It ranks merges by what they make, as tiktoken does, and sums scores in single precision: whether ids
+are the same is found by comparing.
+"""
+
+import io
+import json
+import math
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tokbench.adapters.comparison import MOST_COMPARED, compare
+from tokbench.adapters.patterns import pattern_of
+from tokbench.byte_level import spell
+from tokbench.errors import TokbenchError
+from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation.likelihood import UNKNOWN_PENALTY
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING, special_tokens
+from tokbench.vocabulary import Vocabulary
+
+MODEL = "tokenizer.model"
+SETTINGS = "sentencepiece.json"
+"""What the model does not hold: the pattern of the pre-tokenization, and the special tokens."""
+KINDS = {"merge": "BPE", "likelihood": "UNIGRAM"}
+"""Segmentations that SentencePiece has, and what it calls them."""
+WAYS = {"merge": "ranks merges by what they make", "likelihood": "sums scores in single precision"}
+"""What may make its ids others than ours."""
+NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
+"""Types of pieces."""
+UNKNOWN_PIECE = "<unk>"
+
+
+def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
+    """A model of the same tokenizer, serialised; whether its ids are the same is not checked.
+
+    Raises:
+        TokbenchError: SentencePiece has no model for the segmentation.
+    """
+    from sentencepiece import sentencepiece_model_pb2
+
+    kind = KINDS.get(tokenizer.segmentation)
+    if kind is None:
+        raise TokbenchError(
+            f"SentencePiece has no model for segmentation '{tokenizer.segmentation}', only for merge and likelihood; "
+            "nothing is written"
+        )
+    # Protocol buffers make their classes when they are imported.
+    model: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined,unused-ignore]
+    for token, (score, form) in zip(tokenizer.vocabulary.tokens, _pieces(tokenizer.vocabulary, kind), strict=True):
+        model.pieces.add(piece=spell(token), score=score, type=form)
+    for piece in (END_OF_TEXT, PADDING):
+        model.pieces.add(piece=piece, score=0, type=CONTROL)
+    model.pieces.add(piece=UNKNOWN_PIECE, score=0, type=UNKNOWN)
+    trainer = model.trainer_spec
+    trainer.model_type = type(trainer).ModelType.Value(kind)
+    trainer.vocab_size = len(model.pieces)
+    trainer.unk_piece, trainer.pad_piece = UNKNOWN_PIECE, PADDING
+    trainer.bos_piece = trainer.eos_piece = END_OF_TEXT
+    trainer.bos_id = trainer.eos_id = len(tokenizer)
+    trainer.pad_id, trainer.unk_id = len(tokenizer) + 1, len(tokenizer) + 2
+    tables = sentencepiece_model_pb2.ModelProto.FromString(_tables())  # type: ignore[attr-defined,unused-ignore]
+    model.normalizer_spec.CopyFrom(tables.normalizer_spec)
+    model.denormalizer_spec.CopyFrom(tables.denormalizer_spec)
+    model.normalizer_spec.escape_whitespaces = False
+    serialised: bytes = model.SerializeToString()
+    return serialised
+
+
+def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
+    """The score and the type of each token's piece; what no merge makes, and what is barred, matches nothing."""
+    if kind == "BPE":
+        assert vocabulary.merges is not None
+        ranks: dict[int, int] = {}
+        for rank, (_, _, made) in enumerate(vocabulary.merges.tolist()):
+            ranks.setdefault(made, rank)
+        for index, token in enumerate(vocabulary.tokens):
+            yield (-float(ranks[index]), NORMAL) if index in ranks else (0.0, NORMAL if len(token) == 1 else CONTROL)
+        return
+    assert vocabulary.scores is not None
+    scores = vocabulary.scores.tolist()
+    lowest = min(score for score in scores if math.isfinite(score)) - UNKNOWN_PENALTY
+    for token, score in zip(vocabulary.tokens, scores, strict=True):
+        barred = not math.isfinite(score)
+        yield (lowest if barred else score, UNUSED if barred and len(token) > 1 else NORMAL)
+
+
+def spelt(character: str) -> bool:
+    """Whether the table of normalisation holds a character."""
+    category = unicodedata.category(character)
+    return character != "\0" and category not in ("Cn", "Cs") and not (category == "Co" and ord(character) > 0xFFFF)
+
+
+def _tables() -> bytes:
+    """A model that has nothing but the two tables, which only SentencePiece's own trainer compiles."""
+    import sentencepiece
+
+    rules = [(ord(character), spell(character.encode())) for character in map(chr, range(0x110000)) if spelt(character)]
+    trained = io.BytesIO()
+    with TemporaryDirectory() as folder:
+        there, back = (Path(folder) / name for name in ("there.tsv", "back.tsv"))
+        pairs = [(f"{code:X}", " ".join(f"{ord(sign):X}" for sign in spelling)) for code, spelling in rules]
+        changed = [(code, spelling) for code, spelling in pairs if code != spelling]
+        there.write_text("".join(f"{code}\t{spelling}\n" for code, spelling in changed), encoding="ascii")
+        back.write_text("".join(f"{spelling}\t{code}\n" for code, spelling in changed), encoding="ascii")
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(["a b c d"]),
+            model_writer=trained,
+            model_type="char",
+            vocab_size=9,
+            hard_vocab_limit=False,
+            normalization_rule_tsv=str(there),
+            denormalization_rule_tsv=str(back),
+            add_dummy_prefix=False,
+            remove_extra_whitespaces=False,
+            minloglevel=2,
+        )
+    return trained.getvalue()
+
+
+def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int = MOST_COMPARED) -> str:
+    """Write ``tokenizer.model`` and ``sentencepiece.json`` if ids are the same on every pre-token that is text.
+
+    Pre-tokens with characters that the model's table does not hold are left out, and counted in what is said.
+
+    Args:
+        tokenizer: what to export.
+        counts: pre-tokens on which the two must agree.
+        folder: where the files go.
+        most: pre-tokens that are compared at the most, the most frequent ones.
+
+    Returns:
+        One sentence on what was compared.
+
+    Raises:
+        TokbenchError: SentencePiece cannot express it.
+    """
+    import sentencepiece
+
+    pattern = pattern_of(tokenizer.scheme)
+    model = to_sentencepiece(tokenizer)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    told = compare(tokenizer, counts, processor.encode, most, lambda text: all(map(spelt, text)))
+    if told.differs is not None:
+        why = (
+            "ranks merges by what they make" if tokenizer.segmentation == "merge" else "sums scores in single precision"
+        )
+        raise TokbenchError(f"SentencePiece, which {why}, gives other ids for {told.differs!r}; nothing is written")
+    (folder / MODEL).write_bytes(model)
+    settings = {
+        "pretokenization": tokenizer.scheme.setting,
+        "pattern": pattern,
+        "special_tokens": special_tokens(len(tokenizer)),
+    }
+    (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    one = "" if pattern is None else ", each given by itself"
+    left = f"; {told.left_out} hold characters that are {UNKNOWN_PIECE} to it" if told.left_out else ""
+    return f"{MODEL} gives the same ids on {told}{one}{left}"

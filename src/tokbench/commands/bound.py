@@ -1,0 +1,90 @@
+"""``tokbench bound``: prove how few tokens any vocabulary of a size could need."""
+
+import json
+import time
+
+import click
+
+from tokbench import memory
+from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
+
+
+@click.command("bound")
+@click.option("--counts", required=True, type=click.Path(dir_okay=False), help="Pre-token counts of the text.")
+@click.option("--size", required=True, type=SIZE, help="Tokens of the vocabulary, the 256 bytes included.")
+@click.option(
+    "--gap",
+    type=Real(0),
+    default=0.001,
+    show_default=True,
+    help="Stop where a vocabulary is found whose tokens exceed the bound by this share at most.",
+)
+@click.option("--steps", type=COUNT, default=1000, show_default=True, help="Stop after this many steps.")
+@click.option("--longest", type=Whole(2), help="Longest token in bytes: the bound says nothing of longer ones.")
+@click.option("--threads", type=THREADS, default=1, show_default=True)
+@click.option(
+    "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check-bound'.")
+def command(
+    counts: str,
+    size: int,
+    gap: float,
+    steps: int,
+    longest: int | None,
+    threads: int,
+    result: str | None,
+    output: str | None,
+) -> None:
+    """Prove how few tokens any vocabulary of a size could need for a text, by whatever segmentation; print JSON.
+
+    A vocabulary is looked for that comes near it. Pre-tokenization is that of the counts: a bound says nothing of
+    texts that are cut in another way. Where the pre-tokens are too long to look at every substring, --result tells so.
+    """
+    from tokbench.atomic import atomic_file
+    from tokbench.candidates.initial import check_size
+    from tokbench.optimum.certificate import write_certificate
+    from tokbench.optimum.graph import TooManyPlacesError, graph_of
+    from tokbench.optimum.search import search
+    from tokbench.pretokens import PretokenCounts
+
+    memory.purpose(f"bound the tokens of {counts}", "name the --longest token")
+    check_size(size)
+    started = time.process_time()
+    told: dict[str, float | int | str | None]
+    pretokens = PretokenCounts.read(counts)
+    try:
+        graph = graph_of(pretokens, size, longest, threads)
+    except TooManyPlacesError as error:
+        if result is None:
+            raise
+        told = {"bound": None, "reason": str(error), "size": size, "longest": longest, "scheme": pretokens.scheme}
+        with atomic_file(result) as partial:
+            partial.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        return
+
+    def report(done: int, bound: float, tokens: int) -> None:
+        if done % 100 == 0:
+            closing = f"{tokens / bound - 1:.3%}" if bound > 0 else "open"
+            click.echo(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}", err=True)
+
+    found = search(graph, gap=gap, steps=steps, report=report)
+    if output:
+        write_certificate(output, pretokens, size, longest, found.proven)
+    told = {
+        "bound": found.proven.bound,
+        "tokens": found.tokens,
+        "gap": found.gap,
+        "size": size,
+        "longest": longest,
+        "scheme": pretokens.scheme,
+        "candidates": graph.candidates,
+        "threshold": found.proven.threshold,
+        "steps": found.steps,
+    }
+    if result is None:
+        told["seconds"] = round(time.process_time() - started, 3)
+        click.echo(json.dumps(told, indent=2))
+    else:
+        with atomic_file(result) as partial:
+            partial.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")

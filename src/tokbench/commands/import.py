@@ -1,0 +1,106 @@
+"""``tokbench import``: take a tokenizer that was made elsewhere."""  # noqa: N999
+
+import time
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from tokbench import memory
+from tokbench.commands.fields import field_options
+from tokbench.commands.numbers import Whole
+from tokbench.commands.outputs import OutputFolder
+from tokbench.errors import TokbenchError
+
+ADDED = ("words", "text", "tokens")
+
+
+@click.command("import")
+@click.argument("path")
+@click.option(
+    "--from", "form", required=True, metavar="FORM", help="Form of the file; docs/existing.md describes them."
+)
+@click.option("--pattern", help="How texts are cut, where the file does not say it: a name or a regular expression.")
+@click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none, so name one there.")
+@click.option(
+    "--added",
+    type=click.Choice(ADDED),
+    default="words",
+    show_default=True,
+    help="Which added tokens of the file are cut out of texts: words and blanks, none (text), or all (tokens).",
+)
+@click.option("--revision", help="Fetch PATH, a name on the Hugging Face hub, at this revision (a full hash).")
+@click.option(
+    "--check", "files", multiple=True, help="Documents to compare ids and measure losses on; may be repeated."
+)
+@click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents checked at most.")
+@field_options
+@click.option("--name", default="", help="What tables call the tokenizer; the folder's name if left out.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
+def command(
+    path: str,
+    form: str,
+    pattern: str | None,
+    segmentation: str | None,
+    added: str,
+    revision: str | None,
+    files: tuple[str, ...],
+    limit: int,
+    text_field: str | None,
+    language_field: str | None,
+    name: str,
+    output: str,
+) -> None:
+    """Take the tokenizer at PATH, a file or a folder of the form FORM, and write it to a folder like any other.
+
+    It becomes one of our own where its ids stay exactly the same, and works through its own library elsewhere; what is
+    said tells which, why, and what is lost of texts. Its ids are those of the file.
+    """
+    from tokbench.adapters.forms import FORMS, ReadOptions
+    from tokbench.adapters.hub import fetched
+    from tokbench.adapters.loss import loss_of
+    from tokbench.adapters.read import read_tokenizer
+    from tokbench.atomic import atomic_folder
+    from tokbench.config.errors import validated
+    from tokbench.errors import unknown
+    from tokbench.manifest import write_manifest
+
+    started = time.monotonic()
+    memory.purpose(f"import {path}")
+    if form not in FORMS:
+        raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
+    given = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
+    options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
+    documents = list(_texts(files, text_field, language_field, limit))
+    with fetched(path, form, revision) as place:
+        tokenizer = read_tokenizer(
+            place, form, options, name=name or Path(output).name, texts=documents if files else None
+        )
+    imported = tokenizer.origin["imported"]
+    if revision is not None:
+        imported["file"] = path
+    losses = loss_of(tokenizer, documents) if documents else None
+    imported["loss"] = losses.record() if losses else None
+    with atomic_folder(output, "tokenizer") as folder:
+        tokenizer.save(folder, configuration=False)
+        write_manifest(folder / "manifest.json", tokenizer.origin, started)
+    native = imported["how"] == "native"
+    how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"
+    click.echo(f"{how}; {imported['why']}", err=True)
+    click.echo(f"{len(tokenizer):,} tokens, {tokenizer.id_limit:,} ids", err=True)
+    for line in imported["told"]:
+        click.echo(line, err=True)
+    if losses is not None:
+        click.echo(str(losses), err=True)
+    elif not native:
+        click.echo("what it loses is not measured; name documents with --check", err=True)
+
+
+def _texts(files: tuple[str, ...], text_field: str | None, language_field: str | None, limit: int) -> list[bytes]:
+    if not files:
+        if text_field or language_field:
+            raise TokbenchError("--text-field, --language-field: they are of the files of --check; name some")
+        return []
+    from tokbench.commands.documents import documents_of
+
+    return [document.text for document in islice(documents_of(files, text_field, language_field), limit)]

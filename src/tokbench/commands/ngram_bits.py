@@ -1,0 +1,124 @@
+"""``tokbench ngram_bits``: bits per byte of token n-gram models, without training a language model."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from tokbench import memory
+from tokbench.atomic import atomic_file
+from tokbench.commands.fields import field_options
+from tokbench.commands.memory_option import memory_option
+from tokbench.commands.numbers import Whole
+from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
+
+if TYPE_CHECKING:
+    from tokbench.allowance import Largest
+    from tokbench.corpus.documents import Document
+
+
+class Command(click.Command):
+    """Takes several files after ``--train`` and ``--test``, as a shell's pattern gives them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, each_flagged(args, ("--train", "--test")))
+
+
+def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """Arguments with a flag before each of the values that follow it, up to the next option."""
+    found: list[str] = []
+    flag = None
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            flag = argument if argument in flags else None
+        elif flag and found[-1] != flag:
+            found.append(flag)
+        found.append(argument)
+    return found
+
+
+@click.command("ngram_bits", cls=Command)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--train", "training", multiple=True, required=True, metavar="TEXT...", help="Texts to train on.")
+@click.option("--test", "tested", multiple=True, required=True, metavar="TEXT...", help="Texts to test on.")
+@click.option(
+    "--order",
+    type=Whole(1, HIGHEST_NGRAM_ORDER),
+    default=HIGHEST_NGRAM_ORDER,
+    show_default=True,
+    help="Highest order of the models.",
+)
+@click.option(
+    "--training-bytes",
+    type=Whole(1),
+    multiple=True,
+    help="Bytes of text that models are trained on; may be repeated. All and half of it if left out.",
+)
+@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
+@click.option("--corpus", default="", help="What the texts are of, for the tables.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+@memory_option()
+@field_options
+def command(
+    folder: str,
+    training: tuple[str, ...],
+    tested: tuple[str, ...],
+    order: int,
+    training_bytes: tuple[int, ...],
+    variant: str | None,
+    corpus: str,
+    output: str | None,
+    megabytes: int | None,
+    text_field: str | None,
+    language_field: str | None,
+) -> None:
+    """Train token n-gram models on the ids that the tokenizer in FOLDER gives a text, and test them on another.
+
+    Prints as JSON, for each order up to --order and each number of --training-bytes, bits per byte of the test text
+    and bits of each of its documents; the entries counted as vocabulary; and tokens never seen in training.
+
+    A TEXT is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name). Shards of a corpus
+    are read in the order of their documents. What does not fit into --memory is done token by token.
+    """
+    from tokbench.allowance import allowance
+    from tokbench.intrinsic.ngram_bits import ngram_bits
+    from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.tokenizer import Tokenizer
+
+    memory.purpose(f"take the n-gram bits of {folder}")
+    tokenizer = Tokenizer.load(folder)
+    allowed = None if megabytes is None else allowance(megabytes)
+    largest = None if allowed is None else allowed.largest(COPIES)
+
+    def read(files: Sequence[str]) -> Iterator["Document"]:
+        return _documents(files, text_field, language_field, largest)
+
+    found = ngram_bits(
+        lambda documents: encoded(tokenizer, documents),
+        tokenizer.id_limit,
+        lambda: read(training),
+        read(tested),
+        order=order,
+        training_bytes=training_bytes or None,
+        allowed=allowed,
+    )
+    size = tokenizer.origin.get("requested_size", len(tokenizer))
+    result = {"variant": variant or tokenizer.name, "size": size, "corpus": corpus, **found}
+    text = json.dumps(result, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    with atomic_file(output) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def _documents(
+    files: Sequence[str], text_field: str | None, language_field: str | None, largest: "Largest | None"
+) -> Iterator["Document"]:
+    from tokbench.commands.documents import documents_of
+    from tokbench.corpus.documents import is_shard, read_documents
+
+    if text_field is None and language_field is None and all(map(is_shard, files)):
+        return read_documents(files, largest)
+    return documents_of(files, text_field, language_field, largest)

@@ -1,0 +1,75 @@
+"""``tokbench show``: show how tokenizers cut a text."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokbench import memory
+from tokbench.errors import TokbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.cuts.cut import Cut
+
+MOST_BYTES = 100_000
+"""The longest text that is shown: some thousand rows a tokenizer."""
+
+
+@click.command("show")
+@click.argument("words", nargs=-1, required=True, metavar="TOKENIZER... TEXT")
+@click.option("--file", type=click.Path(dir_okay=False), help="File of the text; then TEXT is left out.")
+@click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(words: tuple[str, ...], file: str | None, results: str | None, as_json: bool) -> None:
+    """Show how tokenizers cut one TEXT ('-' for standard input): ids and borders, those that differ in a colour of
+    their own. Each TOKENIZER is a folder, or a variant of the experiment (VARIANT, or VARIANT/SIZE)."""
+    from tokbench.commands.opened import opened_at_sizes
+    from tokbench.cuts.cut import cut
+
+    names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
+    if not names:
+        raise TokbenchError("show: name a tokenizer before the text")
+    if len(text) > MOST_BYTES:
+        raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
+    memory.purpose(f"show {' '.join(names)}")
+    tokenizers = [one for name in names for one in opened_at_sizes(name, results)]
+    cuts = [cut(name, tokenizer, text) for name, tokenizer in _told_apart(tokenizers, names)]
+    click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
+
+
+def _given(text: str) -> bytes:
+    return sys.stdin.buffer.read(MOST_BYTES + 1) if text == "-" else os.fsencode(text)
+
+
+def _file(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def _told_apart(tokenizers: "Sequence[tuple[str, Any]]", names: "Sequence[str]") -> "Sequence[tuple[str, Any]]":
+    """Tokenizers by their names, or as they were given where two have the same."""
+    called = [name for name, _ in tokenizers]
+    if len(set(called)) == len(called) or len(names) != len(called):
+        return tokenizers
+    return [(str(Path(given)), tokenizer) for given, (_, tokenizer) in zip(names, tokenizers, strict=True)]
+
+
+def _terminal(cuts: "Sequence[Cut]", text: bytes) -> str:
+    import shutil
+
+    from tokbench.commands.colour import coloured
+    from tokbench.cuts.terminal import cuts_text
+
+    return cuts_text(cuts, text, shutil.get_terminal_size().columns, coloured())
+
+
+def _json(cuts: "Sequence[Cut]", text: bytes) -> str:
+    import json
+
+    from tokbench.cuts.plain import as_json
+
+    return json.dumps(as_json(cuts, text), indent=1, ensure_ascii=False) + "\n"

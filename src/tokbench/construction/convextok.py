@@ -1,0 +1,63 @@
+"""ConvexTok: the linear relaxation of the fewest tokens, rounded (Tempus, Whittington, Schmidt, Komm, Pimentel 2026).
+
+Which K tokens make the text shortest under shortest paths is an integer program. Its relaxation is solved by prices
+(see :mod:`tokbench.optimum`), which tell of every vocabulary how far it can be from the best. The paper rounds the
+shares of tokens that the relaxation takes; here a share is how often a token was let in of late.
+
+Reference: :mod:`tokbench.reference.relaxation`.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tokbench.candidates.initial import check_size
+from tokbench.construction import construction
+from tokbench.optimum.graph import graph_of
+from tokbench.optimum.rounding import rounded
+from tokbench.optimum.search import search
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+from tokbench.vocabulary import BYTES, Vocabulary
+
+
+class ConvexTokOptions(Options):
+    rounding: Literal["best", "det", "bias", "int", "prob"] = "best"
+    """How the relaxation is rounded: ``best`` takes the shortest text of all roundings met, improved by exchanges. The
+    paper's: the greatest shares (``det``), shares by length (``bias``), whole ones only (``int``), drawn (``prob``)."""
+
+    gap: float = Field(0.001, ge=0)
+    """The search ends where the text is longer than the bound by this share at most."""
+
+    steps: int = Field(1000, ge=1)
+    """Most steps of the search."""
+
+    max_token_bytes: int | None = Field(None, ge=2)
+    """Longest token, in bytes; no limit when absent. Set it where pre-tokens are long: every substring is looked at."""
+
+
+@construction("convextok", options=ConvexTokOptions, segmentation="shortest_path")
+def build(
+    counts: PretokenCounts, size: int, options: ConvexTokOptions, *, seed: int = 0, threads: int = 1
+) -> Vocabulary:
+    """Choose the substrings by which shortest paths have the fewest tokens, as near as the relaxation leads.
+
+    Args:
+        counts: pre-tokens; no token crosses them.
+        size: tokens wanted, the 256 bytes included. Fewer are returned where the pre-tokens have no more substrings,
+            and by the rounding ``int``.
+        options: how far to go, and how to round.
+        seed: of the rounding ``prob``.
+        threads: threads that sort; they do not show.
+
+    Returns:
+        The 256 bytes, then the tokens, the dearest first.
+
+    Raises:
+        TokbenchError: ``size`` is below 256, or the counts are too many for 63 bits.
+    """
+    check_size(size)
+    graph = graph_of(counts, size, options.max_token_bytes, threads)
+    found = search(graph, gap=options.gap, steps=options.steps)
+    chosen = found.chosen if options.rounding == "best" else rounded(graph, found.shares, options.rounding, seed)
+    return Vocabulary(BYTES + graph.spelt(chosen))

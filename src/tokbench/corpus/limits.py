@@ -1,0 +1,54 @@
+"""The limits of a source: which documents they let through is told by their tags and sizes alone, in order."""
+
+from collections import Counter
+
+from tokbench.corpus.sources import Source
+
+
+def is_limited(source: Source) -> bool:
+    """Whether a source has limits."""
+    return not (source.languages is source.max_bytes_per_language is source.max_documents is None)
+
+
+class Limits:
+    """What a source's limits let through; documents are asked for in the source's order.
+
+    Attributes:
+        ended: whether no more can come.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.ended = False
+        self._source = source
+        self._taken = 0
+        self._sizes = Counter[str]()
+
+    def admit(self, language: str, size: int) -> bool:
+        """Whether the next document is let through: its tag, renamed already, and its bytes."""
+        source = self._source
+        if self.ended or (source.languages is not None and language not in source.languages):
+            return False
+        if source.max_bytes_per_language is not None and self._sizes[language] >= source.max_bytes_per_language:
+            self.ended = source.languages is not None and all(map(self._is_full, source.languages))
+            return False
+        if source.max_documents is not None and self._taken >= source.max_documents:
+            self.ended = True
+            return False
+        self._sizes[language] += size
+        self._taken += 1
+        return True
+
+    def _is_full(self, language: str) -> bool:
+        return self._sizes[language] >= (self._source.max_bytes_per_language or 0)
+
+
+def without_limits(source: Source) -> Source:
+    """The source as its parts are read: all documents, with the tags that they carry."""
+    plain = {name: field.get_default(call_default_factory=True) for name, field in Source.model_fields.items()}
+    return source.model_copy(update=plain)
+
+
+def language_of(source: Source, tag: str) -> str:
+    """The language tag of a document that carries this one."""
+    tag = tag or source.language
+    return source.rename_languages.get(tag, tag)

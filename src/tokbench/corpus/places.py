@@ -1,0 +1,214 @@
+"""Where the documents of a corpus go that is prepared in parts: known from the sizes of all of them, in order.
+
+A place is a shard, numbered over all splits: shard k of split s is place s times the shards of a split, and k.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokbench.allowance import Allowance
+from tokbench.corpus.limits import Limits, is_limited, language_of
+from tokbench.corpus.shards import LONGEST
+from tokbench.corpus.sizes import ROWS, Sizes
+from tokbench.corpus.sources import Source
+from tokbench.corpus.splits import UNUSED, shards_of, split_documents
+from tokbench.errors import TokbenchError
+from tokbench.inputs.parquet import parquet, pieces, require, whole
+
+PER_DOCUMENT = 20
+"""Bytes held for each document while the splits are drawn, at most."""
+PLACES = pa.schema([("document", pa.int64()), ("size", pa.int64()), ("place", pa.int32())])
+SHARDS = pa.schema([("documents", pa.int64()), ("bytes", pa.int64()), ("longest", pa.int64())])
+MOST_PLACES = 1 << 20
+REMEDY = "delete its folder and run the workflow again"
+
+
+class Shards(NamedTuple):
+    """What each place gets, int64 [places]: documents, their bytes, and the bytes of the longest one."""
+
+    documents: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    longest: NDArray[np.int64]
+
+
+def place_documents(
+    source: Source,
+    shares: Mapping[str, float | str],
+    seed: int,
+    shards: int,
+    sizes: Sequence[Path],
+    folder: Path,
+    allowed: Allowance,
+) -> dict[str, tuple[int, int]]:
+    """Write where the documents of every part go, ``{part}.parquet``, and what every place gets, ``shards.parquet``.
+
+    The file of a part has a row for each document of it: its number in the corpus, its bytes and its place, both
+    numbers -1 where the limits leave it out, the place alone where no split takes it.
+
+    Args:
+        source: whose limits hold.
+        shares: see :func:`tokbench.corpus.prepare.prepare`.
+        seed: decides which document falls into which split.
+        shards: shards a split.
+        sizes: the files of sizes, in the order of the parts.
+        folder: where the files go.
+        allowed: memory, of which :data:`PER_DOCUMENT` bytes are taken for each document.
+
+    Returns:
+        Documents and bytes of each split that has a share.
+
+    Raises:
+        TokbenchError: a file of sizes is damaged; a document, or their number, is too large; or see
+            :func:`tokbench.corpus.splits.split_documents`.
+    """
+    fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
+    parts = [Sizes(path) for path in sizes]
+    number = sum(map(len, parts))
+    if number * PER_DOCUMENT > allowed.room:
+        raise TokbenchError(
+            f"{number:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
+            "allow it more (--memory), or make several corpora"
+        )
+    seen = _Seen(source, number)
+    for some in chain.from_iterable(parts):
+        seen.add(*some)
+    splits = split_documents(seen.sizes, fractions, seed, seen.languages)
+    into = Shards(*np.zeros((3, len(fractions) * shards), np.int64))
+    dealt = np.zeros(len(fractions), np.int64)
+    first = taken = 0
+    for part, found in enumerate(parts):
+        with _written(folder / f"{part:04}.parquet", PLACES) as writer:
+            for lengths, _, _ in found:
+                admitted = seen.admitted[first : first + len(lengths)]
+                own = splits[taken : taken + int(admitted.sum())]
+                numbers, places = np.full((2, len(lengths)), UNUSED, np.int64)
+                numbers[admitted] = np.arange(taken, taken + len(own))
+                places[admitted] = shards_of(own, shards, dealt)
+                _add(into, places, lengths)
+                writer.write_batch(_batch(PLACES, numbers, lengths, places))
+                first, taken = first + len(lengths), taken + len(own)
+    with _written(folder / "shards.parquet", SHARDS) as writer:
+        writer.write_batch(_batch(SHARDS, *into))
+    totals = zip(*(of.reshape(len(fractions), -1).sum(axis=1).tolist() for of in into[:2]), strict=True)
+    return dict(zip(fractions, totals, strict=True))
+
+
+class Places:
+    """The places of a part's documents.
+
+    Args:
+        path: one of the files that :func:`place_documents` wrote.
+
+    Attributes:
+        longest: bytes of the part's longest document.
+
+    Raises:
+        TokbenchError: it is missing or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.number = self.longest = 0
+        for _, sizes, _ in self.read():
+            self.number += len(sizes)
+            self.longest = max(self.longest, int(sizes.max(initial=0)))
+
+    def __len__(self) -> int:
+        return self.number
+
+    def read(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """Numbers, sizes and places of some documents at a time, int64 [n] each."""
+        with _opened(self._path, "the places of a part's documents") as file:
+            require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
+            for batch in pieces(file, PLACES.names, ROWS):
+                numbers, sizes, places = (column.cast(pa.int64()).to_numpy() for column in batch.columns)
+                if batch.num_rows and (sizes.min() < 0 or places.min() < UNUSED or places.max() > MOST_PLACES):
+                    raise ValueError("a document has less than no bytes, or an impossible place")
+                yield numbers, sizes, places
+
+
+def read_shards(folder: Path) -> Shards:
+    """What each place gets.
+
+    Args:
+        folder: what :func:`place_documents` filled.
+
+    Raises:
+        TokbenchError: its file is missing or damaged.
+    """
+    with _opened(folder / "shards.parquet", "what shards get") as file:
+        require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
+        return Shards(*(column.cast(pa.int64()).to_numpy() for column in whole(file, SHARDS.names).columns))
+
+
+class _Seen:
+    """The documents that a source's limits let through: sizes and languages, and which of all they are."""
+
+    def __init__(self, source: Source, number: int) -> None:
+        self._source = source
+        self._limits = Limits(source) if is_limited(source) else None
+        self._sizes = np.empty(number, np.int32)
+        self._languages = np.empty(number, np.int32)
+        self.admitted = np.ones(number, bool)
+        self._numbers: dict[str, int] = {}
+        self._seen = self._taken = 0
+
+    @property
+    def sizes(self) -> NDArray[np.int32]:
+        """Bytes of each, int32 [n]."""
+        return self._sizes[: self._taken]
+
+    @property
+    def languages(self) -> NDArray[np.int32]:
+        """A number for the language of each, int32 [n]."""
+        return self._languages[: self._taken]
+
+    def add(self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32]) -> None:
+        """See some documents more: their bytes, and which of the tags each carries."""
+        languages = [language_of(self._source, tag) for tag in tags]
+        here = slice(self._seen, self._seen + len(sizes))
+        if self._limits is not None:
+            told = map(languages.__getitem__, which.tolist())
+            own = np.fromiter(map(self._limits.admit, told, sizes.tolist()), bool, len(sizes))
+            self.admitted[here] = own
+            sizes, which = sizes[own], which[own]
+        into = slice(self._taken, self._taken + len(sizes))
+        self._seen, self._taken = here.stop, into.stop
+        if len(long := np.flatnonzero(sizes > LONGEST)):
+            raise TokbenchError(
+                f"document {into.start + long[0]} of the source has {sizes[long[0]]:,} bytes, and a shard takes "
+                f"{LONGEST:,} of one; cut it into shorter documents"
+            )
+        self._sizes[into] = sizes
+        numbers = [self._numbers.setdefault(language, len(self._numbers)) for language in languages]
+        self._languages[into] = np.array(numbers, np.int32)[which]
+
+
+def _add(into: Shards, places: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    """Add documents to what their places get."""
+    used = places != UNUSED
+    places, sizes = places[used], sizes[used]
+    np.add.at(into.documents, places, 1)
+    np.add.at(into.bytes, places, sizes)
+    np.maximum.at(into.longest, places, sizes)
+
+
+def _batch(schema: pa.Schema, *columns: NDArray[np.int64]) -> pa.RecordBatch:
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _written(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+
+
+def _opened(path: Path, what: str) -> AbstractContextManager[pq.ParquetFile]:
+    return parquet(path, what, REMEDY)

@@ -1,0 +1,90 @@
+"""The sizes of a part's documents, with their language tags: all that splits and limits depend on."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokbench.atomic import atomic_file
+from tokbench.corpus.documents import Document
+from tokbench.inputs.parquet import parquet, pieces, require, strings
+
+SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string())])
+ROWS = 1 << 16
+"""Documents of a row group, and those that are read at a time."""
+
+
+def write_sizes(documents: Iterator[Document], path: Path) -> tuple[int, int]:
+    """Write bytes and tag of each document as Parquet, a row each, whole or not at all.
+
+    Returns:
+        Documents, and their bytes.
+    """
+    sizes, tags = array("q"), list[str]()
+    total = size = 0
+    with (
+        atomic_file(path) as partial,
+        pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+    ):
+
+        def write() -> None:
+            nonlocal sizes, tags, total, size
+            total, size = total + len(sizes), size + sum(sizes)
+            columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string())]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+            sizes, tags = array("q"), []
+
+        def see(document: Document) -> None:
+            sizes.append(len(document.text))
+            tags.append(document.language)
+            if len(sizes) >= ROWS:
+                write()
+
+        for _ in map(see, documents):
+            pass
+        if sizes:
+            write()
+    return total, size
+
+
+class Sizes:
+    """The sizes of a part.
+
+    Args:
+        path: what :func:`write_sizes` wrote.
+
+    Raises:
+        TokbenchError: it is missing or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._open() as file:
+            require(file.schema_arrow, size="whole numbers", language="text")
+            self.number = int(file.metadata.num_rows)
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], Sequence[str], NDArray[np.int32]]]:
+        """Some documents at a time: their bytes, int64 [n], the tags among them, and which one each has, int32 [n]."""
+        with self._open() as file:
+            for batch in pieces(file, SCHEMA.names, ROWS):
+                sizes, tags = batch.columns
+                if batch.num_rows == 0:
+                    continue
+                named = tags.dictionary_encode()
+                if sizes.null_count or tags.null_count:
+                    raise ValueError("a document has no size or no language")
+                found = sizes.cast(pa.int64()).to_numpy()
+                if found.min() < 0:
+                    raise ValueError("a document has less than no bytes")
+                yield found, [tag or "" for tag in strings(named.dictionary)], named.indices.to_numpy()
+
+    def _open(self) -> AbstractContextManager[pq.ParquetFile]:
+        return parquet(self._path, "the sizes of a part's documents", "delete it and run the workflow again")

@@ -1,0 +1,150 @@
+"""Cuts of one text laid out in columns, so that borders at the same place of the text stand below each other.
+
+A column begins at every border that any cut has. A token takes the columns up to its end, which are made as wide as
+the widest token and id need; rows end where all cuts have a border, if there is such a place.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from wcwidth import wcswidth
+
+from tokbench.cuts.cut import Cut, Token, disputed
+from tokbench.cuts.visible import visible
+
+EDGE = 1
+"""Columns of a border."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A token in a row, or as much of it as the row holds.
+
+    Attributes:
+        text: its bytes, visible.
+        id: its id; empty in the rows after its first.
+        width: columns, without the border at its end.
+        place: number of the token in its cut.
+        differs: whether some other cut has no token of the same bytes here.
+        border: what ends it: a border that all cuts have, one that some have not, or none, as it goes on in the next
+            row.
+    """
+
+    text: str
+    id: str
+    width: int
+    place: int
+    differs: bool
+    border: str
+
+
+ALL, SOME, GOES_ON = "all", "some", "goes on"
+Row = Sequence[Sequence[Cell]]
+"""The cells of each cut, from left to right."""
+
+
+def width_of(text: str) -> int:
+    """Columns that a visible text takes in a terminal."""
+    return max(int(wcswidth(text)), 0)
+
+
+def rows(cuts: Sequence[Cut], text: bytes, width: int) -> Iterator[Row]:
+    """Lay out cuts that have their place in the text.
+
+    Args:
+        cuts: all of them placed.
+        text: what they cut.
+        width: columns of a row, borders included.
+    """
+    borders = sorted(frozenset().union(*(one.borders for one in cuts)))
+    edges = [edge for start, end in pairwise(borders) for edge in _softly(text, start, end, width)]
+    edges.append(len(text))
+    common = frozenset.intersection(*(one.borders for one in cuts))
+    same = frozenset.intersection(*(one.spans for one in cuts))
+    some = disputed(cuts)
+    first = 0
+    while first < len(edges) - 1:
+        last = _row_end(cuts, text, edges, first, width, common)
+        columns = _columns(cuts, text, edges[first : last + 1])
+        yield [_cells(one, text, columns, same, some) for one in cuts]
+        first = last
+
+
+def _softly(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
+    """Where a column begins, and where it may be broken if it is wider than a row: between characters."""
+    yield start
+    taken = 0
+    while start < end:
+        size = next((size for size in (1, 2, 3, 4) if _whole(text[start : min(start + size, end)])), 1)
+        wide = width_of(visible(text[start : start + size])) + EDGE
+        if taken and taken + wide > width - EDGE:
+            yield start
+            taken = 0
+        taken += wide - EDGE
+        start += size
+
+
+def _whole(data: bytes) -> bool:
+    try:
+        return bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _row_end(cuts: Sequence[Cut], text: bytes, edges: list[int], first: int, width: int, common: frozenset[int]) -> int:
+    """Number of the edge at which a row ends."""
+    last = first + 1
+    while last < len(edges) - 1:
+        if edges[last] in common and text[edges[last] - 1 : edges[last]] == b"\n":
+            return last
+        columns = _columns(cuts, text, edges[first : last + 2])
+        if columns[edges[last + 1]] > width:
+            break
+        last += 1
+    else:
+        return last
+    return next((edge for edge in range(last, first, -1) if edges[edge] in common), last)
+
+
+def _columns(cuts: Sequence[Cut], text: bytes, edges: list[int]) -> dict[int, int]:
+    """The column at which each edge of a row stands."""
+    needs: dict[int, list[tuple[int, int]]] = {}
+    for one in cuts:
+        for token, start, end in _within(one, edges[0], edges[-1]):
+            wide = width_of(visible(text[start:end])) + EDGE
+            if start == token.start:
+                wide = max(wide, len(str(token.id)) + EDGE)
+            needs.setdefault(end, []).append((start, wide))
+    columns = {edges[0]: 0}
+    for before, edge in pairwise(edges):
+        wanted = (columns[start] + wide for start, wide in needs.get(edge, []))
+        columns[edge] = max([columns[before] + EDGE, *wanted])
+    return columns
+
+
+def _within(one: Cut, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
+    """Tokens of a cut that lie in a row, each with the part that does."""
+    first, beyond = bisect_right(one.starts, start) - 1, bisect_left(one.starts, end)
+    for token in one.tokens[first:beyond]:
+        assert token.start is not None
+        assert token.end is not None
+        yield token, max(start, token.start), min(end, token.end)
+
+
+def _cells(
+    one: Cut, text: bytes, columns: dict[int, int], same: frozenset[tuple[int | None, int | None]], some: frozenset[int]
+) -> list[Cell]:
+    edges = sorted(columns)
+    return [
+        Cell(
+            visible(text[start:end]),
+            str(token.id) if start == token.start else "",
+            columns[end] - columns[start] - EDGE,
+            bisect_left(one.starts, token.start or 0),
+            (token.start, token.end) not in same,
+            GOES_ON if end != token.end else SOME if end in some else ALL,
+        )
+        for token, start, end in _within(one, edges[0], edges[-1])
+    ]

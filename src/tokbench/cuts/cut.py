@@ -1,0 +1,117 @@
+"""A text as a tokenizer cuts it: ids, and where in the text the bytes of each lie."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from tokbench.errors import TokbenchError
+
+
+class Encodes(Protocol):
+    """What is asked of a tokenizer here."""
+
+    def encode(self, text: bytes, /) -> Any: ...
+    def decode(self, ids: Any, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of a cut.
+
+    Attributes:
+        id: in the tokenizer's vocabulary.
+        start: where its bytes begin in the text; None where they cannot be found there.
+        end: where they end.
+        data: its bytes: of the text where they can be found there, else as it is decoded by itself.
+    """
+
+    id: int
+    start: int | None
+    end: int | None
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A text in a tokenizer's tokens.
+
+    Attributes:
+        name: what the tokenizer is called.
+        tokens: in order.
+        size: bytes of the text.
+    """
+
+    name: str
+    tokens: tuple[Token, ...]
+    size: int
+
+    @cached_property
+    def placed(self) -> bool:
+        """Whether the tokens lie end to end in the text, as those of a lossless tokenizer do."""
+        return all(token.start is not None for token in self.tokens)
+
+    @cached_property
+    def borders(self) -> frozenset[int]:
+        """Where tokens meet, and the two ends of the text; empty where the tokens have no place in it."""
+        if not self.placed:
+            return frozenset()
+        return frozenset({0, self.size, *(token.end for token in self.tokens if token.end is not None)})
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where tokens begin; empty where they have no place in the text."""
+        return tuple(token.start for token in self.tokens if token.start is not None)
+
+    @cached_property
+    def spans(self) -> frozenset[tuple[int | None, int | None]]:
+        """Where tokens lie."""
+        return frozenset((token.start, token.end) for token in self.tokens)
+
+
+def cut(name: str, tokenizer: Encodes, text: bytes) -> Cut:
+    """Cut a text.
+
+    Tokens are placed by their bytes, one decoded at a time. Where these do not add up to the text (a normaliser, a
+    space that comes before the text) the tokenizer's own ``offsets`` place them if it has any that leave no gap.
+
+    Args:
+        name: what to call the tokenizer.
+        tokenizer: any object that encodes and decodes; ``offsets(text)``, if it has it, gives whole numbers, either
+            [tokens + 1], where tokens begin and the last ends, or [tokens, 2], where each begins and ends.
+        text: any bytes.
+    """
+    ids = [int(one) for one in tokenizer.encode(text)]
+    decoded = {one: bytes(tokenizer.decode([one])) for one in dict.fromkeys(ids)}
+    pieces = [decoded[one] for one in ids]
+    bounds = [0]
+    for piece in pieces:
+        bounds.append(bounds[-1] + len(piece))
+    if b"".join(pieces) != text or b"" in pieces:
+        bounds = _told(tokenizer, text, len(ids))
+    if not bounds:
+        return Cut(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text))
+    spans = zip(ids, pairwise(bounds), strict=True)
+    return Cut(name, tuple(Token(one, start, end, text[start:end]) for one, (start, end) in spans), len(text))
+
+
+def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:
+    """Bounds of the tokens by the tokenizer's own offsets; empty where it has none, or they leave gaps."""
+    try:
+        told = np.asarray(tokenizer.offsets(text))
+    except (AttributeError, TokbenchError):
+        return []
+    if told.ndim == 2 and len(told):
+        told = np.append(told[:, 0], told[-1, 1]) if (told[1:, 0] == told[:-1, 1]).all() else told[:, 0]
+    bounds: list[int] = told.tolist()
+    fitting = len(bounds) == count + 1 and bounds[0] == 0 and bounds[-1] == len(text)
+    return bounds if fitting and all(start < end for start, end in pairwise(bounds)) else []
+
+
+def disputed(cuts: Sequence[Cut]) -> frozenset[int]:
+    """Borders that some of the cuts have and not all; cuts without a place in the text have no say."""
+    placed = [one.borders for one in cuts if one.placed]
+    return frozenset().union(*placed) - frozenset.intersection(*placed) if placed else frozenset()

@@ -1,0 +1,1 @@
+"""How tokenizers cut the same few sentences, for the report."""

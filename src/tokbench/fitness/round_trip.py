@@ -1,0 +1,158 @@
+"""Checks of the round trip: what is encoded and decoded must come back, byte for byte."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+from tokbench.fitness import probes
+from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
+from tokbench.fitness.shorten import shortest
+from tokbench.fitness.subject import Refusal, Subject
+
+SHOWN = 3
+"""Examples of one fault."""
+SLOW = 1.0
+"""Seconds that a run may take for a longer one to be tried."""
+
+
+def came_back(subject: Subject, text: bytes) -> bytes | str | None:
+    """None where a text comes back; else what came, or why nothing did."""
+    try:
+        back = subject.back(text)
+    except Refusal as error:
+        return str(error)
+    return None if back == text else back
+
+
+def cause(subject: Subject, text: bytes, back: bytes | str) -> str:
+    """Why a text did not come back, as far as what came tells."""
+    if isinstance(back, str):
+        return "refused"
+    unknown = subject.traits.unknown_id
+    if unknown is not None and unknown in subject.encode(text):
+        return "unknown token"
+    try:
+        ours, theirs = text.decode(), back.decode()
+    except UnicodeDecodeError:
+        return "bytes that are not UTF-8"
+    if "".join(ours.split()) == "".join(theirs.split()):
+        return "white space"
+    if any(unicodedata.normalize(form, ours) == theirs for form in ("NFC", "NFD", "NFKC", "NFKD")):
+        return "normal form"
+    if ours.casefold() == theirs.casefold():
+        return "case"
+    return "normaliser" if _bare(ours) == _bare(theirs) else "other"
+
+
+def _bare(text: str) -> str:
+    """Letters alone: compatibility forms, marks, case, blanks and controls taken away."""
+    spread = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(one for one in spread if unicodedata.category(one)[0] not in "MZC")
+
+
+def round_trip(subject: Subject, texts: Iterable[bytes]) -> Finding:
+    """Encode and decode texts; name the shortest input found for each cause of a loss."""
+    causes: Counter[str] = Counter()
+    first: dict[str, bytes] = {}
+    total = 0
+    for text in texts:
+        total += 1
+        back = came_back(subject, text)
+        if back is not None:
+            why = cause(subject, text, back)
+            causes[why] += 1
+            first.setdefault(why, text)
+    if not causes:
+        return Finding(True, f"all {total:,} texts come back", numbers={"texts": total, "lost": 0})
+    lost = sum(causes.values())
+    told = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
+    examples = sorted((_shown(subject, text) for text in first.values()), key=lambda one: len(one.data))
+    numbers = {"texts": total, "lost": lost, "causes": dict(causes)}
+    return Finding(False, f"{of(lost, total, 'texts')} do not come back ({told})", examples[:SHOWN], numbers)
+
+
+def _shown(subject: Subject, text: bytes) -> Example:
+    short = shortest(text, lambda one: came_back(subject, one) is not None)
+    back = came_back(subject, short)
+    return Example(short, back) if isinstance(back, str) else Example(short, gave=back)
+
+
+def of_texts(texts: Callable[[], Iterable[bytes]]) -> Callable[[Subject], Finding]:
+    """The check that these texts come back."""
+    return lambda subject: round_trip(subject, texts())
+
+
+def of_probes(*groups: str) -> Callable[[], Iterable[bytes]]:
+    """The probes of some groups."""
+    return lambda: [text.encode() for group in groups for text in probes.PROBES[group]]
+
+
+def long_runs(subject: Subject) -> Finding:
+    """Runs of one thing, ten times as long each time, until one takes a second."""
+    stopped: dict[str, int] = {}
+
+    def runs() -> Iterable[bytes]:
+        for unit in probes.RUNS:
+            for length in probes.RUN_LENGTHS:
+                begun = monotonic()
+                yield unit.encode() * length
+                if monotonic() - begun > SLOW:
+                    stopped[unit] = length
+                    break
+
+    found = round_trip(subject, runs())
+    if not stopped:
+        return found
+    least = min(stopped.values())
+    told = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'kinds')} take over a second from {least:,} on"
+    return Finding(found.passes, told, found.examples, {**found.numbers, "slow_from": least})
+
+
+def documents(subject: Subject) -> Finding:
+    """The user's documents."""
+    if not subject.documents:
+        return not_applicable("no documents were named")
+    return round_trip(subject, subject.documents)
+
+
+def idempotent(subject: Subject) -> Finding:
+    """Encode, decode, encode again: the second ids are the first."""
+    wrong: list[Example] = []
+    texts = [*probes.EVERY_PROBE, *probes.white_space(), *probes.emoji_sequences(), *subject.documents]
+    for text in texts:
+        if _changes(subject, text):
+            wrong.append(Example(text))
+    if not wrong:
+        return Finding(True, f"the same ids again for all {len(texts):,} texts", numbers={"texts": len(texts)})
+    short = shortest(min((one.data for one in wrong), key=len), lambda one: _changes(subject, one))
+    first = subject.encode(short)
+    what = f"ids {first[:8]}, then {subject.encode(subject.decode(first))[:8]}"
+    numbers = {"texts": len(texts), "differ": len(wrong)}
+    return Finding(False, f"other ids for {of(len(wrong), len(texts), 'texts')}", [Example(short, what)], numbers)
+
+
+def _changes(subject: Subject, text: bytes) -> bool:
+    try:
+        ids = subject.encode(text)
+        return subject.encode(subject.decode(ids)) != ids
+    except Refusal:
+        return False  # The round trip tells it.
+
+
+CHECKS = (
+    Check("every_byte", "U+0000 to U+00FF come back", "failure", of_texts(probes.every_byte), "C1"),
+    Check("probes", "78 short texts of nine kinds come back", "failure", of_texts(lambda: probes.EVERY_PROBE), "C3"),
+    Check("normal_forms", "composed and decomposed characters come back as they were", "failure",
+          of_texts(of_probes("normal forms", "marks")), "C11"),
+    Check("emoji", "sequences of emoji, joiners and selectors come back", "failure",
+          of_texts(probes.emoji_sequences), "C12"),
+    Check("controls", "control and format characters come back", "failure", of_texts(probes.controls), "C12"),
+    Check("white_space", "blanks of every kind come back, at both ends and in runs", "failure",
+          of_texts(probes.white_space)),
+    Check("unicode", "every code point comes back, 256 a text", "failure", of_texts(probes.blocks)),
+    Check("invalid_utf8", "bytes that are not UTF-8 come back", "failure", of_texts(probes.invalid_utf8)),
+    Check("long_runs", "runs of up to 100,000 of one thing come back", "failure", long_runs),
+    Check("documents", "the documents that were named come back", "failure", documents),
+    Check("idempotence", "what is decoded encodes to the same ids again", "failure", idempotent),
+)  # fmt: skip

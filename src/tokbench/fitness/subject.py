@@ -1,0 +1,122 @@
+"""The tokenizer that is checked, behind the few calls that every check makes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tokbench.fitness.traits import Traits, traits_of
+
+
+class Refusal(Exception):  # noqa: N818
+    """What a tokenizer raised when it was given a text or ids."""
+
+    def __init__(self, error: Exception) -> None:
+        lines = str(error).splitlines() or [""]
+        super().__init__(f"{type(error).__name__}: {lines[0][:120]}".rstrip(": "))
+
+
+@dataclass
+class Subject:
+    """A tokenizer under check.
+
+    Of the tokenizer are asked ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``. What it may have beside
+    them is asked in :mod:`tokbench.fitness.traits`, and then checked as well.
+
+    Attributes:
+        tokenizer: any object with that face.
+        folder: where it lies, with its exported forms beside it; None for one that lies nowhere.
+        documents: texts of the user's.
+    """
+
+    tokenizer: Any
+    folder: Path | None = None
+    documents: Sequence[bytes] = ()
+
+    def encode(self, text: bytes) -> list[int]:
+        """Ids of a text.
+
+        Raises:
+            Refusal: the tokenizer does not take it.
+        """
+        return _plain(_asked(self.tokenizer.encode, text))
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Bytes of ids.
+
+        Raises:
+            Refusal: the tokenizer does not take them.
+        """
+        decoded = _asked(self.tokenizer.decode, list(ids))
+        return decoded.encode("utf-8", "surrogatepass") if isinstance(decoded, str) else bytes(decoded)
+
+    def back(self, text: bytes) -> bytes:
+        """What a text comes back as."""
+        return self.decode(self.encode(text))
+
+    def batch(self, texts: Sequence[bytes], **options: Any) -> list[list[int]]:
+        """Ids of several texts, as ``encode_batch`` gives them."""
+        return [_plain(ids) for ids in _asked(lambda given: list(self.tokenizer.encode_batch(given, **options)), texts)]
+
+    def count(self, text: bytes, **options: Any) -> int:
+        """How many tokens a text has, as ``count`` tells."""
+        return int(_asked(lambda given: self.tokenizer.count(given, **options), text))
+
+    @cached_property
+    def traits(self) -> Traits:
+        """What the tokenizer has beside its face."""
+        return traits_of(self.tokenizer)
+
+    @cached_property
+    def ids(self) -> list[int]:
+        """The id of every token that a text may give, in the vocabulary's order."""
+        known, special = self.traits.ids, set(self.traits.special.values())
+        if known is not None:
+            return known
+        if self.traits.id_limit is None:
+            return list(range(len(self.tokenizer)))
+        found = [one for one in range(self.traits.id_limit) if one not in special and self._decodes(one)]
+        unknown = self.traits.unknown_id  # A token to some and not to others.
+        return [one for one in found if one != unknown] if len(found) == len(self.tokenizer) + 1 else found
+
+    @cached_property
+    def tokens(self) -> dict[int, bytes]:
+        """The bytes of every token, by id; tokens that cannot be decoded by themselves are not there."""
+        tokens = self.traits.tokens
+        if tokens is not None and len(tokens) == len(self.ids):
+            return dict(zip(self.ids, tokens, strict=True))
+        return dict(self._decoded())
+
+    def _decodes(self, one: int) -> bool:
+        try:
+            self.decode([one])
+        except Refusal:
+            return False
+        return True
+
+    def _decoded(self) -> Iterator[tuple[int, bytes]]:
+        for one in self.ids:
+            try:
+                yield one, self.decode([one])
+            except Refusal:
+                continue
+
+    @cached_property
+    def forms(self) -> dict[int, tuple[bytes, bool]]:
+        """Every token with whether it matches only inside a pre-token, by id."""
+        inside = self.traits.continuation or [False] * len(self.ids)
+        return {one: (self.tokens[one], flag) for one, flag in zip(self.ids, inside, strict=True) if one in self.tokens}
+
+
+def _asked(call: Callable[..., Any], given: Any) -> Any:
+    try:
+        return call(given)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise Refusal(error) from error
+
+
+def _plain(ids: Any) -> list[int]:
+    return ids.tolist() if hasattr(ids, "tolist") else [int(one) for one in ids]

@@ -1,0 +1,29 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def token_edges(
+    offsets: NDArray[np.int64],  # [words + 1]
+    counts: NDArray[np.int64],  # [words]
+    suffixes: NDArray[np.int32],  # [n]
+    groups: NDArray[np.int32],  # [m, 4]
+    least: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """The substrings that could save enough, and where they fit."""
+
+def savings(
+    offsets: NDArray[np.int64],  # [words + 1]
+    counts: NDArray[np.int64],  # [words]
+    suffixes: NDArray[np.int32],  # [n]
+    groups: NDArray[np.int32],  # [m, 4]
+) -> NDArray[np.int64]:
+    """What the longest substring of every group saves at most: its weighted occurrences times its bytes but one."""
+
+def relief(
+    offsets: NDArray[np.int64],  # [words + 1]
+    counts: NDArray[np.int64],  # [words]
+    suffixes: NDArray[np.int32],  # [n]
+    groups: NDArray[np.int32],  # [m, 4]
+    nodes: NDArray[np.int64],  # [n + words]
+    scale: int,
+) -> NDArray[np.int64]:
+    """What each substring would save of given prices of bytes, in integers: all substrings, none left out."""

@@ -1,0 +1,329 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The scanner of any pattern that was compiled to tables (see :mod:`tokbench.patterns`).
+
+There are two ways through a text. One steps through the pattern's automaton, character by character: each has a class,
+by which a table says whether a match ends before it, and which state comes next. It reads until no match can go on, and
+the last end that it saw is the pre-token's. Where nothing matches, the text up to the next match is a pre-token.
+
+The other takes a stretch of up to 512 bytes at once where most of them are ASCII. It makes masks of its characters and
+runs the pattern's program over them, each operation on the whole stretch. What comes out are the places of which two
+neighbouring characters say that there is a boundary, whatever stands around them, and those that they leave open. At
+the first place left open the automaton takes over until it has passed it. The next few characters after a hazard, such
+as the apostrophe of a contraction or what is not ASCII, are open, too; but what stands before a boundary does not
+matter after it.
+
+Reference: :mod:`tokbench.reference.scan`.
+"""
+
+from cython cimport final
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+import numpy as np
+
+from tokbench.kernels.mask_program cimport (
+    BEYOND, Load, Mask, Operation, Program, WORDS, __builtin_ctzll, beyond, choose_width, look
+)
+from tokbench.kernels.scan cimport Scanner
+from tokbench.kernels.utf8 cimport beyond_ascii, code_before
+
+cdef extern from *:
+    """
+    #define ENDS 0x80000000u    /* of a step: a match ends before the character */
+    #define STATE 0x7FFFFFFFu
+    """
+    uint32_t ENDS
+    uint32_t STATE
+
+
+cdef enum:
+    MOST_REGISTERS = 32
+    BLOCK = 256             # code points of a block of classes
+    LEAST_ASCII = 48        # of 64 bytes, for the masks to be worth their while
+
+
+cdef inline uint64_t within(uint64_t hazards, uint64_t before, int reach) noexcept nogil:
+    """The places up to ``reach`` after a hazard, of this word or of the one before it."""
+    cdef uint64_t found = 0
+    cdef int i
+    for i in range(1, reach + 1):
+        found |= hazards << i | before >> (64 - i)
+    return found
+
+
+@final
+cdef class PatternScanner(Scanner):
+    """A pattern's scanner.
+
+    A symbol is a class of characters, or one of the two after the last class: a line feed that ends the text where the
+    pattern tells it apart, and the end of the text, which is the last symbol.
+
+    Args:
+        index: uint16 [4352], for every 256 code points the number of their block.
+        blocks: uint8 [b, 256], the class of each code point of a block.
+        steps: uint32 [states, symbols], the next state, and 2^31 more where a match ends before the symbol. State 0 is
+            where no match can go on, state 1 the start of one.
+        worlds: uint8 [classes]. What matches nothing ends where the next character is of another world.
+        settled: uint8 [classes, classes], 1 where a text may be cut between characters of the two classes.
+        closing: symbol of a line feed that ends the text; -1 where that is like any other.
+        loads: int32 [n, 4], operations: int32 [n, 4], and results: int32 [4] (always, open, hazards, reach) of
+            :class:`tokbench.patterns.masks.Masks`; ``loads`` and ``operations`` empty where there is none.
+
+    Raises:
+        ValueError: an array has another shape, or names what there is not.
+    """
+
+    cdef const uint16_t* index
+    cdef const uint8_t* blocks
+    cdef const uint32_t* steps
+    cdef const uint8_t* worlds
+    cdef const uint8_t* settled
+    cdef Program program
+    cdef int32_t classes, closing, end_symbol
+    cdef uint32_t start_row
+    cdef int32_t always, open, hazards, reach
+    cdef bint masked
+    cdef uint8_t[128] of_ascii
+    cdef object arrays
+
+    def __cinit__(self, index, blocks, steps, worlds, settled, int32_t closing, loads, operations, results):
+        cdef const uint16_t[::1] index_view = np.array(index, np.uint16)
+        cdef const uint8_t[:, ::1] blocks_view = np.array(blocks, np.uint8, ndmin=2)
+        cdef uint32_t[:, ::1] steps_view = np.array(steps, np.uint32, ndmin=2)
+        cdef const uint8_t[::1] worlds_view = np.array(worlds, np.uint8)
+        cdef const uint8_t[:, ::1] settled_view = np.array(settled, np.uint8, ndmin=2)
+        cdef int32_t[:, ::1] loads_view = np.array(loads, np.int32).reshape(-1, 4)
+        cdef int32_t[:, ::1] operations_view = np.array(operations, np.int32).reshape(-1, 4)
+        cdef int64_t symbols = steps_view.shape[1], states = steps_view.shape[0], classes = worlds_view.shape[0]
+        _check(
+            *map(np.asarray, (index_view, blocks_view, steps_view, settled_view, loads_view, operations_view)),
+            classes, closing, list(results),
+        )
+        # What is stored of a state is where its row begins.
+        ends = np.asarray(steps_view) & np.uint32(ENDS)
+        rows = (np.asarray(steps_view) & np.uint32(STATE)) * np.uint32(symbols)
+        steps_view = np.ascontiguousarray(rows | ends, dtype=np.uint32)
+        self.arrays = (index_view, blocks_view, steps_view, worlds_view, settled_view, loads_view, operations_view)
+        self.index, self.blocks, self.steps = &index_view[0], &blocks_view[0, 0], &steps_view[0, 0]
+        self.worlds, self.settled = &worlds_view[0], &settled_view[0, 0]
+        self.program.loads_count, self.program.operations_count = loads_view.shape[0], operations_view.shape[0]
+        self.masked = loads_view.shape[0] > 0 and operations_view.shape[0] > 0
+        if self.masked:
+            self.program.loads = <const Load*>&loads_view[0, 0]
+            self.program.operations = <const Operation*>&operations_view[0, 0]
+        self.classes, self.closing, self.end_symbol = <int32_t>classes, closing, <int32_t>(symbols - 1)
+        self.start_row = <uint32_t>symbols
+        self.always, self.open, self.hazards, self.reach = results
+        self.settles = bool(np.asarray(settled_view).any())
+        for code in range(128):
+            self.of_ascii[code] = self.blocks[BLOCK * self.index[0] + code]
+
+    cdef inline uint32_t class_of(self, uint32_t code) noexcept nogil:
+        return self.blocks[<int64_t>BLOCK * self.index[code >> 8] + (code & 0xFF)]
+
+    cdef inline uint32_t symbol_at(self, const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
+        if p[0] < 0x80:
+            size[0] = 1
+            if p[0] == c"\n" and p + 1 == end and self.closing >= 0:
+                return self.closing
+            return self.of_ascii[p[0]]
+        return self.class_of(beyond_ascii(p, end, size))
+
+    cdef inline const uint8_t* match_end(
+        self, const uint8_t* p, const uint8_t* end, const uint8_t** reached
+    ) noexcept nogil:
+        """The end of the match that starts at ``p``, which is ``p`` where there is none, and how far that was read."""
+        cdef const uint32_t* steps = self.steps
+        cdef const uint8_t* last = p
+        # A line feed that ends the text is a symbol of its own: what precedes it is read first.
+        cdef const uint8_t* stop = end - 1 if self.closing >= 0 and (end - 1)[0] == c"\n" else end
+        cdef uint32_t row = self.start_row, step, symbol
+        cdef int size
+        while p < stop:
+            if p[0] < 0x80:
+                symbol = self.of_ascii[p[0]]
+                size = 1
+            else:
+                symbol = self.class_of(beyond_ascii(p, end, &size))
+            step = steps[row + symbol]
+            if step & ENDS:
+                last = p
+            row = step & STATE
+            if not row:
+                reached[0] = p
+                return last
+            p += size
+        reached[0] = end
+        if p < end:
+            step = steps[row + self.closing]
+            if step & ENDS:
+                last = p
+            row = step & STATE
+            if not row:
+                return last
+        return end if steps[row + self.end_symbol] & ENDS else last
+
+    cdef inline const uint8_t* piece_end(
+        self, const uint8_t* p, const uint8_t* end, int64_t* read
+    ) noexcept nogil:
+        """The end of the pre-token that starts at ``p``; adds to ``read`` how many bytes were looked at."""
+        cdef const uint8_t* reached
+        cdef const uint8_t* last = self.match_end(p, end, &reached)
+        cdef uint32_t symbol
+        cdef uint8_t world
+        cdef int size
+        read[0] += reached - p + 1
+        if last > p:
+            return last
+        world = self.world_of(self.symbol_at(p, end, &size))
+        p += size
+        while p < end:
+            symbol = self.symbol_at(p, end, &size)
+            if self.world_of(symbol) != world:
+                break
+            read[0] += 1
+            if self.steps[self.start_row + symbol]:
+                last = self.match_end(p, end, &reached)
+                read[0] += reached - p
+                if last > p:
+                    break
+            p += size
+        return p
+
+    cdef inline uint8_t world_of(self, uint32_t symbol) noexcept nogil:
+        return self.worlds[symbol] if symbol < <uint32_t>self.classes else self.worlds[self.of_ascii[c"\n"]]
+
+    cdef int64_t next_boundaries(
+        self, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
+    ) noexcept nogil:
+        cdef Mask registers[MOST_REGISTERS]
+        cdef int64_t found = 0, read = 0, words, word, stop, base, more
+        while start < end and found < room:
+            words = min(<int64_t>WORDS, (end - start) >> 6, room >> 6)
+            if not self.masked or not words:
+                start = self.piece_end(text + start, text + end, &read) - text
+                bounds[found] = start
+                found += 1
+                continue
+            if found and room - found < 64:
+                return found
+            words = min(words, (room - found) >> 6)
+            if 64 * words - beyond(text + start, words, registers[BEYOND]) < LEAST_ASCII * words:
+                stop = start + 64 * words
+                while start < stop and found < room:
+                    start = self.piece_end(text + start, text + end, &read) - text
+                    bounds[found] = start
+                    found += 1
+                continue
+            look(&self.program, text + start, words, registers)
+            base = start
+            for word in range(words):
+                more = self.bounds_in(text, base, start, end, word, registers, bounds + found, &read)
+                if more:
+                    found += more
+                    start = bounds[found - 1]
+            if start == base:
+                start = self.piece_end(text + start, text + end, &read) - text
+                bounds[found] = start
+                found += 1
+        return found
+
+    cdef inline int64_t bounds_in(
+        self,
+        const uint8_t* text,
+        int64_t base,
+        int64_t start,
+        int64_t end,
+        int64_t word,
+        Mask* registers,
+        int64_t* bounds,
+        int64_t* read,
+    ) noexcept nogil:
+        """Write the boundaries of a word of masks after the boundary ``start``, up to 64, and return how many."""
+        cdef int64_t place = base + 64 * word, found = 0, passed
+        cdef uint64_t always, left, hazards, before = 0, known, kept = ~<uint64_t>0
+        if start >= place + 63:
+            return 0
+        always = registers[self.always][word]
+        left = registers[self.open][word]
+        hazards = registers[self.hazards][word]
+        if start >= place:
+            kept = ~<uint64_t>0 << (start - place)
+        elif word:
+            before = registers[self.hazards][word - 1]
+            if start > place - 64:
+                before &= ~<uint64_t>0 << (start - place + 64)
+        while True:
+            if start >= place:
+                always &= kept & kept << 1
+                left = (left & kept | within(hazards & kept, 0, self.reach)) & kept << 1
+            else:
+                left |= within(hazards, before, self.reach)
+            known = always & ((left & -left) - 1)
+            always ^= known
+            while known:
+                bounds[found] = place + __builtin_ctzll(known)
+                found += 1
+                known &= known - 1
+            if not left:
+                return found
+            if found:
+                start = bounds[found - 1]
+            start = self.piece_end(text + start, text + end, read) - text
+            bounds[found] = start
+            found += 1
+            passed = start - place
+            if passed >= 63:
+                return found
+            if passed >= 0:
+                kept = ~<uint64_t>0 << passed
+            left = registers[self.open][word]
+
+    cdef bint is_settled(self, const uint8_t* text, int64_t place, int64_t size) noexcept nogil:
+        cdef uint8_t byte = text[place]
+        cdef uint32_t after
+        cdef int width
+        if byte < 0x80:
+            after = self.of_ascii[byte]
+        elif byte < 0xC2 or byte > 0xF4 or size - place < 4:
+            return False
+        else:
+            after = self.class_of(beyond_ascii(text + place, text + size, &width))
+        return self.settled[self.class_of(code_before(text, place)) * <int64_t>self.classes + after]
+
+    def steps_over(self, bytes text not None):
+        """How many steps through the automaton a text takes from end to end, without masks."""
+        cdef const uint8_t* data = text
+        cdef const uint8_t* end = data + len(text)
+        cdef int64_t read = 0
+        with nogil:
+            while data < end:
+                data = self.piece_end(data, end, &read)
+        return read
+
+
+def set_width(int most):
+    """Let masks be made of vectors of at most so many bytes, 0 to 64; say which are taken. All give the same masks."""
+    return choose_width(most).decode()
+
+
+set_width(64)
+
+
+def _check(index, blocks, steps, settled, loads, operations, classes, closing, results):
+    """Reject tables by which a scan would read or write where it must not."""
+    states, symbols = steps.shape
+    if index.shape != (0x110000 // BLOCK,) or blocks.shape[1] != BLOCK or int(index.max()) >= blocks.shape[0]:
+        raise ValueError("the index must name a block of 256 classes for every 256 code points")
+    if int(blocks.max()) >= classes or settled.shape != (classes, classes) or not classes:
+        raise ValueError("a code point has a class that there is not")
+    if symbols != classes + 1 + (closing >= 0) or closing not in (-1, classes) or states < 2:
+        raise ValueError("the steps must have a column for each symbol")
+    if int((steps & np.uint32(STATE)).max()) >= states or states * symbols > STATE or steps[0].any():
+        raise ValueError("a step leads to a state that there is not, or out of state 0")
+    if (steps[1] & np.uint32(ENDS)).any():
+        raise ValueError("a match may be empty")
+    registers = np.concatenate([loads[:, :1].ravel(), operations[:, 1:].ravel(), np.array(results[:3], np.int32)])
+    if len(results) != 4 or int(registers.min()) < 0 or int(registers.max()) >= MOST_REGISTERS:
+        raise ValueError("a register that there is not")
+    if not 1 <= results[3] <= 60:
+        raise ValueError("the reach of hazards must be 1 to 60")

@@ -1,0 +1,50 @@
+"""Digits in groups from the right, as they are read: 1234567 becomes 1, 234, 567.
+
+A pattern such as ``\\p{N}{1,3}`` groups from the left, 123, 456, 7, so that the same digit has another place value in
+every length. "Tokenization counts: the impact of tokenization on arithmetic in frontier LLMs" (Singh and Strouse, 2024)
+compares the two.
+
+Reference: :mod:`tokbench.reference.scan`.
+"""
+
+from collections.abc import Callable, Iterator
+
+from pydantic import Field
+
+from tokbench.options import Options
+from tokbench.pretokenization import Cut, pretokenization
+
+
+class DigitsOptions(Options):
+    group: int = Field(3, ge=1, le=1000)
+    """Digits of a group; the first group of a number has what is left over."""
+
+
+@pretokenization("digits", options=DigitsOptions)
+def digits(options: DigitsOptions) -> Cut:
+    """Digits (Nd) in groups from the right; what lies between numbers is one pre-token: a step of a sequence."""
+    from tokbench.splitting import cut_by_characters
+
+    group = options.group
+    alone = r"\d" if group == 1 else rf"\d{{1,{group}}}(?=(?:\d{{{group}}})*(?!\d))"
+    return cut_by_characters(_groups_of(group), splits=(alone,))
+
+
+def _groups_of(group: int) -> Callable[[str], Iterator[int]]:
+    """The groups by arithmetic: the pattern looks ahead from each to the end of the number, which may be long."""
+    from tokbench.splitting import compiled
+
+    numbers = compiled(r"\d+")
+
+    def ends(text: str) -> Iterator[int]:
+        end = 0
+        for match in numbers.finditer(text):
+            start, stop = match.span()
+            if start > end:
+                yield start
+            yield from range(start + ((stop - start) % group or group), stop + 1, group)
+            end = stop
+        if end < len(text):
+            yield len(text)
+
+    return ends

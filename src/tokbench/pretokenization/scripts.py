@@ -1,0 +1,60 @@
+"""Splitting on changes of script, as SentencePiece does by default (``split_by_unicode_script``).
+
+A script is the Unicode property of that name. As there, Hiragana, Katakana and their mark of length count as Han, and a
+combining mark (Inherited) has the script of what it stands on. Digits, punctuation and other characters of many scripts
+(Common) are one more script. A space (U+0020) is of no script: it stays between two words of one script and goes with
+the second of two words of different ones, so that a space stands before a word, not after it; at the end of a text
+spaces are a pre-token. Scripts that Unicode has added since version 16 count as one.
+"""
+
+from functools import cache
+
+from tokbench.options import Options
+from tokbench.pretokenization import Cut, pretokenization
+
+SCRIPTS = """\
+Latin Cyrillic Greek Arabic Hebrew Devanagari Hangul Thai Bengali Tamil Telugu Gujarati Gurmukhi Kannada
+Malayalam Sinhala Oriya Georgian Armenian Ethiopic Khmer Lao Myanmar Tibetan Mongolian Unknown Adlam Ahom
+Anatolian_Hieroglyphs Avestan Balinese Bamum Bassa_Vah Batak Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid
+Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Coptic Cuneiform Cypriot Cypro_Minoan
+Deseret Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs Elbasan Elymaic Garay Glagolitic Gothic Grantha Gunjala_Gondi
+Gurung_Khema Hanifi_Rohingya Hanunoo Hatran Imperial_Aramaic Inscriptional_Pahlavi Inscriptional_Parthian Javanese
+Kaithi Kawi Kayah_Li Kharoshthi Khitan_Small_Script Khojki Khudawadi Kirat_Rai Lepcha Limbu Linear_A Linear_B Lisu
+Lycian Lydian Mahajani Makasar Mandaic Manichaean Marchen Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui
+Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mro Multani Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nko Nushu
+Nyiakeng_Puachue_Hmong Ogham Ol_Chiki Ol_Onal Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian
+Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Osage Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician
+Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian Siddham SignWriting Sogdian Sora_Sompeng Soyombo
+Sundanese Sunuwar Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tifinagh
+Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
+"""
+"""The scripts of Unicode 16 by their long names, frequent ones first, without those that count as Han."""
+HAN = r"\p{Han}\p{Hiragana}\p{Katakana}\u30FC"
+COMMON = r"^\P{Common} \u30FC"
+"""Common without what is said of otherwise."""
+BETWEEN = r"[ \p{Inherited}]"
+
+
+def _run(letters: str) -> str:
+    """Characters of one script, spaces and marks between them and before the first, and marks after the last.
+
+    All repetitions are possessive: what they are made of begins with different characters.
+    """
+    return rf"{BETWEEN}*+[{letters}]++(?:{BETWEEN}++[{letters}]++)*+\p{{Inherited}}*+"
+
+
+@cache
+def pattern() -> str:
+    """The regular expression: an alternative for each script, one for all that are not listed, one for what is left."""
+    listed = [rf"\p{{{name}}}" for name in SCRIPTS.split()]
+    unlisted = rf"^ \p{{Inherited}}\p{{Common}}{HAN}{''.join(listed)}"
+    first, *others = listed
+    return "|".join([*map(_run, (first, COMMON, HAN, *others, unlisted)), f"{BETWEEN}+"])
+
+
+@pretokenization("scripts", options=Options)
+def scripts(options: Options) -> Cut:
+    """Changes of script; a space goes with the word after it, digits and punctuation are one more script."""
+    from tokbench.pattern_cuts import cut_by_patterns
+
+    return cut_by_patterns(pattern())

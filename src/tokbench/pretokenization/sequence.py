@@ -1,0 +1,78 @@
+"""Several schemes one after another, as in ``Sequence`` of the ``tokenizers`` library.
+
+Each cuts every pre-token of the one before as if that were the whole text, which is not what one pattern with
+alternatives would do: a step sees nothing beyond its piece.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from tokbench.errors import TokbenchError
+from tokbench.options import Options
+from tokbench.pretokenization import Boundaries, Cut, Pretokenization, pretokenization, pretokenization_of
+
+
+def _step(setting: Any) -> Any:
+    """A step with all its options."""
+    try:
+        chosen = pretokenization_of(setting, "step")
+    except TokbenchError as error:
+        raise ValueError(str(error)) from None
+    if chosen.method.name == "sequence":
+        raise ValueError("is a sequence within a sequence; put its steps here")
+    return chosen.setting
+
+
+FORMS = {"anyOf": [{"type": "string"}, {"type": "object"}]}
+Step = Annotated[str | dict[str, Any], PlainValidator(_step), WithJsonSchema(FORMS)]
+
+
+class SequenceOptions(Options):
+    steps: tuple[Step, ...] = Field(min_length=1)
+    """Pre-tokenizations, each a name or a mapping like this one; each cuts every pre-token of the one before."""
+
+
+@pretokenization("sequence", options=SequenceOptions)
+def sequence(options: SequenceOptions) -> Cut:
+    """Several pre-tokenizations one after another, each on every pre-token of the one before."""
+    steps = [pretokenization_of(setting, "step") for setting in options.steps]
+    splits = [step.splits for step in steps]
+    known = None if None in splits else tuple(chain.from_iterable(split for split in splits if split))
+    modules = tuple(chain.from_iterable(step.modules for step in steps))
+    return replace(_cut(steps, known), modules=modules)
+
+
+def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
+    """The steps by one scanner, by searching in text that is decoded once, or each on bytes."""
+    if splits and all(step.scanner is not None for step in steps):
+        from tokbench.pattern_cuts import cut_by_scanner
+
+        if scanned := cut_by_scanner(*splits):
+            return scanned
+    if any(step.scanner is None and step.cut.characters is None for step in steps):
+        return Cut(boundaries=_one_after_another([step.boundaries for step in steps]), splits=splits)
+    from tokbench.splitting import cut_by_characters, search
+
+    characters = (
+        map(search, step.splits or ()) if step.cut.characters is None else step.cut.characters for step in steps
+    )
+    return cut_by_characters(*chain.from_iterable(characters), splits=splits)
+
+
+def _one_after_another(steps: Sequence[Boundaries]) -> Boundaries:
+    """The steps on bytes."""
+
+    def boundaries(text: bytes) -> NDArray[np.int64]:
+        bounds = np.array([0, len(text)] if text else [0], np.int64)
+        for cut in steps:
+            inner = [cut(text[start:end])[1:] + start for start, end in pairwise(bounds.tolist())]
+            bounds = np.concatenate([np.zeros(1, np.int64), *inner])
+        return bounds
+
+    return boundaries

@@ -1,0 +1,166 @@
+"""Budgets: how long a training is, in text, tokens or arithmetic, and what of it a model has read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.pretraining.flops import flops_per_token
+from tokbench.pretraining.options import ModelOptions
+
+if TYPE_CHECKING:
+    from tokbench.pretraining.pack import Packing
+
+
+@dataclass(frozen=True, slots=True)
+class TextBudget:
+    """Text that a training reads: passes over the split, or bytes. A budget ends with the document that reaches it.
+
+    Attributes:
+        epochs: passes.
+        text_bytes: bytes, where the passes are not told.
+    """
+
+    epochs: float | None = None
+    text_bytes: int | None = None
+
+    def bytes_of(self, split_bytes: int) -> int:
+        """The bytes, 1 or more, of a split of so many."""
+        if self.text_bytes is not None:
+            return self.text_bytes
+        return max(1, int(Fraction(self.epochs or 0.0) * split_bytes))
+
+    def __str__(self) -> str:
+        return f"text_bytes {self.text_bytes}" if self.text_bytes is not None else f"epochs {self.epochs!r}"
+
+
+def of_text(options: ModelOptions) -> TextBudget | None:
+    """A recipe's budget of text; None where it is one of tokens or of arithmetic."""
+    if options.epochs is None and options.text_bytes is None:
+        return None
+    return TextBudget(options.epochs, options.text_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A training's way through packed sequences: pass after pass, in their order.
+
+    Attributes:
+        batches: batches.
+        sequences: sequences in them; the last batch of a budget of text may not be full.
+        last: ids of the last sequence that are trained on.
+        flops: floating-point operations, see :mod:`tokbench.pretraining.flops`.
+    """
+
+    batches: int
+    sequences: int
+    last: int
+    flops: float
+
+
+def course(options: ModelOptions, packing: "Packing") -> Course:
+    """The way of a recipe through these sequences.
+
+    Raises:
+        TokbenchError: they were packed for another budget or in the order of another seed, or there are fewer than a
+            batch, or the budget is less than one.
+    """
+    budget, batch = of_text(options), options.batch
+    if (packing.budget, packing.seed) != (str(budget or ""), options.seed):
+        raise TokbenchError(
+            f"packed for {packing.budget or 'any number of batches'} in the order of seed {packing.seed}, and the "
+            f"model reads {budget or 'batches'} in that of {options.seed}; pack again"
+        )
+    per_sequence = flops_per_token(options, packing.vocabulary) * packing.sequence_length
+    if budget is None:
+        batches = options.batches or int((options.flops or 0.0) / (per_sequence * batch))
+        if not batches:
+            raise TokbenchError(
+                f"flops: {options.flops:g} is less than one batch takes, {per_sequence * batch:g}; raise flops"
+            )
+        sequences = batches * batch
+        last = packing.sequence_length - packing.padding * (not sequences % packing.sequences)
+    else:
+        of_rest = -(-packing.rest_tokens // packing.sequence_length)
+        sequences = packing.passes * packing.sequences + of_rest
+        batches = -(-sequences // batch)
+        ends = packing.rest_tokens or packing.tokens
+        last = (ends - 1) % packing.sequence_length + 1
+    if (fewest := min(packing.sequences, sequences)) < batch:
+        raise TokbenchError(f"batch: {batch} sequences, but there are only {fewest}; lower batch, or read more text")
+    return Course(batches, sequences, last, per_sequence * batches * batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model has read in training.
+
+    Attributes:
+        documents: documents, as often as it read them; the last one may not be whole.
+        text_bytes: their bytes; None where the tokens' bytes are not known.
+        tokens: their tokens, ends of text among them.
+        sequences: sequences, the last one maybe not whole.
+        batches: batches.
+        flops: floating-point operations.
+    """
+
+    documents: int
+    text_bytes: int | None
+    tokens: int
+    sequences: int
+    batches: int
+    flops: float
+
+
+def reading(
+    packing: "Packing", course: Course, sequences: Iterable[NDArray[np.int32]], lengths: NDArray[np.int64] | None
+) -> Reading:
+    """What a training on packed sequences reads, exactly.
+
+    Args:
+        packing: what is known of them.
+        course: the training's way through them.
+        sequences: their ids, in any pieces, in order.
+        lengths: int64 [vocabulary], bytes of each token; None where they are not known.
+    """
+    known = True
+    if packing.budget:
+        whole = packing.passes
+        rest = packing.rest_documents, packing.rest_text_bytes, packing.rest_tokens
+    else:
+        whole, more = divmod(course.sequences, packing.sequences)
+        rest = _prefix(packing, sequences, more * packing.sequence_length, lengths) if more else (0, 0, 0)
+        known = lengths is not None or not more
+    return Reading(
+        documents=whole * packing.documents + rest[0],
+        text_bytes=whole * packing.text_bytes + rest[1] if known else None,
+        tokens=whole * packing.tokens + rest[2],
+        sequences=course.sequences,
+        batches=course.batches,
+        flops=course.flops,
+    )
+
+
+def _prefix(
+    packing: "Packing", sequences: Iterable[NDArray[np.int32]], size: int, lengths: NDArray[np.int64] | None
+) -> tuple[int, int, int]:
+    """Documents, the last of which may not be whole, bytes and tokens of the first ids."""
+    sizes = np.zeros(packing.vocabulary + 2, np.int64)
+    if lengths is not None:
+        sizes[: packing.vocabulary] = lengths
+    documents = text_bytes = left = 0
+    ids = np.empty(0, np.int32)
+    left = size
+    for piece in sequences:
+        ids = piece[:left]
+        documents += int(np.count_nonzero(ids == packing.end_of_text))
+        text_bytes += int(sizes[ids].sum())
+        left -= len(ids)
+        if not left:
+            break
+    begun = bool(len(ids)) and int(ids[-1]) != packing.end_of_text
+    return documents + begun, text_bytes, size

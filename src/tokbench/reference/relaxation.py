@@ -1,0 +1,143 @@
+"""The relaxation of the fewest tokens, its prices raised step by step, and what exchanges of tokens would save."""
+
+from collections.abc import Sequence
+from math import inf, sqrt
+
+import numpy as np
+
+Words = Sequence[tuple[bytes, int]]
+
+
+def ascend(
+    words: Words, tokens: Sequence[bytes], limit: int, steps: int, upper: float, lowered: int
+) -> tuple[float, list[list[float]]]:
+    """The best bound after some steps, and the cost of the bytes before each node of each word that gave it."""
+    edges = [_edges(word, tokens) for word, _ in words]
+    before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
+    prices = [_needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
+    moves = [[0.0] * len(own) for own in edges]
+    best, size, gained, stalled = -inf, 0.5, 0, 0
+    kept: list[list[float]] = []
+    for step in range(steps):
+        bound, before, taken, held = _evaluate(
+            words, edges, prices, len(tokens), limit, step < lowered and step % 10 == 0
+        )
+        if bound > best:
+            best, kept, stalled, gained = bound, before, 0, gained + 1
+            if gained == 4:
+                size, gained = min(1.5, size * 1.05), 0
+        else:
+            gained, stalled = 0, stalled + 1
+            if stalled == 20:
+                size, stalled = size * 0.8, 0
+            if bound < best - 0.3 * (upper - best):
+                prices = [_needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
+                bound, _, taken, held = _evaluate(words, edges, prices, len(tokens), limit, False)
+                size, moves = size * 0.8, [[0.0] * len(own) for own in edges]
+        norm = 0.0
+        for w, (_, count) in enumerate(words):
+            squares = 0.0
+            for i, (_, _, token) in enumerate(edges[w]):
+                move = 0.8 * moves[w][i] + 0.2 * ((i in taken[w]) - held[token])
+                move = 0.0 if prices[w][i] <= 0 and move < 0 else move
+                moves[w][i] = float(np.float32(move))
+                squares += move * move
+            norm += squares * sqrt(count)
+        for w, (_, count) in enumerate(words):
+            if norm:
+                far = size * (upper - bound) / norm * sqrt(count)
+                prices[w] = [max(0.0, price + far * move) for price, move in zip(prices[w], moves[w], strict=True)]
+    return best, kept
+
+
+def _edges(word: bytes, tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
+    """(end, start, token) of every place where a token fits, by end, then in order of the tokens."""
+    return [
+        (end, end - len(token), number)
+        for end in range(1, len(word) + 1)
+        for number, token in enumerate(tokens)
+        if word.endswith(token, 0, end)
+    ]
+
+
+def _needed(edges: list[tuple[int, int, int]], at: list[float], count: int) -> list[float]:
+    """What the distance between an edge's nodes exceeds a token by."""
+    return [max(0.0, at[end] - at[start] - count) for end, start, _ in edges]
+
+
+def _evaluate(
+    words: Words,
+    edges: list[list[tuple[int, int, int]]],
+    prices: list[list[float]],
+    kinds: int,
+    limit: int,
+    lower: bool,
+) -> tuple[float, list[list[float]], list[set[int]], list[float]]:
+    """The bound, the distances, the edges on shortest paths, and the share of each token in the vocabulary."""
+    sums, paths, distances, taken = [0.0] * kinds, 0.0, [], []
+    for w, (word, count) in enumerate(words):
+        before, last = [0.0], [-1]
+        for node in range(1, len(word) + 1):
+            ways = [(before[node - 1] + count, -1)]
+            ways += [
+                (before[start] + count + price, i)
+                for i, ((end, start, _), price) in enumerate(zip(edges[w], prices[w], strict=True))
+                if end == node
+            ]
+            length, who = min(ways)
+            before.append(length)
+            last.append(who)
+        length = before[-1]
+        if lower:
+            after = [inf] * len(word) + [0.0]
+            for node in range(len(word), 0, -1):
+                after[node - 1] = min(after[node - 1], after[node] + count)
+                for (end, start, _), price in zip(edges[w], prices[w], strict=True):
+                    if end == node:
+                        after[start] = min(after[start], after[node] + count + price)
+            before = [0.5 * (one + (length - other)) for one, other in zip(before, after, strict=True)]
+            prices[w] = _needed(edges[w], before, count)
+        for (_, _, token), price in zip(edges[w], prices[w], strict=True):
+            sums[token] += price
+        path, node = set(), len(word)
+        while node:
+            path |= {last[node]} - {-1}
+            node = node - 1 if last[node] < 0 else edges[w][last[node]][1]
+        paths += length
+        distances.append(before)
+        taken.append(path)
+    positive = sorted((price for price in sums if price > 0), reverse=True)
+    least = positive[limit - 1] if len(positive) > limit > 0 else 0.0
+    above = [limit > 0 and price > least for price in sums]
+    equal = [limit > 0 and price == least > 0 for price in sums]
+    share = (limit - sum(above)) / sum(equal) if any(equal) else 0.0
+    top = 0.0
+    for price, inside in zip(sums, above, strict=True):
+        top += price if inside else 0.0
+    bound = paths - top - (least * (limit - sum(above)) if any(equal) else 0.0)
+    held = [1.0 if inside else share if tied else 0.0 for inside, tied in zip(above, equal, strict=True)]
+    return bound, distances, taken, held
+
+
+def fewest(words: Words, vocabulary: set[bytes]) -> int:
+    """Tokens of the text by shortest paths; single bytes are always there."""
+    total = 0
+    for word, count in words:
+        least = [0]
+        for end in range(1, len(word) + 1):
+            ways = (least[start] for start in range(end) if end - start == 1 or word[start:end] in vocabulary)
+            least.append(1 + min(ways))
+        total += count * least[-1]
+    return total
+
+
+def relief(words: Words, prices: Sequence[Sequence[int]], scale: int) -> dict[bytes, int]:
+    """What each substring saves of prices of bytes, over all its places."""
+    saved: dict[bytes, int] = {}
+    for (word, count), own in zip(words, prices, strict=True):
+        for start in range(len(word)):
+            for end in range(start + 2, len(word) + 1):
+                saving = sum(own[start:end]) - count * scale
+                if saving > 0:
+                    saved[word[start:end]] = saved.get(word[start:end], 0) + saving
+    return saved

@@ -1,0 +1,108 @@
+"""Token n-gram models: bits per byte by order, budget and language; what the documents tell apart."""
+
+from functools import partial
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing
+from tokbench.report.figures import critical_difference, ngram_bits
+from tokbench.report.figures.style import styles
+from tokbench.report.layout import Column, Table
+from tokbench.report.sections.origins import source_of
+from tokbench.report.sections.rows import rows, split
+from tokbench.report.wording import counted, slug
+from tokbench.statistics.ngram_bits import NGRAM_COMPARISONS, NGRAM_RANKS
+from tokbench.tabulation.ngram_bits import NGRAM_BITS
+from tokbench.tidy.ngrams import CANNOT
+
+
+def measured(content: ReportContent) -> list[Table | Drawing]:
+    """For each corpus a figure, a table for each budget, and one by language; nothing where none was asked for."""
+    frame = content.part("ngram_bits")
+    exhibits: list[Table | Drawing] = []
+    if frame is None:
+        return exhibits
+    for (corpus,), part in frame.group_by("corpus", maintain_order=True):
+        whole, languages = part.filter(language=""), part.filter(pl.col("language") != "")
+        exhibits.append(_drawing(content, str(corpus), whole))
+        for budget in whole["training_bytes"].unique().sort(descending=True):
+            exhibits.append(_table(content, str(corpus), budget, whole.filter(training_bytes=budget)))
+        if languages.height:
+            at = {"corpus": corpus, **_last(languages)}
+            chosen = content.read(languages.filter(**at).sort("language", "size", "value"))
+            exhibits.append(rows(NGRAM_BITS, chosen, 1, **at))
+    return exhibits
+
+
+def tested(content: ReportContent) -> list[Table | Drawing]:
+    """For each corpus and size the ranks and comparisons of the highest order on the largest budget."""
+    ranks = content.part("ngram_ranks")
+    exhibits: list[Table | Drawing] = []
+    if ranks is None:
+        return exhibits
+    for (corpus, size), part in ranks.group_by("corpus", "size", maintain_order=True):
+        at = {"corpus": corpus, **_last(part), "size": size}
+        here = part.filter(**at).drop_nulls("critical_difference")
+        if here.height:
+            place = dict(here.select("variant", "average_rank").iter_rows())
+            order = sorted(place, key=lambda one: (place[one], one))
+            drawn = {variant: place[variant] for variant in content.drawn(order)}
+            draw = partial(
+                critical_difference.draw, drawn, here["critical_difference"][0], styles([*content.variants, *place]),
+                of=len(place),
+            )  # fmt: skip
+            caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
+            name = slug("ngram-ranks", *at.values())
+            exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at)))
+        exhibits += split(content, NGRAM_COMPARISONS, **at)
+    return exhibits
+
+
+def _last(part: pl.DataFrame) -> dict[str, int]:
+    """The largest budget, and the highest order."""
+    return {name: int(str(part[name].max())) for name in ("training_bytes", "order")}
+
+
+def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing:
+    order = [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
+    shown = set(content.drawn(order))
+    values: dict[ngram_bits.Panel, dict[str, dict[int, float]]] = {}
+    for row in part.filter(pl.col("variant").is_in(shown)).iter_rows(named=True):
+        panel = values.setdefault((row["training_bytes"], row["size"]), {})
+        panel.setdefault(row["variant"], {})[row["order"]] = row["value"]
+    caption = (
+        f"Bits per byte of token n-gram models by order, on the evaluation split of {corpus}: how far each variant "
+        f"lies above the lowest. A panel for each vocabulary size and number of bytes trained on. {CANNOT}"
+    )
+    draw = partial(ngram_bits.draw, values, order, styles([*content.variants, *order]))
+    return Drawing(
+        slug("ngram-bits", corpus), caption + content.left_out(order), draw, source_of(NGRAM_BITS, corpus=corpus)
+    )
+
+
+def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame) -> Table:
+    found = {(row["variant"], row["size"], row["order"]): row["value"] for row in part.iter_rows(named=True)}
+    tokenizers = content.in_order({(variant, size) for variant, size, _ in found})
+    orders = part["order"].unique().sort().to_list()
+    data = {"variant": [variant for variant, _ in tokenizers], "size": [size for _, size in tokenizers]} | {
+        f"order {order}": [found.get((*tokenizer, order)) for tokenizer in tokenizers] for order in orders
+    }
+    columns = [Column("variant"), Column("size", kind="count")]
+    columns += [Column(f"order {order}", kind="real", decimals=4, best="lowest") for order in orders]
+    reasons = {
+        (index, f"order {order}"): "not measured for this tokenizer"
+        for index, tokenizer in enumerate(tokenizers)
+        for order in orders
+        if (*tokenizer, order) not in found
+    }
+    documents = counted(part["documents"][0], "document")
+    return Table(
+        slug("ngram-bits", corpus, budget),
+        NGRAM_BITS.prints[0].caption.format(corpus=corpus, training_bytes=f"{budget:,}", documents=documents),
+        pl.DataFrame(data, infer_schema_length=None),
+        columns,
+        reasons,
+        best_within="size",
+        source=source_of(NGRAM_BITS, 0, corpus=corpus, training_bytes=budget),
+    )

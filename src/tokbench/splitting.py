@@ -1,0 +1,120 @@
+"""Cutting text by searching for regular expressions, each in every piece that the one before left.
+
+What matches is a piece, and what lies between two matches, as in the ``tokenizers`` library's ``Split`` with behaviour
+``isolated``. Patterns are those of the ``regex`` package. A byte that is no part of valid UTF-8 is a character by
+itself, neither letter, number nor blank: ``regex`` is given one of the lone surrogates U+DC80 to U+DCFF in its place.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError, shortened
+from tokbench.pretokenization import Cut
+
+Characters = Callable[[str], Iterable[int]]
+"""Where the pieces of a text end, in characters, ascending; the last is its length."""
+PATIENCE = 10.0
+"""Seconds that a pattern may take of any text."""
+SLOWEST = 20_000
+"""Characters for which it may take a second more; usual patterns come through millions."""
+PROBES = ("", "Ab's 1\u00b2, \n\t\u00e9\u4e2d!")
+"""Texts on which a pattern is tried before it is used."""
+SHOWN = 20
+"""Characters that a message repeats of a text."""
+
+
+@cache
+def compiled(pattern: str) -> "regex.Pattern[str]":
+    """A pattern that can cut texts.
+
+    Raises:
+        ValueError: it is broken, or matches the empty string.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of signs that a later edition of the package may read in another way.
+            made = regex.compile(pattern)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is no regular expression ({error}); mend it") from None
+    if any(match.end() == match.start() for text in PROBES for match in made.finditer(text)):
+        raise ValueError("matches the empty string, by which nothing is cut; let it match a character or more")
+    return made
+
+
+def search(pattern: str) -> Characters:
+    """A cut by a pattern; it raises a TokbenchError where that matches the empty string after all, or takes too long.
+
+    Raises:
+        ValueError: as :func:`compiled`.
+    """
+    made = compiled(pattern)
+    named = f"pattern '{shortened(pattern)}'"
+
+    def ends(text: str) -> Iterator[int]:
+        allowed = PATIENCE + len(text) / SLOWEST
+        end = 0
+        try:
+            for match in made.finditer(text, timeout=allowed):
+                start, stop = match.span()
+                if start > end:
+                    yield start
+                if stop == start:
+                    place = shortened(text[start : start + SHOWN], SHOWN)
+                    raise TokbenchError(f"{named}: matches the empty string before '{place}'; let it match a character")
+                yield stop
+                end = stop
+        except TimeoutError:
+            place = shortened(text[end : end + SHOWN], SHOWN)
+            raise TokbenchError(
+                f"{named}: takes more than {allowed:.0f} s for {len(text):,} characters and stands at '{place}'; "
+                "put no repetition within another"
+            ) from None
+        if end < len(text):
+            yield len(text)
+
+    return ends
+
+
+def cut_by_characters(*steps: Characters, splits: tuple[str, ...] | None) -> Cut:
+    """A cut that takes steps one after another, each on every piece of the one before.
+
+    Args:
+        steps: one or more.
+        splits: the patterns that do the same.
+    """
+
+    def boundaries(text: bytes) -> NDArray[np.int64]:
+        characters = text.decode("utf-8", "surrogateescape")
+        ends: Iterable[int] = [len(characters)] if characters else []
+        for step in steps:
+            ends = _within(characters, ends, step)
+        found = np.fromiter(ends, np.int64)
+        if not characters.isascii():
+            found = _sizes(characters).cumsum()[found - 1]
+        return np.concatenate([np.zeros(1, np.int64), found])
+
+    return Cut(boundaries=boundaries, splits=splits, characters=steps)
+
+
+def _within(text: str, ends: Iterable[int], step: Characters) -> Iterator[int]:
+    """The pieces that a step leaves of those that end there."""
+    start = 0
+    for end in ends:
+        if end - start > 1:
+            yield from (start + inner for inner in step(text[start:end]))
+        else:
+            yield end
+        start = end
+
+
+def _sizes(text: str) -> NDArray[np.int64]:
+    """Bytes of each character, int64 [characters]; what stands for an invalid byte has one."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+    sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
+    return sizes

@@ -1,0 +1,141 @@
+"""Bits per byte of token n-gram models: by language, and of each document."""
+
+from collections.abc import Iterable
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.inputs.json import read_json
+from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tidy.columns import CORPUS, LANGUAGE, SIZE, VARIANT
+from tokbench.tidy.ngrams import CANNOT, ORDER, TRAINING_BYTES
+from tokbench.tidy.table import Column, Print, TidyTable
+
+Row = tuple[Any, ...]
+
+
+def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
+    """Bits per byte of every model, of the whole test text and of each of its languages where there are several.
+
+    Args:
+        ngram_files: what ``tokbench ngram_bits`` wrote, in any order.
+
+    Raises:
+        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+    """
+    frames = [framed([], NGRAM_BITS.schema, "")]
+    for path in ngram_files:
+        head, content = _read(path)
+        documents = taken(content, "documents", path, kind=list)
+        training = {taken(one, "training_bytes", path): one for one in taken(content, "training", path, kind=list)}
+        languages: dict[str, list[int]] = {"": list(range(len(documents)))}
+        for number, document in enumerate(documents):
+            languages.setdefault(taken(document, "language", path), []).append(number)
+        if len(languages) == 2:
+            languages = {"": languages[""]}
+        rows = []
+        for model in taken(content, "models", path, kind=list):
+            budget, order, bits = (taken(model, key, path) for key in ("training_bytes", "order", "bits"))
+            counts = [
+                taken(content, "vocabulary", path),
+                *(taken(training[budget], key, path) for key in ("tokens", "unused_entries", "unseen_tokens")),
+            ]
+            for language, numbers in languages.items():
+                size = sum(documents[number]["bytes"] for number in numbers)
+                if size:
+                    value = fsum(bits[number] for number in numbers) / size
+                    rows.append((*head, language, order, budget, value, len(numbers), size, *counts))
+        frames.append(framed(rows, NGRAM_BITS.schema, path))
+    return pl.concat(frames).sort("corpus", "language", "training_bytes", "order", "size", "variant")
+
+
+def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
+    """Bits of every document by every model; see :func:`ngram_bits_table`."""
+    frames = [framed([], NGRAM_DOCUMENTS.schema, "")]
+    for path in ngram_files:
+        head, content = _read(path)
+        documents = [
+            tuple(taken(document, key, path) for key in ("document", "language", "bytes"))
+            for document in taken(content, "documents", path, kind=list)
+        ]
+        rows = [
+            (*head, model["order"], model["training_bytes"], *document, bits)
+            for model in taken(content, "models", path, kind=list)
+            for document, bits in zip(documents, taken(model, "bits", path, kind=list), strict=True)
+        ]
+        frames.append(framed(rows, NGRAM_DOCUMENTS.schema, path))
+    return pl.concat(frames).sort("corpus", "training_bytes", "order", "size", "variant", "document")
+
+
+def _read(path: Path | str) -> tuple[Row, Any]:
+    content = read_json(path, AGAIN, lenient=True)
+    return tuple(taken(content, key, path) for key in ("variant", "size", "corpus")), content
+
+
+_FILES = ("ngram_bits/{variant}/{size}.json",)
+NGRAM_BITS = TidyTable(
+    "ngram_bits",
+    "a tokenizer's token n-gram model of one order and budget, on a text or a language of it",
+    (
+        VARIANT,
+        SIZE,
+        CORPUS,
+        LANGUAGE,
+        ORDER,
+        TRAINING_BYTES,
+        Column("value", pl.Float64, "bits of the test documents, their ends included, over the bytes of their text",
+               "bits per byte", "bits per byte", 4),
+        Column("documents", pl.Int64, "test documents", "documents"),
+        Column("bytes", pl.Int64, "their text", "bytes"),
+        Column("vocabulary", pl.Int64, "entries that share what is left to the unseen: all, used or not", "tokens"),
+        Column("training_tokens", pl.Int64, "tokens that the model was trained on", "tokens"),
+        Column("unused_entries", pl.Int64, "entries that the training text does not have", "tokens"),
+        Column("unseen_tokens", pl.Int64, "tokens of the whole test text that the training text does not have",
+               "tokens"),
+    ),
+    maker=ngram_bits_table,
+    takes=("ngram_files",),
+    command="tabulate",
+    prints=(
+        Print(
+            "intrinsic",
+            "Bits per byte of token n-gram models on {documents} of the evaluation split of {corpus}, by order; models "
+            "with interpolated modified Kneser-Ney smoothing, trained on {training_bytes} bytes of another split. The "
+            "lowest of each order and size in bold. " + CANNOT,
+            by=("corpus", "training_bytes"),
+            files=_FILES,
+            arranged=True,
+        ),
+        Print(
+            "intrinsic",
+            "Bits per byte of token n-gram models of order {order} by language, trained on {training_bytes} bytes of "
+            "all languages of {corpus}. " + CANNOT,
+            ("language", "size", "variant", "value", "documents", "bytes"),
+            by=("corpus", "training_bytes", "order"),
+            files=_FILES,
+            folds_above=0,
+            name="ngram-bits-languages",
+            arranged=True,
+        ),
+    ),
+)  # fmt: skip
+NGRAM_DOCUMENTS = TidyTable(
+    "ngram_documents",
+    "a test document under a tokenizer's token n-gram model of one order and budget",
+    (
+        VARIANT,
+        SIZE,
+        CORPUS,
+        ORDER,
+        TRAINING_BYTES,
+        Column("document", pl.Int64, "position of the document in its source"),
+        LANGUAGE,
+        Column("bytes", pl.Int64, "text of the document", "bytes"),
+        Column("bits", pl.Float64, "what the model spends on it, its end included", "bits"),
+    ),
+    maker=ngram_documents_table,
+    takes=("ngram_files",),
+    command="tabulate",
+)

@@ -1,0 +1,352 @@
+"""Tokenizers made elsewhere, small ones: every form, what becomes native and what does not, ids as their libraries'."""
+
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests import made_elsewhere as made
+from tests.conftest import ODD
+from tests.existing import STRINGS, TEXT, few, level, library_ids, ranks, read, why  # noqa: F401
+from tokbench.adapters.adapted import AdaptedTokenizer
+from tokbench.adapters.loss import loss_of
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
+
+# tokenizer.json
+
+
+def test_byte_level_merges_become_ours(level: dict[str, Any], tmp_path: Path) -> None:
+    path = made.written(tmp_path / "tokenizer.json", level)
+    tokenizer = read(path, "tokenizer_json")
+    assert (tokenizer.segmentation, tokenizer.pretokenization) == ("merge", "gpt2")
+    assert why(tokenizer).startswith("ids equal those of tokenizers on ")
+    for text in (TEXT, "", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(level, text)
+    assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
+
+
+@pytest.mark.parametrize(
+    ("steps", "setting"),
+    [
+        ([made.split(made.CL100K)], "cl100k"),
+        ([made.split(r"\p{N}{1,3}"), made.split(r"\s+")], None),
+        ([{"type": "Digits", "individual_digits": True}], None),
+        ([{"type": "Punctuation", "behavior": "Isolated"}], None),
+        ([{"type": "Sequence", "pretokenizers": [made.split("a|b"), made.split("[c-f]+")]}], None),
+        ([{"type": "Split", "pattern": {"String": "a."}, "behavior": "Isolated", "invert": True}], None),
+    ],
+)
+@pytest.mark.parametrize("use_regex", [False, True])
+def test_cuts_become_ours(
+    steps: list[Any], setting: str | None, use_regex: bool, level: dict[str, Any], tmp_path: Path
+) -> None:
+    values = deepcopy(level)
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+    values["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*steps, last]}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    if setting and not use_regex:
+        assert tokenizer.pretokenization == setting
+    for text in (TEXT, "a.b a. ab cafe", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], tmp_path: Path) -> None:
+    """Tokens that no merge makes are reached so, and holes in the ids stay where they are."""
+    values = deepcopy(level)
+    values["model"]["ignore_merges"] = True
+    values["model"]["vocab"] |= {"\u0120paying": 900, "zzyzx": 1000}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "whole_or_merge"
+    text = "I am paying zzyzx zzyzx"
+    assert tokenizer.encode(text).tolist() == library_ids(values, text)
+    assert {900} < set(tokenizer.encode("zzyzx paying").tolist()) == {900, 1000}
+    assert tokenizer.decode([1000, 900]) == b"zzyzx paying"
+    assert (len(tokenizer), tokenizer.id_limit) == (422, 1001)
+    with pytest.raises(TokbenchError, match="id 950 is not in the vocabulary, whose ids have holes"):
+        tokenizer.decode([900, 950])
+
+
+def test_dropout_is_switched_off(level: dict[str, Any], tmp_path: Path) -> None:
+    values = deepcopy(level)
+    values["model"]["dropout"] = 0.5
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.origin["imported"]["told"] == ["dropout is off"]
+    assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
+
+
+def test_of_equal_merges_the_last_counts(level: dict[str, Any], tmp_path: Path) -> None:
+    values = deepcopy(level)
+    values["model"]["merges"].append(values["model"]["merges"][0])
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    for text in made.TEXTS:
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_unigram_over_bytes_becomes_ours(tmp_path: Path) -> None:
+    values = made.byte_unigram()
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "likelihood", why(tokenizer)
+    for text in (TEXT, *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_wordpiece_over_bytes_becomes_ours(level: dict[str, Any], tmp_path: Path) -> None:
+    """Without an end to words and with a mark that spells no byte, as it is total; with one it is not."""
+    values = deepcopy(level)
+    spelt = list(values["model"]["vocab"])
+    values["model"] = {
+        "type": "WordPiece",
+        "unk_token": spelt[0],
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 1 << 30,
+        "vocab": {token: number for number, token in enumerate(spelt)},
+    }
+    tokenizer = read(made.written(tmp_path / "a.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "greedy", why(tokenizer)
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+    values["model"] |= {
+        "continuing_subword_prefix": "\uffff",
+        "vocab": {token: number for number, token in enumerate([*spelt, *("\uffff" + token for token in spelt)])},
+    }
+    tokenizer = read(made.written(tmp_path / "b.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "longest_prefix", why(tokenizer)
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+    values["model"]["max_input_chars_per_word"] = 100
+    tokenizer = read(made.written(tmp_path / "c.json", values), "tokenizer_json")
+    assert why(tokenizer) == "words longer than a bound are one unknown token"
+
+
+def test_the_order_of_ids_is_the_file_s(level: dict[str, Any], tmp_path: Path) -> None:
+    """Ids backwards, with special tokens between and behind them: the same ids, in a saved folder too."""
+    values = deepcopy(level)
+    spelt = list(values["model"]["vocab"])
+    values["model"]["vocab"] = {token: 3 * number + 5 for number, token in enumerate(reversed(spelt))}
+    values["model"]["vocab"]["<|a\u2581b|>"] = 6
+    values["added_tokens"] = [made.added(6, "<|a\u2581b|>", special=True), made.added(5000, "<tool>")]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    tokenizer.save(tmp_path / "saved")
+    for one in (tokenizer, Tokenizer.load(tmp_path / "saved")):
+        for text in (TEXT, "<|a\u2581b|><tool>", *made.TEXTS):
+            ids = one.encode(text)
+            assert ids.tolist() == library_ids(values | {"added_tokens": []}, text)
+            assert one.count(text) == len(ids)
+            assert one.decode(ids) == text.encode()
+            assert one.encode(text * 50, threads=2).tolist() == one.encode(text * 50).tolist()
+        assert one.decode([6, 5000]) == "<|a\u2581b|><tool>".encode()
+        assert (len(one), one.id_limit) == (420, 5001)
+    assert (tmp_path / "saved" / "tokens.vocab").read_text() != (tmp_path / "saved" / "ids.txt").read_text()
+
+
+def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
+    """Words stay tokens, special ones and marks are text, or as it is chosen."""
+    values = deepcopy(level)
+    values["added_tokens"] = [
+        made.added(420, "<s>", special=True),
+        made.added(421, "<tool>"),
+        made.added(422, "paying"),
+        made.added(423, "    "),
+    ]
+    path = made.written(tmp_path / "tokenizer.json", values)
+    text = "<s> paying<tool>    x"
+    by_words = read(path, "tokenizer_json")
+    assert isinstance(by_words, AdaptedTokenizer)
+    assert why(by_words) == "2 added tokens are cut out of a text before it is cut into pre-tokens"
+    assert {422, 423} <= set(by_words.encode(text).tolist())
+    assert not {420, 421} & set(by_words.encode(text).tolist())
+    assert by_words.decode(by_words.encode(text)) == text.encode()
+    assert by_words.decode([420, 421, *by_words.encode("a")]) == b"<s><tool>a"
+    assert len(by_words) == 422
+    as_text = read(path, "tokenizer_json", added="text")
+    assert why(as_text).startswith("ids equal")
+    assert as_text.encode(text).tolist() == library_ids(level, text)
+    as_tokens = read(path, "tokenizer_json", added="tokens")
+    assert as_tokens.encode(text).tolist() == library_ids(values, text, special=True)
+    assert {420, 421, 422, 423} <= set(as_tokens.encode(text).tolist())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"normalizer": {"type": "NFKC"}}, "it normalises texts (NFKC)"),
+        ({"normalizer": {"type": "Sequence", "normalizers": []}}, ""),
+        (
+            {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}},
+            "it puts a space before",
+        ),
+        ({"pre_tokenizer": None}, "it does not work on bytes"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "it does not work on bytes"),
+    ],
+)
+def test_what_our_phases_do_not_do_goes_to_the_library(
+    change: dict[str, Any], reason: str, level: dict[str, Any], tmp_path: Path
+) -> None:
+    values = level | change
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert isinstance(tokenizer, AdaptedTokenizer) == bool(reason)
+    assert why(tokenizer).startswith(reason or "ids equal")
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+
+
+def test_splits_that_drop_or_join_go_to_the_library(level: dict[str, Any], tmp_path: Path) -> None:
+    for behavior in ("Removed", "MergedWithPrevious", "Contiguous"):
+        last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        values = level | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [made.split(r"\s", behavior), last]}}
+        tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+        assert why(tokenizer) == f"it cuts by Split with the behaviour {behavior}"
+        assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+
+
+def test_what_differs_goes_to_the_library(
+    level: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever we believe of a file, ids decide; here the pattern is taken for another."""
+    monkeypatch.setattr("tokbench.adapters.forms.byte_level.setting_of", lambda expressions: "none")
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", level), "tokenizer_json")
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    assert why(tokenizer).startswith("ids of ours differ from those of tokenizers on '")
+    assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
+
+
+# Ranks
+
+
+@given(STRINGS)
+@settings(max_examples=30)
+def test_ranks_have_the_ids_of_tiktoken(ranks: dict[bytes, int], text: str) -> None:
+    import tiktoken
+
+    for pattern in (made.CL100K, "[a-z]+|[^a-z]", r"\s+|\S"):
+        encoding = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        setting = {"method": "regex", "pattern": pattern}
+        tokenizer = Tokenizer(Vocabulary(tuple(ranks), ids=np.arange(len(ranks), dtype=np.int32)), setting, "ranked")
+        assert tokenizer.encode(text).tolist() == encoding.encode_ordinary(text)
+
+
+def test_ranks(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    """Ids with a hole; packed or not; by the pattern's name or the pattern."""
+    holed = {token: rank + (rank > 300) for token, rank in ranks.items()} | {b"not joined": 500}
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(holed))
+    by_name = read(path, "tiktoken", pattern="cl100k_base")
+    by_pattern = read(path, "tiktoken", pattern=made.CL100K)
+    assert by_name.segmentation == by_pattern.segmentation == "ranked"
+    assert by_name.pretokenization == by_pattern.pretokenization == "cl100k"
+    assert why(by_name).startswith("ids equal those of tiktoken on ")
+    ids = by_name.encode(TEXT + " not joined")
+    assert by_pattern.encode(TEXT + " not joined").tolist() == ids.tolist()
+    assert 301 not in ids
+    assert (len(by_name), by_name.id_limit) == (421, 501)
+    assert by_name.decode(ids) == (TEXT + " not joined").encode()
+
+
+def test_what_a_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
+    tokenizer = read(path, "tiktoken", pattern="[a-z]+| ")
+    assert why(tokenizer).startswith("ids of ours differ from those of tiktoken on '")
+    assert tokenizer.decode(tokenizer.encode("a B c")) == b"a  c"
+    tokenizer.save(tmp_path / "saved")
+    assert Tokenizer.load(tmp_path / "saved").encode("a B c").tolist() == tokenizer.encode("a B c").tolist()
+
+
+def test_a_pattern_that_our_engine_reads_otherwise_goes_to_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    """``$`` matches before a last line feed in one engine and not in the other."""
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
+    tokenizer = read(path, "tiktoken", pattern=r"a+$|a|\n|[^a\n]+")
+    told = why(tokenizer)
+    assert isinstance(tokenizer, AdaptedTokenizer) == told.startswith("ids of ours differ from those of tiktoken")
+    assert tokenizer.decode(tokenizer.encode("aaa\naaa\n")) == b"aaa\naaa\n"
+
+
+def test_tekken(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    tokenizer = read(made.written(tmp_path / "tekken.json", made.tekken(ranks)), "tekken")
+    assert why(tokenizer).startswith("ids equal those of tiktoken on ")
+    assert tokenizer.encode("!").tolist() == [ranks[b"!"] + 7]
+    assert tokenizer.decode([0, 6, ranks[b"!"] + 7]) == b"<unk><SPECIAL_6>!"
+    assert (len(tokenizer), tokenizer.id_limit) == (420, 427)
+    assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
+
+
+# Plain files
+
+
+def test_tokens(tmp_path: Path) -> None:
+    lines = "\n".join(token.hex() for token in (b"the", *reversed(BYTES), b"he"))
+    tokenizer = read(made.written(tmp_path / "a.vocab", lines), "tokens", pattern="gpt2", segmentation="greedy")
+    assert tokenizer.encode("the he").tolist() == [0, 256 - 32, 257]
+    tokenizer.save(tmp_path / "saved")
+    assert Tokenizer.load(tmp_path / "saved").encode("the he").tolist() == [0, 256 - 32, 257]
+
+
+def test_merges(level: dict[str, Any], tmp_path: Path) -> None:
+    """With a vocabulary beside them ids are its own, without one they are GPT-2's."""
+    lines = "\n".join(["#version: 0.2", *(" ".join(pair) for pair in level["model"]["merges"]), ""])
+    path = made.written(tmp_path / "merges.txt", lines)
+    alone = read(path, "merges")
+    assert alone.pretokenization == "gpt2"
+    assert alone.encode("!").tolist() == [0]
+    made.written(tmp_path / "vocab.json", level["model"]["vocab"])
+    for tokenizer in (read(path, "merges"), read(tmp_path, "merges"), read(tmp_path, "transformers")):
+        assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
+
+
+def test_a_segmentation_that_is_chosen(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
+    tokenizer = read(path, "tiktoken", pattern="gpt2", segmentation="greedy")
+    assert why(tokenizer) == "segmentation 'greedy' was chosen here, so no library has its ids"
+    assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
+
+
+# SentencePiece
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"model_type": "bpe", "byte_fallback": True, "vocab_size": 500},
+        {"normalization_rule_name": "identity", "user_defined_symbols": ["<tool>", "paying"]},
+    ],
+)
+def test_sentencepiece(options: dict[str, Any], tmp_path: Path) -> None:
+    import sentencepiece
+
+    model = made.sentencepiece_model(**options)
+    tokenizer = read(made.written(tmp_path / "a.model", model), "sentencepiece")
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    library = sentencepiece.SentencePieceProcessor(model_proto=model)
+    tokenizer.save(tmp_path / "saved")
+    for one in (tokenizer, Tokenizer.load(tmp_path / "saved")):
+        for text in (TEXT, " a  b", "<s> x </s>", *made.TEXTS):
+            assert one.encode(text).tolist() == library.encode(text)
+            assert one.count(text) == len(library.encode(text))
+        assert one.id_limit == len(library)
+        assert one.decode(one.encode("for x in range")) == b"for x in range"
+        assert one.decode([1]) == b"<s>"
+    marked = tokenizer.encode("a<tool>b paying").tolist()
+    if "user_defined_symbols" in options:
+        assert library.piece_to_id("<tool>") in library.encode("a<tool>b")
+        assert library.piece_to_id("<tool>") not in marked
+        assert library.piece_to_id("paying") in marked
+
+
+def test_words_and_characters_of_bert_and_metaspace(tmp_path: Path) -> None:
+    for number, values in enumerate((made.bert(), made.metaspace())):
+        path = made.written(tmp_path / f"{number}.json", values)
+        tokenizer = read(path, "tokenizer_json")
+        assert isinstance(tokenizer, AdaptedTokenizer)
+        for text in (TEXT, *made.TEXTS):
+            assert tokenizer.encode(text).tolist() == library_ids(values, text)
+        lost = loss_of(tokenizer, [TEXT.encode(), b"for x", ODD])
+        assert lost.documents_changed
+        assert lost.unknown_tokens
+        assert lost.documents_not_utf8 == 1
+        assert "document " in lost.first

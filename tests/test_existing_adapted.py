@@ -1,0 +1,152 @@
+"""Tokenizers that work through another library: what they lose, and how they stand among ours."""
+
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import made_elsewhere as made
+from tests.conftest import ODD, TOPICS
+from tests.existing import TEXT, few, level, read  # noqa: F401
+from tokbench.adapters.agreement import Difference, first_difference
+from tokbench.adapters.loss import bytes_lost, loss_of
+from tokbench.adapters.read import read_tokenizer
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
+
+# Losses
+
+
+@pytest.mark.parametrize(
+    ("text", "decoded", "most"),
+    [
+        (b"", b"", 0),
+        (b"abc", b"abc", 0),
+        (b"abc", b"", 3),
+        (b"a  b and more words here", b"a b and more words here", 1),
+        (b"An Apple fell down the stairs", b"an apple fell down the stairs", 2),
+        (b"x" * 9000 + b"one" + b"y" * 9000, b"x" * 9000 + b"two!" + b"y" * 9000, 3),
+        (b"abc", b"abcdef", 0),
+    ],
+)
+def test_bytes_that_are_lost(text: bytes, decoded: bytes, most: int) -> None:
+    assert bytes_lost(text, decoded) == most
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_no_more_is_lost_than_there_is(text: bytes, decoded: bytes) -> None:
+    assert 0 <= bytes_lost(text, decoded) <= len(text)
+    assert bytes_lost(text, text) == 0
+    assert (bytes_lost(text, decoded) == 0) <= (len(text) <= len(decoded))
+
+
+def test_what_is_lost(level: dict[str, Any], tmp_path: Path) -> None:
+    values = level | {"normalizer": {"type": "NFKC"}}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    lost = loss_of(tokenizer, [b"plain", "o\ufb03ce \u00bd".encode()])
+    assert (lost.documents, lost.documents_changed, lost.characters_normalised) == (2, 1, 2)
+    assert lost.bytes_lost == 5
+    assert str(lost).startswith("1 of 2 documents are not restored, at most 5 of 14 bytes are lost")
+    native = read(made.written(tmp_path / "tokenizer.json", level), "tokenizer_json")
+    assert str(loss_of(native, [ODD])) == "nothing lost of 1 documents"
+
+
+def test_the_first_difference_is_told() -> None:
+    class Other:
+        unknown = None
+
+        def encode(self, text: str) -> list[int]:
+            return [*text.encode()[:3], 300]
+
+    tokenizer = Tokenizer(Vocabulary(BYTES), "none", "greedy")
+    found = first_difference(tokenizer, Other(), [b"\xff", b"abcdefghi"])  # type: ignore[arg-type]
+    assert found == Difference("defghi", [*b"defghi"], [300])
+    assert str(found) == "'defghi' (100 101 102 103 ... and 300)"
+
+
+# Adapters among other tokenizers
+
+
+@pytest.fixture
+def adapted(level: dict[str, Any], tmp_path: Path) -> Path:
+    values = level | {"normalizer": {"type": "Lowercase"}}
+    path = made.written(tmp_path / "lower.json", values)
+    read_tokenizer(path, "tokenizer_json", name="lower").save(tmp_path / "lower")
+    return tmp_path / "lower"
+
+
+def test_an_adapter_has_the_face_of_a_tokenizer(adapted: Path) -> None:
+    tokenizer = Tokenizer.load(adapted)
+    assert repr(tokenizer) == "AdaptedTokenizer('lower', tokenizers, 420 tokens)"
+    texts = [*TOPICS, b"", ODD]
+    assert [ids.tolist() for ids in tokenizer.encode_batch(texts, threads=2)] == [
+        tokenizer.encode(text).tolist() for text in texts
+    ]
+    assert tokenizer.encode("ABC").dtype == np.int32
+    assert tokenizer.encode("ABC").tolist() == tokenizer.encode(b"abc").tolist()
+    assert tokenizer.decode(tokenizer.encode("ABC")) == b"abc"
+    assert tokenizer.decode([]) == b""
+    for ids, told in (
+        ([9999], "id 9999 is not in the vocabulary (0 to 419)"),
+        ([-1], "id -1"),
+        ([0.5], "whole numbers"),
+    ):
+        with pytest.raises(TokbenchError) as error:
+            tokenizer.decode(ids)
+        assert told in str(error.value)
+    assert tokenizer.last_cut(b"a b") == 0
+
+
+def test_what_needs_our_phases_ends_in_one_line(adapted: Path) -> None:
+    tokenizer = Tokenizer.load(adapted)
+    for name in ("vocabulary", "pretokenization", "segmentation", "options"):
+        with pytest.raises(
+            TokbenchError, match=f"^lower works through tokenizers and has no {name} of ours; measure it"
+        ):
+            getattr(tokenizer, name)
+    with pytest.raises(AttributeError):
+        tokenizer.nothing  # noqa: B018
+
+
+def test_an_adapter_that_was_altered_is_rejected(adapted: Path) -> None:
+    whole = (adapted / "adapted").read_bytes()
+    (adapted / "adapted").write_bytes(whole.replace(b"Lowercase", b"Lowercasf"))
+    with pytest.raises(TokbenchError, match="the tokenizer is not the one that was saved"):
+        Tokenizer.load(adapted)
+    (adapted / "adapted").unlink()
+    with pytest.raises(TokbenchError, match=r"cannot be read .*; import the tokenizer again"):
+        Tokenizer.load(adapted)
+
+
+def test_a_library_that_is_missing_is_named(adapted: Path) -> None:
+    call = f"main(['encode', {str(adapted)!r}, '-'])"
+    code = f"import sys; sys.modules['tokenizers'] = None; from tokbench.commands.main import main; {call}"
+    ended = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True)
+    assert ended.returncode == 2
+    [line] = ended.stderr.splitlines()
+    assert "needs the package 'tokenizers', which is not installed; pip install tokenizers" in line
+
+
+def test_a_tokenizer_of_ours_takes_the_place_of_an_adapter(adapted: Path) -> None:
+    Tokenizer(Vocabulary(BYTES), "none", "greedy").save(adapted)
+    assert not (adapted / "adapted").exists()
+    assert Tokenizer.load(adapted).encode("a").tolist() == [97]
+
+
+@pytest.mark.parametrize("copied", [pickle.loads, deepcopy])
+def test_adapters_pickle_and_copy(copied: Callable[[Any], Any], adapted: Path) -> None:
+    tokenizer = Tokenizer.load(adapted)
+    made_anew = copied(pickle.dumps(tokenizer) if copied is pickle.loads else tokenizer)
+    assert made_anew.encode(TEXT).tolist() == tokenizer.encode(TEXT).tolist()
+    assert (len(made_anew), made_anew.id_limit, made_anew.origin) == (420, 420, tokenizer.origin)

@@ -1,0 +1,310 @@
+"""Proven bounds on the tokens of any vocabulary: true, near, checked twice, and exact."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, sparse
+
+from tokbench.building import initial_vocabulary
+from tokbench.commands import bound as bound_command
+from tokbench.commands import check_bound as check_command
+from tokbench.construction import constructions
+from tokbench.errors import TokbenchError
+from tokbench.kernels.edges import relief
+from tokbench.kernels.exchange import exchanges
+from tokbench.kernels.relaxation import Relaxation
+from tokbench.optimum.check import proves
+from tokbench.optimum.graph import Graph, graph_of
+from tokbench.optimum.prices import proven
+from tokbench.optimum.search import search
+from tokbench.pretokens import PretokenCounts
+from tokbench.reference import relaxation as reference
+from tokbench.segmentation import segmentations
+from tokbench.vocabulary import Vocabulary
+
+WORDS = st.dictionaries(
+    st.text("ab", min_size=1, max_size=6).map(str.encode), st.integers(1, 9), min_size=1, max_size=6
+)
+SHARED = {"abc": 1, "abd": 1, "abe": 1, "bc": 1, "bd": 1, "be": 1}
+THREE = {"abab": 3, "ab": 2, "ba": 4, "aab": 2}
+
+
+def counts_of(words: dict[bytes, int]) -> PretokenCounts:
+    return PretokenCounts.from_pairs(words.items(), "gpt2")
+
+
+def substrings(words: dict[bytes, int]) -> list[bytes]:
+    return sorted({word[i:j] for word in words for i in range(len(word)) for j in range(i + 2, len(word) + 1)})
+
+
+def optimum(words: dict[bytes, int], limit: int) -> int:
+    """Fewest tokens by any vocabulary, all of them tried."""
+    every = substrings(words)
+    tries = combinations(every, min(limit, len(every)))
+    return min(reference.fewest(list(words.items()), set(vocabulary)) for vocabulary in tries)
+
+
+def priced(words: dict[bytes, int], limit: int, numbers: list[float]) -> int:
+    """The bound by prices of bytes that are given as shares of what a byte may cost."""
+    graph = graph_of(counts_of(words), 256 + limit)
+    text = graph.counts
+    potentials = []
+    shares = np.resize(numbers, len(text.data))
+    for start, end, count in zip(text.offsets, text.offsets[1:], text.counts, strict=False):
+        potentials += [0.0, *np.cumsum(shares[start:end] * count)]
+    return proven(graph, np.array(potentials)).bound
+
+
+def encoded(words: dict[str, int]) -> dict[bytes, int]:
+    return {word.encode(): count for word, count in words.items()}
+
+
+@given(WORDS, st.integers(0, 3), st.lists(st.floats(-2, 3), min_size=1, max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_any_prices_stay_below_every_vocabulary(words: dict[bytes, int], limit: int, numbers: list[float]) -> None:
+    assert priced(words, limit, numbers) <= optimum(words, limit)
+
+
+@given(WORDS, st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_search_is_between_bound_and_optimum(words: dict[bytes, int], limit: int) -> None:
+    graph = graph_of(counts_of(words), 256 + limit)
+    found = search(graph, gap=0, steps=200)
+    best = optimum(words, limit)
+    assert found.proven.bound <= best <= found.tokens
+    assert len(found.chosen) <= limit
+    assert reference.fewest(list(words.items()), set(graph.spelt(found.chosen))) == found.tokens
+
+
+@pytest.mark.parametrize(
+    ("words", "limit", "bound"),
+    [(SHARED, 3, 9), (SHARED, 2, 11), (SHARED, 0, 15), (THREE, 1, 20), (THREE, 2, 16), ({"aaaa": 2, "aaa": 3}, 1, 7)],
+)
+def test_worked_examples_are_proved(words: dict[str, int], limit: int, bound: int) -> None:
+    """BPE takes 10 tokens for the first, where 9 are enough."""
+    found = search(graph_of(counts_of(encoded(words)), 256 + limit), gap=0, steps=400)
+    assert (found.proven.bound, found.tokens) == (bound, bound)
+
+
+def test_a_gap_that_no_prices_close() -> None:
+    """The relaxation takes two halves: 22.5 tokens, where every vocabulary needs 24."""
+    found = search(graph_of(counts_of(encoded({"bb": 3, "bbb": 3, "ca": 3, "aca": 3})), 257), gap=0, steps=400)
+    assert (found.proven.bound, found.tokens) == (23, 24)
+
+
+@given(WORDS, st.integers(0, 4), st.integers(1, 60), st.integers(0, 30))
+@settings(max_examples=60, deadline=None)
+def test_ascent_is_its_twin(words: dict[bytes, int], limit: int, steps: int, lowered: int) -> None:
+    graph = graph_of(counts_of(words), 256 + limit)
+    upper = float(sum(len(word) * count for word, count in words.items()))
+    ascent = Relaxation(
+        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), limit
+    )
+    ascent.advance(steps, upper, lowered)
+    tokens = list(graph.spelt(np.arange(len(graph.places))))
+    best, kept = reference.ascend(list(graph.counts.items()), tokens, limit, steps, upper, lowered)
+    assert ascent.lower == best
+    assert ascent.potentials().tolist() == [value for word in kept for value in word]
+
+
+@given(WORDS, st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_relief_is_its_twin(words: dict[bytes, int], numbers: list[int], scale: int) -> None:
+    graph = graph_of(counts_of(words), 300)
+    counts = graph.counts
+    prices = np.resize(numbers, len(counts.data)).astype(np.int64)
+    own = [prices[start:end].tolist() for start, end in zip(counts.offsets, counts.offsets[1:], strict=False)]
+    nodes = np.concatenate([[0, *np.cumsum(each)] for each in own]).astype(np.int64)
+    found = relief(counts.offsets, counts.counts, graph.suffixes, graph.groups, nodes, scale)
+    assert sorted(found.tolist()) == sorted(reference.relief(list(counts.items()), own, scale).values())
+
+
+@given(WORDS, st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_exchanges_tell_what_single_tokens_save(words: dict[bytes, int], random: "np.random.Generator") -> None:
+    graph = graph_of(counts_of(words), 256 + 100)
+    every = graph.spelt(np.arange(len(graph.places)))
+    chosen = np.array([random.random() < 0.4 for _ in every], np.bool_)
+    inside = {token for token, taken in zip(every, chosen, strict=True) if taken}
+    text = list(words.items())
+    total, worth = _worth(graph, chosen)
+    assert total == reference.fewest(text, inside)
+    for token, taken, told in zip(every, chosen, worth, strict=True):
+        changed = reference.fewest(text, inside ^ {token})
+        if taken:
+            assert told == changed - total
+        else:
+            assert 0 <= told <= total - changed
+
+
+def _worth(graph: Graph, chosen: np.ndarray) -> tuple[int, list[int]]:
+    total, worth = exchanges(
+        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, chosen.astype(np.uint8), True
+    )
+    return total, worth.tolist()
+
+
+def text_counts(words: int, seed: int) -> dict[bytes, int]:
+    """Words over few letters, some of them frequent."""
+    rng = np.random.default_rng(seed)
+    found: dict[bytes, int] = {}
+    for rank in range(words):
+        word = bytes(rng.choice(list(b"abcde"), size=rng.integers(1, 9)).tolist())
+        found[word] = found.get(word, 0) + 1 + 400 // (rank + 1)
+    return found
+
+
+@pytest.mark.parametrize("limit", [3, 10, 25])
+def test_bound_is_that_of_the_linear_program(limit: int) -> None:
+    """HiGHS solves the relaxation; the bound comes within 0.05 % of it, and never above but by rounding up."""
+    words = text_counts(60, 7)
+    found = search(graph_of(counts_of(words), 256 + limit), gap=0, steps=3000)
+    exact = linear_program(words, limit)
+    assert exact * (1 - 0.0005) <= found.proven.bound <= np.ceil(exact - 1e-6)
+
+
+def linear_program(words: dict[bytes, int], limit: int) -> float:
+    """Least tokens with shares of tokens: flows through words, at most the token's share on each edge."""
+    number = {token: index for index, token in enumerate(substrings(words))}
+    costs, flows, caps, nodes = [0.0] * len(number), [], [], 0
+    right, variable = [], len(number)
+    for word, count in words.items():
+        for start in range(len(word)):
+            for end in range(start + 1, len(word) + 1):
+                costs.append(count)
+                flows += [(nodes + start, variable, 1), (nodes + end, variable, -1)]
+                if end - start > 1:
+                    caps.append((variable, number[word[start:end]]))
+                variable += 1
+        right += [1, *[0] * (len(word) - 1), -1]
+        nodes += len(word) + 1
+    rows, columns, values = zip(*flows, strict=True)
+    equal = sparse.csr_matrix((values, (rows, columns)), (nodes, variable))
+    entries = [entry for row, (edge, token) in enumerate(caps) for entry in ((row, edge, 1), (row, token, -1))]
+    entries += [(len(caps), token, 1) for token in range(len(number))]
+    rows, columns, values = zip(*entries, strict=True)
+    above = sparse.csr_matrix((values, (rows, columns)), (len(caps) + 1, variable))
+    solved = optimize.linprog(costs, above, [0] * len(caps) + [limit], equal, right, bounds=(0, 1), method="highs")
+    assert solved.status == 0
+    return float(solved.fun)
+
+
+BUILT = [method.name for method in constructions.methods() if method.source == "counts"]
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_no_tokenizer_is_below_the_bound(name: str) -> None:
+    """Whatever chose the tokens and whatever cuts the text; forms inside a word are tokens of their own."""
+    words = text_counts(80, 3)
+    counts = counts_of(words)
+    method = constructions[name]
+    size = max(300, method.alphabet + 44, 556 if method.continuation else 0)
+    options = method.options()
+    start = None
+    if method.initial:
+        options = method.options.model_validate({"initial": "ngram", "initial_size": 400})
+        start = initial_vocabulary(counts, options, seed=0, threads=1)
+    extra = {"initial": start} if start is not None else {}
+    vocabulary = method.function(counts, size, options, seed=0, threads=1, **extra)
+    several = len({token for token in vocabulary.tokens if len(token) > 1})
+    least = search(graph_of(counts, 256 + several), gap=0, steps=200).proven.bound
+    for cut in {method.segmentation, "greedy", "shortest_path", "longest_suffix"}:
+        if cut != method.segmentation and vocabulary.continuation is not None:
+            continue
+        segment = segmentations[cut].function(vocabulary, segmentations[cut].options())
+        _, bounds = segment.segment(counts.data, counts.offsets)
+        assert int(np.diff(bounds) @ counts.counts) >= least
+
+
+def test_where_bpe_is_far_from_the_best() -> None:
+    """Words without a letter in common: each is a token of the best vocabulary, and takes BPE three merges."""
+    words = {bytes(range(4 * number, 4 * number + 4)): 10 for number in range(20)}
+    counts = counts_of(words)
+    found = search(graph_of(counts, 256 + 20), gap=0, steps=600)
+    bpe = constructions["bpe"]
+    merged = bpe.function(counts, 256 + 20, bpe.options(), seed=0, threads=1)
+    segment = segmentations["merge"].function(merged, segmentations["merge"].options())
+    tokens = int(np.diff(segment.segment(counts.data, counts.offsets)[1]) @ counts.counts)
+    assert (found.proven.bound, found.tokens, tokens) == (200, 200, 600)
+
+
+def test_counts_beyond_32_bits() -> None:
+    words = {word: count * (2**31 + 11) for word, count in encoded(THREE).items()}
+    found = search(graph_of(counts_of(words), 258), gap=0, steps=400)
+    assert found.tokens == 16 * (2**31 + 11)
+    assert 0 <= found.gap < 1e-6
+    with pytest.raises(TokbenchError, match="63 bits"):
+        proven(graph := graph_of(counts_of({b"aaaaaaaa": 2**57}), 258), np.zeros(int(graph.bounds[-1])))
+
+
+def test_certificates_are_checked_by_another_program(tmp_path: Path) -> None:
+    words = text_counts(50, 1)
+    counts_of(words).write(counts := tmp_path / "counts.parquet")
+    certificate = tmp_path / "certificate"
+    arguments = ["--counts", str(counts), "--size", "270", "--steps", "60", "-o", str(certificate)]
+    ran = CliRunner().invoke(bound_command.command, arguments, catch_exceptions=False)
+    told = json.loads(ran.stdout)
+    assert told["bound"] <= told["tokens"]
+    assert told["gap"] == told["tokens"] / told["bound"] - 1
+    assert _checked(counts, certificate)["proven"] == told["bound"]
+    claim, *lines = certificate.read_text().splitlines()
+
+    def altered(*content: str) -> Path:
+        (tmp_path / "altered").write_text("\n".join(content) + "\n")
+        return tmp_path / "altered"
+
+    higher = json.dumps(json.loads(claim) | {"bound": told["bound"] + 1})
+    larger = json.dumps(json.loads(claim) | {"size": 300})
+    word, _, prices = lines[0].partition("\t")
+    dearer = f"{word}\t{' '.join(str(10**9) for _ in prices.split())}"
+    cheaper = f"{word}\t{' '.join('-1000000' for _ in prices.split())}"
+    for content in ((higher, *lines), (larger, *lines), (claim, dearer, *lines[1:]), (claim, cheaper, *lines[1:])):
+        with pytest.raises(TokbenchError):
+            _checked(counts, altered(*content))
+    for content in ((claim, *lines[1:]), (claim, *lines, lines[0]), ("{}", *lines), (claim, word, *lines[1:])):
+        with pytest.raises(TokbenchError):
+            _checked(counts, altered(*content))
+
+
+def _checked(counts: Path, certificate: Path) -> dict[str, int]:
+    ran = CliRunner().invoke(
+        check_command.command,
+        [str(certificate), "--counts", str(counts)],
+        catch_exceptions=False,
+        standalone_mode=False,
+    )
+    if ran.exception:
+        raise ran.exception
+    told: dict[str, int] = json.loads(ran.stdout)
+    return told
+
+
+@given(WORDS, st.integers(0, 4))
+@settings(max_examples=40, deadline=None)
+def test_both_programs_prove_the_same(words: dict[bytes, int], limit: int) -> None:
+    graph = graph_of(counts_of(words), 256 + limit)
+    found = search(graph, gap=0, steps=40).proven
+    ends = graph.counts.offsets.tolist()
+    prices = {
+        word: found.prices[start:end].tolist()
+        for (word, _), start, end in zip(graph.counts.items(), ends, ends[1:], strict=False)
+    }
+    assert proves(words, prices, 256 + limit, found.scale, None) == found.bound
+
+
+@pytest.mark.parametrize("rounding", ["best", "det", "bias", "int", "prob"])
+def test_convextok_rounds_as_the_paper_does(rounding: str) -> None:
+    counts = counts_of(text_counts(80, 5))
+    method = constructions["convextok"]
+    options = method.options.model_validate({"rounding": rounding, "gap": 0, "steps": 300})
+    vocabulary = method.function(counts, 276, options, seed=4, threads=1)
+    assert isinstance(vocabulary, Vocabulary)
+    assert len(vocabulary) == 276 if rounding != "int" else 256 <= len(vocabulary) <= 276
+    again = method.function(counts, 276, options, seed=4, threads=2)
+    assert vocabulary.tokens == again.tokens

@@ -1,0 +1,504 @@
+"""``AutoTokenizer`` on a folder of ours, beside a stock fast tokenizer of the same vocabulary, call by call."""
+
+import copy
+import pickle
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ODD, TOPICS
+from tokbench.adapters.tokenizer_json import to_hugging_face
+from tokbench.construction import bpe
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+
+if find_spec("transformers") is None:
+    pytest.skip("transformers is not installed", allow_module_level=True)
+
+SIZE = 700
+FIRST = "Naïve Straße 東京 🦀\u200d don't  2024\n\n\tlambda expressions"
+SECOND = "for loops, else"
+LONG = TOPICS[0].decode()[:400]
+TEXTS = [FIRST, "", SECOND, LONG]
+WORDS = ["Naïve", " lambda", "don't", "", "東京🦀"]
+MARKED = f"{END_OF_TEXT}one {END_OF_TEXT}{PADDING} two{END_OF_TEXT}"
+TEMPLATE = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+MARKING = "{% for m in messages %}{% generation %}{{ m.content }}{{ eos_token }}{% endgeneration %}|{% endfor %}"
+MESSAGES = [{"role": "user", "content": "lambda? 🦀"}, {"role": "assistant", "content": "for loops"}]
+
+Call = Callable[[Any], Any]
+Pair = tuple[Any, Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bpe")
+    Tokenizer(bpe.build(count_pretokens([*TOPICS, ODD], "gpt2"), SIZE, bpe.BpeOptions()), "gpt2", "merge").save(folder)
+    return folder
+
+
+@pytest.fixture
+def both(folder: Path) -> Pair:
+    """Ours and the stock one, new for each test."""
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    ours = AutoTokenizer.from_pretrained(folder)
+    stock = PreTrainedTokenizerFast(
+        tokenizer_object=to_hugging_face(ours.tokenizer),
+        eos_token=END_OF_TEXT,
+        bos_token=END_OF_TEXT,
+        pad_token=PADDING,
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=ours.model_max_length,
+    )
+    return ours, stock
+
+
+def plain(value: Any) -> Any:
+    """What a call gave, as what can be compared: tensors and arrays as lists with their type."""
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if hasattr(value, "tolist"):
+        return (type(value).__module__, str(value.dtype), value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value
+
+
+def looked_up(batch: Any) -> Any:
+    """All that a batch tells of its rows."""
+    found: list[Any] = []
+    for row in range(len(batch["input_ids"])):
+        found += [batch.tokens(row), batch.word_ids(row), batch.sequence_ids(row)]
+        for token, (sequence, word) in enumerate(zip(batch.sequence_ids(row), batch.word_ids(row), strict=True)):
+            found += [batch.token_to_sequence(row, token)]
+            if word is not None:
+                start, end = batch.token_to_chars(row, token)
+                found += [batch.token_to_word(row, token), (start, end)]
+                found += [batch.char_to_token(row, start, sequence), batch.char_to_word(row, start, sequence)]
+                found += [tuple(batch.word_to_tokens(row, word, sequence))]
+                found += [tuple(batch.word_to_chars(row, word, sequence))]
+    return found
+
+
+FULL = {
+    "return_offsets_mapping": True,
+    "return_special_tokens_mask": True,
+    "return_token_type_ids": True,
+    "return_length": True,
+}
+
+
+def asked(*texts: Any, **settings: Any) -> Call:
+    return lambda tokenizer: tokenizer(*texts, **settings)
+
+
+def with_side(call: Call, **sides: str) -> Call:
+    """The call after sides of padding or truncation were set."""
+
+    def done(tokenizer: Any) -> Any:
+        for name, side in sides.items():
+            setattr(tokenizer, name, side)
+        return call(tokenizer)
+
+    return done
+
+
+def after(change: Call, call: Call) -> Call:
+    def done(tokenizer: Any) -> Any:
+        change(tokenizer)
+        return call(tokenizer)
+
+    return done
+
+
+def add(*tokens: Any, special: bool = False) -> Call:
+    return lambda tokenizer: tokenizer.add_tokens(list(tokens), special_tokens=special)
+
+
+def marked(content: str, **flags: bool) -> Any:
+    from transformers import AddedToken
+
+    return AddedToken(content, **flags)
+
+
+def saved(tokenizer: Any) -> Any:
+    """The tokenizer as it is read again where it was saved."""
+    from transformers import AutoTokenizer
+
+    with TemporaryDirectory() as folder:
+        tokenizer.save_pretrained(folder)
+        return AutoTokenizer.from_pretrained(folder)
+
+
+def collated(tokenizer: Any, texts: list[str]) -> Any:
+    from transformers import DataCollatorForLanguageModeling
+
+    return DataCollatorForLanguageModeling(tokenizer, mlm=False)([tokenizer(text) for text in texts])
+
+
+CALLS: dict[str, Call] = {
+    # What stands in a tokenizer
+    "sizes": lambda t: [len(t), t.vocab_size, sorted(t.get_vocab().items()), t.get_added_vocab()],
+    "special tokens": lambda t: [t.all_special_tokens, t.all_special_ids, t.special_tokens_map, t.eos_token_id],
+    "special roles": lambda t: [t.bos_token, t.pad_token, t.pad_token_id, t.unk_token, t.unk_token_id, t.cls_token],
+    "added tokens": lambda t: [t.added_tokens_encoder, {key: str(one) for key, one in t.added_tokens_decoder.items()}],
+    "added to sequences": lambda t: [t.num_special_tokens_to_add(pair) for pair in (False, True)],
+    "limits": lambda t: [t.model_max_length, t.max_len_single_sentence, t.padding_side, t.truncation_side],
+    # Tokens and ids
+    "tokenize": lambda t: [t.tokenize(text) for text in [*TEXTS, MARKED]],
+    "tokenize a pair": lambda t: t.tokenize(FIRST, SECOND),
+    "ids to tokens": lambda t: [t.convert_ids_to_tokens(list(range(SIZE + 2))), t.convert_ids_to_tokens(300)],
+    "ids to tokens without special": lambda t: t.convert_ids_to_tokens(
+        [3, SIZE, 4, SIZE + 1], skip_special_tokens=True
+    ),
+    "tokens to ids": lambda t: [
+        t.convert_tokens_to_ids(["a", "Ġthe", END_OF_TEXT, "none"]),
+        t.convert_tokens_to_ids("a"),
+    ],
+    "tokens to text": lambda t: t.convert_tokens_to_string(t.tokenize(FIRST)),
+    # Calls
+    **{f"encode {text[:9]!r}": (lambda t, text=text: t.encode(text)) for text in [*TEXTS, MARKED]},
+    "encode without special": lambda t: t.encode(FIRST, add_special_tokens=False),
+    "one": asked(FIRST),
+    "one, all of it": asked(FIRST, **FULL),
+    "an empty one": asked("", **FULL),
+    "many": asked(TEXTS),
+    "many, all of it": asked(TEXTS, **FULL),
+    "a list of one": asked([FIRST], **FULL),
+    "a pair": asked(FIRST, SECOND, **FULL),
+    "pairs": asked(TEXTS, TEXTS[::-1], **FULL),
+    "pairs as tuples": asked([(FIRST, SECOND), (SECOND, LONG)], **FULL),
+    "encode_plus": lambda t: t.encode_plus(FIRST, SECOND, **FULL),
+    "batch_encode_plus": lambda t: t.batch_encode_plus(TEXTS, **FULL),
+    "no mask": asked(FIRST, return_attention_mask=False),
+    "words": asked(WORDS, is_split_into_words=True, **FULL),
+    "batch of words": asked([WORDS, ["for", " loops"]], is_split_into_words=True, padding=True, **FULL),
+    "pair of words": asked(WORDS, ["for", " loops"], is_split_into_words=True, **FULL),
+    "text_target": lambda t: t(FIRST, text_target=SECOND),
+    # Padding
+    "padding": asked(TEXTS, padding=True, **FULL),
+    "padding to max_length": asked(TEXTS[:3], padding="max_length", max_length=50, **FULL),
+    "padding to less than there is": asked(LONG, padding="max_length", max_length=5),
+    "padding to a multiple": asked(TEXTS, padding=True, pad_to_multiple_of=8, **FULL),
+    "one to a multiple": asked(SECOND, padding=True, pad_to_multiple_of=8, **FULL),
+    "padding on the left": with_side(asked(TEXTS, padding=True, **FULL), padding_side="left"),
+    "left for once": lambda t: t(TEXTS, padding="longest", padding_side="left", **FULL),
+    "pad": lambda t: t.pad([t(text) for text in TEXTS], padding="longest", return_tensors="pt"),
+    "pad on the left": with_side(lambda t: t.pad(t(TEXTS), pad_to_multiple_of=4), padding_side="left"),
+    # Truncation
+    "truncation": asked(TEXTS, truncation=True, max_length=7, **FULL),
+    "truncation to nothing": asked(TEXTS, truncation=True, max_length=0, **FULL),
+    "truncation and padding": asked(TEXTS, truncation=True, padding="max_length", max_length=9, **FULL),
+    "truncation on the left": with_side(asked(TEXTS, truncation=True, max_length=7, **FULL), truncation_side="left"),
+    **{
+        f"pairs {strategy} {length}": asked(
+            [FIRST, SECOND], [SECOND, LONG], truncation=strategy, max_length=length, **FULL
+        )
+        for strategy, length in [
+            *(("longest_first", length) for length in (1, 5, 8, 9, 20, 40)),
+            *(("only_first", length) for length in (140, 200)),
+            *(("only_second", length) for length in (50, 60, 70)),
+        ]
+    },
+    "windows": asked(TEXTS, truncation=True, max_length=10, stride=3, return_overflowing_tokens=True, **FULL),
+    "windows of one": asked(
+        LONG, truncation=True, max_length=16, stride=5, return_overflowing_tokens=True, padding="max_length", **FULL
+    ),
+    "windows on the left": with_side(
+        asked(LONG, truncation=True, max_length=10, stride=3, return_overflowing_tokens=True, **FULL),
+        truncation_side="left",
+    ),
+    "windows of the second": asked(
+        SECOND,
+        LONG,
+        truncation="only_second",
+        max_length=30,
+        stride=4,
+        return_overflowing_tokens=True,
+        padding=True,
+        **FULL,
+    ),
+    "windows of both": asked(
+        FIRST, LONG, truncation=True, max_length=30, stride=2, return_overflowing_tokens=True, **FULL
+    ),
+    # Tensors
+    **{
+        f"tensors {kind}": asked(TEXTS, padding=True, return_tensors=kind, return_offsets_mapping=True)
+        for kind in ("pt", "np")
+    },
+    "one as a tensor": asked(FIRST, return_tensors="pt"),
+    "encode as a tensor": lambda t: t.encode(FIRST, return_tensors="pt"),
+    # Rows, words, characters
+    "look up": lambda t: looked_up(t([*TEXTS, MARKED], padding=True)),
+    "look up on the left": lambda t: looked_up(t(TEXTS, padding=True, padding_side="left")),
+    "look up a pair": lambda t: looked_up(t([(FIRST, SECOND)])),
+    "look up words": lambda t: looked_up(t([WORDS], is_split_into_words=True)),
+    # From ids to text
+    "decode": lambda t: [t.decode(t.encode(text)) for text in [*TEXTS, MARKED]],
+    "decode without special": lambda t: t.decode(t.encode(MARKED), skip_special_tokens=True),
+    "decode tensors": lambda t: t.decode(t.encode(FIRST, return_tensors="pt")[0]),
+    "decode parts of characters": lambda t: [t.decode(ids) for ids in ([0xE6], [0xE6, 0x9D], [0xFF, 97, 0x80, 0xF0])],
+    "decode one id": lambda t: [t.decode(97), t.decode([]), t.decode(SIZE)],
+    "decode with clean-up": lambda t: t.decode(t.encode("do n't , stop ."), clean_up_tokenization_spaces=True),
+    "batch_decode": lambda t: t.batch_decode(t(TEXTS, padding=True)["input_ids"], skip_special_tokens=True),
+    "batch_decode tensors": lambda t: t.batch_decode(t(TEXTS, padding=True, return_tensors="np")["input_ids"]),
+    # Tokens that are added
+    "special tokens in a text": asked(MARKED, **FULL),
+    "special tokens as text": asked(MARKED, split_special_tokens=True, **FULL),
+    "add": after(
+        add("<new>", "naïve word", "Strasse"),
+        lambda t: [len(t), t("a <new>naïve word<new> x", **FULL), t.get_added_vocab()],
+    ),
+    "add what is there": after(add("the", "lambda", "a"), lambda t: [len(t), t("the lambda a", **FULL)]),
+    "add special": after(
+        add("<a>", special=True),
+        lambda t: [len(t), t.decode(t.encode("x<a>y"), skip_special_tokens=True), t("x<a>y", **FULL)],
+    ),
+    "add special tokens": after(
+        lambda t: t.add_special_tokens({"sep_token": "<sep>", "additional_special_tokens": ["<u>", "<v>"]}),
+        lambda t: [t.sep_token_id, t.all_special_tokens, t.special_tokens_map, len(t), t("a<sep>b<u><v>", **FULL)],
+    ),
+    "another padding": after(
+        lambda t: t.add_special_tokens({"pad_token": "<pad>"}), lambda t: [t.pad_token_id, t(TEXTS, padding=True)]
+    ),
+    "the longest is taken": after(add("<ab", "<abc>", "b"), lambda t: t("<abc><ab<a b", **FULL)),
+    "special ones first": after(
+        lambda t: [add("<|endof")(t), add("text|>x")(t), add("f<|e", special=True)(t)],
+        asked(f"{END_OF_TEXT}x f{END_OF_TEXT}", **FULL),
+    ),
+    "added tokens with blanks": lambda t: after(
+        add(marked("<l>", lstrip=True), marked("<r>", rstrip=True), marked("<b>", lstrip=True, rstrip=True)),
+        asked("a  <l> b <r> \n c <b> <l> <r>\u00a0<b> d", **FULL),
+    )(t),
+    "added tokens that are words": lambda t: after(
+        add(marked("word", single_word=True), marked("ж", single_word=True)),
+        asked("word sword words word, ж ж1 _ж 2word (word)", **FULL),
+    )(t),
+    "decode added": after(add("<new>", "東"), lambda t: [t.decode(t.encode("a<new> b東")), t.tokenize("a<new> b東")]),
+    "added token to ids": after(add("<new>"), lambda t: t.convert_tokens_to_ids(["<new>", "a"])),
+    "added token to text": after(add("<new>"), lambda t: t.convert_tokens_to_string(["a", "<new>", "Ġb"])),
+    # Conversations
+    "chat as text": lambda t: t.apply_chat_template(
+        MESSAGES, chat_template=TEMPLATE, tokenize=False, add_generation_prompt=True
+    ),
+    "chat": lambda t: t.apply_chat_template(
+        [MESSAGES, MESSAGES[:1]], chat_template=TEMPLATE, padding=True, return_dict=True
+    ),
+    "chat, assistant's part": lambda t: t.apply_chat_template(
+        MESSAGES, chat_template=MARKING, return_dict=True, return_assistant_tokens_mask=True
+    ),
+    # Copies
+    "pickled": lambda t: pickle.loads(pickle.dumps(t))(TEXTS, **FULL),
+    "copied": lambda t: copy.deepcopy(t)(TEXTS, **FULL),
+    "copied with added tokens": after(add("<new>"), lambda t: copy.deepcopy(t)("a<new>b", **FULL)),
+    "saved": lambda t: saved(t)(TEXTS, **FULL),
+    "saved with added tokens": after(
+        lambda t: [add("<new>", "naïve")(t), t.add_special_tokens({"sep_token": "<sep>", "pad_token": "<pad>"})],
+        lambda t: [saved(t)("a<new>b<sep>naïve", **FULL), len(saved(t)), saved(t).sep_token_id, saved(t).pad_token_id],
+    ),
+    "saved with added tokens that are words": lambda t: after(
+        add(marked("word", single_word=True, rstrip=True)), lambda t: saved(t)("word  sword", **FULL)
+    )(t),
+    "saved twice": after(
+        add("<new>"), lambda t: after(add("<other>"), lambda t: saved(t)("<other><new>", **FULL))(saved(t))
+    ),
+    "saved with sides and a limit": with_side(
+        lambda t: saved(t)(TEXTS, padding=True, truncation=True, **FULL),
+        padding_side="left",
+        truncation_side="left",
+        model_max_length=11,
+    ),
+    "saved with a template": with_side(
+        lambda t: [saved(t).chat_template, saved(t).apply_chat_template(MESSAGES, tokenize=False)],
+        chat_template=TEMPLATE,
+    ),
+    # What others do with one
+    "collated": lambda t: collated(t, ["lambda", SECOND]),
+    # Rare
+    "prepare_for_model": lambda t: t.prepare_for_model(
+        t.encode(FIRST), t.encode(SECOND), truncation=True, max_length=9
+    ),
+    "special tokens mask": lambda t: t.get_special_tokens_mask([3, SIZE, 4], already_has_special_tokens=True),
+    "build inputs": lambda t: t.build_inputs_with_special_tokens([1, 2], [3]),
+}
+"""What is called on both; each gives something that can be compared."""
+
+DIFFER: dict[str, tuple[Call, Any, Any]] = {
+    # They are of two classes: programs ask this of a tokenizer to reach for its library's object.
+    "is_fast": (lambda t: t.is_fast, False, True),
+    # Told is how many are new; the stock one counts those that are tokens of the vocabulary already.
+    "number added": (add("a", "<new>"), 1, 2),
+    # The documentation promises the special ones here; the stock one leaves out those without a role.
+    "special without a role": (
+        after(add("<a>", special=True), lambda t: t.all_special_tokens),
+        [END_OF_TEXT, PADDING, "<a>"],
+        [END_OF_TEXT, PADDING],
+    ),
+    # Tokens are named as the vocabulary has them; the stock one names them with the blanks that they took along.
+    "added token with blanks": (
+        after(lambda t: add(marked("<r>", rstrip=True))(t), lambda t: t.tokenize("a<r>  b")),
+        ["a", "<r>", "b"],
+        ["a", "<r>  ", "b"],
+    ),
+    # Decoding takes an added token for its characters; the stock one takes them for bytes where they could spell some.
+    "added token of letters": (after(add("<é>"), lambda t: t.decode(t.encode("a<é>"))), "a<é>", "a<\ufffd>"),
+}
+"""Calls that give something else, ours first, then the stock one's."""
+
+REJECTED: dict[str, tuple[Call, str]] = {
+    "ids": (lambda t: t.batch_encode_plus([3]), "^3 is no text, nor a pair of texts; give text, or words and"),
+    "three texts": (lambda t: t.batch_encode_plus([("a", "b", "c")]), "is no text, nor a pair of texts"),
+    "too short a text": (
+        asked(SECOND, LONG, truncation="only_first", max_length=9),
+        r"^truncation 'only_first': the text has \d+ tokens and \d+ must go; choose 'longest_first'$",
+    ),
+    "no second text": (
+        asked(LONG, truncation="only_second", max_length=9),
+        "^truncation 'only_second': there is no second text; give pairs, or choose another$",
+    ),
+    "a stride as long as a window": (
+        asked(LONG, truncation=True, max_length=5, stride=5, return_overflowing_tokens=True),
+        "^stride 5 leaves nothing of max_length 5; give a smaller one$",
+    ),
+}
+"""Calls that both reject, the stock one with an exception of its library's, ours with one line."""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_as_a_stock_fast_tokenizer(name: str, both: Pair) -> None:
+    ours, stock = (plain(CALLS[name](one)) for one in both)
+    assert ours == stock
+    if isinstance(stock, dict):
+        assert list(ours) == list(stock)
+
+
+@pytest.mark.parametrize("name", DIFFER)
+def test_differences_that_stay(name: str, both: Pair) -> None:
+    call, *known = DIFFER[name]
+    assert [call(one) for one in both] == known
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_what_both_reject(name: str, both: Pair) -> None:
+    call, message = REJECTED[name]
+    ours, stock = both
+    with pytest.raises(TokbenchError, match=message):
+        call(ours)
+    with pytest.raises(BaseException):  # noqa: B017, PT011  # Their library's panics are no Exception.
+        call(stock)
+
+
+def test_an_id_that_is_not_there(both: Pair) -> None:
+    """The stock one gives None, which is an error later on, and an empty text."""
+    ours, stock = both
+    assert stock.convert_ids_to_tokens([SIZE + 2]) == [None]
+    assert stock.decode([SIZE + 2]) == ""
+    for call in (ours.convert_ids_to_tokens, ours.decode):
+        with pytest.raises(TokbenchError, match=rf"^id {SIZE + 2} is not in the vocabulary"):
+            call([SIZE + 2])
+
+
+PIECES = [END_OF_TEXT, PADDING, "<l>", "<r>", "word", "ж", "é", "<", "<|", "a", "1", "'s", "東", "🦀", "\u0301"]
+PIECES += [" ", "  ", "\n", "\x1c"]
+KNOWN = st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=3)
+"""Characters that a newer Unicode adds are letters to one library and none to another."""
+
+
+@pytest.fixture(scope="module")
+def marking(folder: Path) -> Pair:
+    """Both with added tokens of every kind."""
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    ours = AutoTokenizer.from_pretrained(folder)
+    stock = PreTrainedTokenizerFast(tokenizer_object=to_hugging_face(ours.tokenizer))
+    for one in (ours, stock):
+        one.add_tokens([marked("<l>", lstrip=True), marked("<r>", rstrip=True), marked("word", single_word=True)])
+        one.add_tokens([marked("ж", single_word=True, lstrip=True, normalized=False), "<a", "  "])
+    return ours, stock
+
+
+@settings(max_examples=300)
+@given(text=st.lists(st.sampled_from(PIECES) | KNOWN, max_size=12).map("".join), special=st.booleans())
+def test_any_text_with_added_tokens(text: str, special: bool, marking: Pair) -> None:
+    ours, stock = (
+        one(text, return_offsets_mapping=True, split_special_tokens=not special, return_token_type_ids=False)
+        for one in marking
+    )
+    assert (ours["input_ids"], ours["offset_mapping"]) == (stock["input_ids"], stock["offset_mapping"])
+    assert ours.word_ids() == stock.word_ids()
+    assert marking[0].decode(ours["input_ids"]) == marking[1].decode(stock["input_ids"])
+
+
+@pytest.mark.parametrize("segmentation", ["shortest_path", "longest_suffix", "cover", "bpe_dropout"])
+def test_what_no_other_library_has(segmentation: str, folder: Path, tmp_path: Path) -> None:
+    """The class by which folders are found gives our ids, and all else follows from them."""
+    from transformers import AutoTokenizer
+
+    own = Tokenizer(Tokenizer.load(folder).vocabulary, "gpt2", segmentation)
+    own.save(tmp_path)
+    ours = AutoTokenizer.from_pretrained(tmp_path)
+    batch = ours(TEXTS, return_offsets_mapping=True, padding=True)
+    for row, text in enumerate(TEXTS):
+        ids = own.encode(text).tolist()
+        assert batch["input_ids"][row] == ids + [SIZE + 1] * (len(batch["input_ids"][row]) - len(ids))
+        assert batch["offset_mapping"][row][: len(ids)] == list(map(tuple, own.character_offsets(text).tolist()))
+        assert ours.decode(ids) == text
+
+
+def test_embeddings_are_resized_to_what_it_holds(both: Pair) -> None:
+    transformers = pytest.importorskip("transformers")
+    ours, _ = both
+    ours.add_tokens(["<new>"])
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(vocab_size=SIZE + 2, n_embd=8, n_layer=1, n_head=1, n_positions=32)
+    )
+    model.resize_token_embeddings(len(ours), mean_resizing=False)
+    assert model(**ours(["a<new>", "b"], padding=True, return_tensors="pt")).logits.shape == (2, 2, SIZE + 3)
+
+
+def test_datasets_in_two_processes(both: Pair) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"text": TEXTS * 3})
+
+    def mapped(tokenizer: Any) -> Any:
+        done = rows.map(
+            lambda batch: tokenizer(batch["text"], truncation=True, max_length=20), batched=True, num_proc=2
+        )
+        return done.to_dict()
+
+    ours, stock = map(mapped, both)
+    assert ours == stock
+
+
+def test_its_fingerprint_stays_when_it_is_used(both: Pair) -> None:
+    """So that ``datasets`` finds again what it mapped."""
+    hashing = pytest.importorskip("datasets.fingerprint")
+    ours, _ = both
+    before = hashing.Hasher.hash(ours)
+    ours(TEXTS, padding=True)
+    ours.decode([1, 2])
+    assert hashing.Hasher.hash(ours) == before
+
+
+def test_a_spelling_of_other_bytes_is_not_added(both: Pair) -> None:
+    """The stock one takes the id of the byte e9 for it, so that what was text before decodes to no text."""
+    ours, stock = both
+    stock.add_tokens(["é"])
+    assert stock.decode(stock.encode("é")) == "\ufffd"
+    with pytest.raises(TokbenchError, match=r"^'é' cannot be added: so the token e9 is spelt, which is other bytes;"):
+        ours.add_tokens(["é"])
+    assert ours.add_tokens(["a", "the"]) == 0
+    assert ours.decode(ours.encode("é a")) == "é a"
