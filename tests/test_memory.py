@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,7 @@ def raised(code: str) -> BaseException:
         "import pyarrow; pyarrow.allocate_buffer(1 << 60)",
         "raise OSError(12, 'Cannot allocate memory')",
         'raise RuntimeError("can\'t start new thread")',
+        "raise Exception('fail to memory allocation')",
         "raise ImportError('x.so: failed to map segment from shared object')",
         "try: raise MemoryError\nexcept MemoryError: raise TokbenchError('damaged; make it again') from None",
         "try: raise MemoryError\nexcept MemoryError as error: raise TokbenchError('damaged') from error",
@@ -112,10 +114,31 @@ def test_a_shortage(code: str) -> None:
         "raise KeyError('not enough memory')",
         "raise ImportError('no module of that name')",
         "raise RuntimeError('damaged')",
+        "raise Exception('too short escape sequence')",
     ],
 )
 def test_no_shortage(code: str) -> None:
     assert shortage_in(raised(code)) is None
+
+
+def test_a_pattern_without_room_is_not_refused() -> None:
+    """The library's answer to a pattern is none where memory ended; that a file has no export would be a lie."""
+    code = """
+        import os, resource, tokenizers
+        from tokbench.adapters.splits import splits_of
+        from tokbench.pretokenization import pretokenization_of
+        scheme = pretokenization_of("gpt2")
+        def fail(pattern): raise Exception("internal parser error (bug)")
+        tokenizers.Regex = fail
+        assert splits_of(scheme).startswith("Hugging Face's engine does not take the pattern of 'gpt2'")
+        size = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20),) * 2)
+        try: splits_of(scheme)
+        except Exception as error: assert "(bug)" in str(error)
+        else: raise AssertionError("taken for an answer")
+        """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_line_says_what_was_wanted(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +201,7 @@ def test_scipy_is_loaded_in_one_place() -> None:
 
 READ = """
 import sys
+import textwrap
 import pyarrow.parquet
 from pathlib import Path
 from tokbench.candidates import running_text, scored_text

@@ -10,6 +10,8 @@ DEFAULT = 2_000
 """Megabytes (10**6 bytes, as a workflow's ``mem_mb``) where nothing is said."""
 RESERVE = 40_000_000
 """Bytes for what libraries take when they are first used, and for what allocators keep."""
+SPREAD = 8_000_000
+"""Bytes by which two processes that do the same differ; who allows what a message asks for is not asked again."""
 LEAST = 50_000_000
 """Bytes in which every stage over text can work, beside the process itself."""
 
@@ -42,7 +44,7 @@ class Largest:
             TokbenchError: it is longer than the longest.
         """
         if size > self.size:
-            needed = (self.beside + self.copies * size) // 1_000_000 + 1
+            needed = to_allow(self.beside + self.copies * size)
             raise TokbenchError(
                 f"{place}: a document of {'more than ' * more}{size:,} bytes needs {'more than' if more else 'about'} "
                 f"{needed:,} MB of memory, and {self.megabytes:,} are allowed; allow it more (--memory), or cut it "
@@ -81,9 +83,14 @@ def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> Allowance:
     taken = resident() + RESERVE
     room = megabytes * 1_000_000 - taken
     if room < least:
-        needed = (taken + least) // 1_000_000 + 1
+        needed = to_allow(taken + least)
         raise TokbenchError(f"--memory {megabytes}: too little for this command; allow it {needed:,} MB or more")
     return Allowance(megabytes, room)
+
+
+def to_allow(size: int) -> int:
+    """Megabytes that a message asks for where a process of this one's size would need so many bytes."""
+    return -(-(size + SPREAD) // 1_000_000)
 
 
 def resident() -> int:

@@ -43,7 +43,7 @@ SIGNS = (
 ALONE = {"POLARS_MAX_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 """Keeps libraries, where memory is limited, from threads of theirs: those end the process where memory ends."""
 FOREIGN = ("pyo3_runtime", "polars")
-"""Packages whose own errors may tell of memory in words only."""
+"""Packages whose own errors may tell of memory in words only, as may an error that is a plain ``Exception``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,14 @@ def require_room(size: int) -> None:
     mmap.mmap(-1, size).close()
 
 
+def may_be_short(error: BaseException) -> bool:
+    """Whether an error may come from a failed allocation: it says so, or a large one would fail now.
+
+    For errors of libraries that are taken for an answer: what fails for lack of memory is none.
+    """
+    return shortage_in(error) is not None or is_short()
+
+
 def shortage_in(error: BaseException) -> BaseException | None:
     """The failed allocation that an error is, or comes from; None where it has another cause."""
     found, seen, waiting = None, set(), [error]
@@ -158,7 +166,7 @@ def _is_shortage(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno == errno.ENOMEM
-    foreign = type(error).__module__.partition(".")[0] in FOREIGN
+    foreign = type(error) is Exception or type(error).__module__.partition(".")[0] in FOREIGN
     text = str(error).lower() if foreign or isinstance(error, ImportError | OSError | RuntimeError) else ""
     return any(sign in text for sign in SIGNS)
 

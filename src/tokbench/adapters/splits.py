@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.errors import shortened
-from tokbench.memory import shortage_in
+from tokbench.memory import may_be_short
 from tokbench.pretokenization import Pretokenization
 from tokbench.pretokens import PretokenCounts
 
@@ -44,7 +44,7 @@ def splits_of(scheme: Pretokenization) -> "list[Split] | str":
     try:
         return [Split(Regex(pattern), "isolated") for pattern in scheme.splits]
     except Exception as error:  # The library raises nothing more special.
-        if shortage_in(error) is not None:
+        if may_be_short(error):
             raise
         return f"Hugging Face's engine does not take the pattern of '{scheme.label}' ({error})"
 

@@ -1,6 +1,6 @@
 """A bound of what a process keeps in memory, Python and its libraries included."""
 
-from tokbench.allowance import resident
+from tokbench.allowance import resident, to_allow
 from tokbench.errors import TokbenchError
 
 MEGABYTE = 1_000_000
@@ -48,5 +48,5 @@ class Bound:
         """
         lacking = size - self.room(held)
         if lacking > 0:
-            needed = self.megabytes + -(-lacking // MEGABYTE)
+            needed = to_allow(self.megabytes * MEGABYTE + lacking)
             raise TokbenchError(f"--memory {self.megabytes}: too little {what}; allow {needed} MB or more")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.fitness.traits import Traits, traits_of
+from tokbench.memory import may_be_short
 
 
 class Refusal(Exception):  # noqa: N818
@@ -112,9 +113,9 @@ class Subject:
 def _asked(call: Callable[..., Any], given: Any) -> Any:
     try:
         return call(given)
-    except MemoryError:
-        raise
     except Exception as error:
+        if may_be_short(error):
+            raise
         raise Refusal(error) from error
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
+from tokbench.memory import may_be_short
 
 MODULES = {"tokenizers": "hugging_face", "sentencepiece": "sentence_piece", "tiktoken": "openai"}
 """The libraries, each with the module that knows it; a library is installed by its own name."""
@@ -67,7 +68,9 @@ def told(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (TokbenchError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+    except (TokbenchError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
+        if may_be_short(error):
+            raise
         raise TokbenchError(f"{what} ({shortened(first_line(error), 200)}); give a whole file of its form") from None
