@@ -23,6 +23,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +78,11 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
     pack(text, tokenizer.id_limit, output, sequence_length=length, seed=options.seed, budget=of_text(options))
 
 
-def pack_ahead(*job: Any) -> None:
-    """Pack; what fails is left to training, which packs again and tells."""
-    with suppress(Exception):
-        pack_one(*job)
+def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:
+    """Pack one after another; what fails is left to training, which packs again and tells."""
+    for job in jobs:
+        with suppress(Exception):
+            pack_one(*job)
 
 
 def speed(rows: Sequence[dict[str, str]]) -> float | None:
@@ -244,20 +246,27 @@ def train_within(
 ) -> bool:
     """Pack on all cores, then train one after another; whether the deadline left time for all."""
     spawned = multiprocessing.get_context("spawn")
-    with spawned.Pool(max(1, min(len(folders), os.cpu_count() or 1))) as pool:
-        jobs = [(folder, corpus, options, output / "packed" / name_of(folder)) for folder in folders]
-        try:
-            pool.starmap_async(pack_ahead, jobs, chunksize=1).get(max(0.0, deadline - time.monotonic()))
-        except multiprocessing.TimeoutError:
-            return False
-    process = spawned.Process(target=train_all, args=(folders, corpus, options, output, peak))
-    process.start()
-    process.join(max(0.0, deadline - time.monotonic()))
-    ended = not process.is_alive()
-    process.terminate()
-    process.join(5)
-    process.kill()
-    process.join()
+    jobs = [(folder, corpus, options, output / "packed" / name_of(folder)) for folder in folders]
+    cores = os.cpu_count() or 1
+    shares = [jobs[first::cores] for first in range(min(cores, len(jobs)))]
+    packing = [spawned.Process(target=pack_ahead, args=(share,)) for share in shares]
+    training = spawned.Process(target=train_all, args=(folders, corpus, options, output, peak))
+    return all(ended_by(deadline, processes) for processes in (packing, [training]))
+
+
+def ended_by(deadline: float, processes: Sequence[SpawnProcess]) -> bool:
+    """Run processes side by side; whether all had ended at the deadline, after which none lives."""
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+    ended = not any(process.is_alive() for process in processes)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(5)
+        process.kill()
+        process.join()
     return ended
 
 
