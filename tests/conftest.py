@@ -44,6 +44,7 @@ LANGUAGE_MODELS = [
     *(
         "test_hugging_face",
         "test_transformers",
+        "test_exports",
         "test_lean",
         "test_fingerprint",
         "test_saving",

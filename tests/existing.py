@@ -31,7 +31,7 @@ def ranks() -> dict[bytes, int]:
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of the probes; all are tried on the real ones."""
-    chosen = [probe for number, probe in enumerate(probes()) if number % 29 == 0]
+    chosen = probes()[::29]
     monkeypatch.setattr("tokbench.adapters.read.probes", lambda: chosen)
 
 

@@ -6,6 +6,7 @@ expressions of several libraries know several versions.
 
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 
 BLOCK = 64
@@ -49,22 +50,26 @@ TEXTS = (
 )
 
 
-def probes() -> Iterator[bytes]:
+@cache
+def probes() -> tuple[bytes, ...]:
     """All of them, UTF-8: texts, pairs of words and blanks, runs, and every character in three surroundings."""
-    yield from (text.encode() for text in TEXTS)
+    return tuple(text.encode() for text in _texts())
+
+
+def _texts() -> Iterator[str]:
+    yield from TEXTS
     for blank in BLANKS:
-        yield "".join(f"{left}{blank}{right}{blank}" for left, right in product(WORDS, repeat=2)).encode()
+        yield "".join(f"{left}{blank}{right}{blank}" for left, right in product(WORDS, repeat=2))
     for blank in BLANKS:
-        yield f"a{blank}".encode()
-        yield f"{blank}a".encode()
+        yield f"a{blank}"
+        yield f"{blank}a"
     for one in LONG:
-        yield (one * RUN).encode()
-        yield f"x{one * 40} {one * 41}y".encode()
-    known = [chr(code) for code in range(LAST + 1) if _known(code)] + [
-        chr(code) for code in range(0x20000, 0x31300, 997)
-    ]
+        yield one * RUN
+        yield f"x{one * 40} {one * 41}y"
+    known = [chr(code) for code in range(LAST + 1) if _known(code)]
+    known += map(chr, range(0x20000, 0x31300, 997))
     for start in range(0, len(known), BLOCK):
-        yield "".join(f"{one}a {one}{one}1" for one in known[start : start + BLOCK]).encode()
+        yield "".join(f"{one}a {one}{one}1" for one in known[start : start + BLOCK])
 
 
 def _known(code: int) -> bool:

@@ -16,6 +16,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -102,6 +103,7 @@ def spelt(character: str) -> bool:
     return character != "\0" and category not in ("Cn", "Cs") and not (category == "Co" and ord(character) > 0xFFFF)
 
 
+@cache
 def _tables() -> bytes:
     """A model that has nothing but the two tables, which only SentencePiece's own trainer compiles."""
     import sentencepiece
