@@ -41,7 +41,8 @@ def variant(number: int) -> dict[str, Any]:
     if method == "picky_bpe":
         options = {"method": method, "threshold": round(0.5 + level / 1000, 3)}
     elif method == "pathpiece":
-        options |= {"initial": "ngram", "initial_size": 8192}
+        more, length = divmod(level, 27)  # its tokens have 32 bytes at the most
+        options |= {"max_token_bytes": 6 + length, "initial": "ngram", "initial_size": 8192 - more}
     return {"pretokenization": SCHEMES[scheme], "construction": options}
 
 
