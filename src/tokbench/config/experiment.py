@@ -1,5 +1,6 @@
 """An experiment: everything that one configuration file says."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +60,7 @@ class Experiment(Options):
     """Folder of the vocabularies and token counts that the authors of "Tokenization Is More Than Compression" released,
     from which ``snakemake published`` recomputes their Venn diagram and token counts; these are left out without it."""
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """Folder of this experiment's results, without the doubled slashes and dots that paths may be written with."""
         return str(Path(self.results, self.name))

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tokbench.config.experiment import Experiment
@@ -22,9 +23,7 @@ class Suites:
 
     def recipe(self, wildcards: Any) -> str:
         """Options; the files of a local suite are inputs, and their folder is not named here."""
-        recipe = self._suite(wildcards).model_dump(mode="json")
-        recipe.pop("path")
-        return canonical(recipe)
+        return self._recipes[wildcards.suite]
 
     def digest(self, wildcards: Any) -> str:
         """Names the data of a hub suite by what is fetched, so that experiments share them."""
@@ -48,6 +47,11 @@ class Suites:
         suite = self._suite(wildcards)
         files = {name: suite.local_task(name).model_dump(mode="json") for name in suite.tasks}
         return canonical({"source": "local", "tasks": suite.tasks, "files": files})
+
+    @cached_property
+    def _recipes(self) -> dict[str, str]:
+        suites = self.experiment.suites.items()
+        return {name: canonical(suite.model_dump(mode="json", exclude={"path"})) for name, suite in suites}
 
     def _suite(self, wildcards: Any) -> SuiteOptions:
         return self.experiment.suites[wildcards.suite]

@@ -27,7 +27,7 @@ class Models:
 
     def recipe(self, wildcards: Any) -> str:
         """Options."""
-        return canonical(self._options(wildcards))
+        return self._recipes[wildcards.model]
 
     def corpus(self, wildcards: Any) -> str:
         """Corpus whose pretraining and evaluation splits the model reads."""
@@ -92,6 +92,10 @@ class Models:
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""
         return str(self._options(wildcards).device)
+
+    @cached_property
+    def _recipes(self) -> dict[str, str]:
+        return {name: canonical(options) for name, options in self.experiment.models.items()}
 
     @cached_property
     def _read(self) -> dict[tuple[str, str, int], str]:
