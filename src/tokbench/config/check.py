@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tokbench.config.elsewhere import mistakes_elsewhere
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Split, Variant, files_among
+from tokbench.config.sections import Size, Split, Variant, files_among
 from tokbench.construction import constructions
 from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.sources import (
@@ -31,6 +32,7 @@ def check(experiment: Experiment) -> list[str]:
         *_splits(experiment),
         *_resources(experiment),
         *_variants(experiment),
+        *_elsewhere(experiment),
         *_sizes(experiment),
         *_suites(experiment),
         *_runs(experiment),
@@ -97,10 +99,13 @@ def _resources(experiment: Experiment) -> Iterator[str]:
 def _splits(experiment: Experiment) -> Iterator[str]:
     """Splits that something reads and that get no text, each told once."""
     readers: dict[tuple[str, Split], str] = {}
-    for name, variant in experiment.variants.items():
+    for name in experiment.variants:
         corpus = experiment.corpus_of(name)
-        readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
+        if name in experiment.built:
+            readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
         readers.setdefault((corpus, "evaluation"), f"variant '{name}' is measured on")
+    for name, variant in experiment.built.items():
+        corpus = experiment.corpus_of(name)
         if variant.byte_lm is not None:
             readers.setdefault((corpus, "byte_lm"), f"byte language model '{variant.byte_lm}' is trained on")
     for run in experiment.runs:
@@ -127,7 +132,7 @@ def _splits(experiment: Experiment) -> Iterator[str]:
 
 
 def _variants(experiment: Experiment) -> Iterator[str]:
-    for name, variant in experiment.variants.items():
+    for name, variant in experiment.built.items():
         key = f"variants.{name}"
         construction = constructions[variant.construction.method]
         for option, path in files_among(variant.construction).items():
@@ -150,6 +155,19 @@ def _variants(experiment: Experiment) -> Iterator[str]:
         if variant.byte_lm is not None:
             yield from _known(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
         yield from _segmentation(key, variant)
+
+
+def _elsewhere(experiment: Experiment) -> Iterator[str]:
+    for name, variant in experiment.elsewhere.items():
+        key = f"variants.{name}"
+        if name in {*experiment.corpora, *experiment.resources, *experiment.suites}:
+            yield f"{key}: a corpus, a resource or a suite bears this name, too, and paths are told by it; rename one"
+        if variant.corpus is not None:
+            yield from _known(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
+        corpus = experiment.corpora.get(experiment.corpus_of(name))
+        if corpus is not None and corpus.counted:
+            yield f"{key}.corpus: it is held against its library on text and this corpus holds counts; name one of text"
+        yield from mistakes_elsewhere(key, name, variant)
 
 
 def _segmentation(key: str, variant: Variant) -> Iterator[str]:
@@ -175,15 +193,17 @@ def _segmentation(key: str, variant: Variant) -> Iterator[str]:
 def _sizes(experiment: Experiment) -> Iterator[str]:
     """Sizes that are too small, too large or repeated; a mistake in the common list is told once."""
     alphabets = {
-        name: constructions[variant.construction.method].alphabet for name, variant in experiment.variants.items()
+        name: constructions[variant.construction.method].alphabet for name, variant in experiment.built.items()
     }
-    common = {name for name, variant in experiment.variants.items() if variant.sizes is None}
+    common = {name for name, variant in experiment.built.items() if variant.sizes is None}
+    if common and not experiment.sizes:
+        yield "sizes: this key is missing; add it"
     lists = [("sizes", experiment.sizes, common)] if common else []
-    for name, variant in experiment.variants.items():
+    for name, variant in experiment.built.items():
         if variant.sizes is not None:
             lists.append((f"variants.{name}.sizes", variant.sizes, {name}))
         initial = getattr(variant.construction, "initial_size", None)
-        for size in experiment.sizes_of(name):
+        for size in variant.sizes or experiment.sizes:
             if initial is not None and size > initial:
                 yield f"variants.{name}.construction.initial_size: {initial} is below the size {size}; raise it"
     for key, sizes, names in lists:
@@ -220,6 +240,12 @@ def _runs(experiment: Experiment) -> Iterator[str]:
         if run.corpus is not None:
             yield from _known(f"{key}.corpus", "corpus", [run.corpus], experiment.corpora)
         for variant in run.variants:
+            if variant in experiment.elsewhere:
+                yield (
+                    f"{key}.variants: '{variant}' was made elsewhere, and the library that trains and tests language "
+                    "models takes no ids but ours so far; leave it out, or compare it by ngram_bits"
+                )
+                continue
             sizes = experiment.sizes_of(variant) if variant in experiment.variants else []
             wrong = [size for size in run.sizes or [] if size not in sizes]
             if sizes and wrong:
@@ -228,7 +254,7 @@ def _runs(experiment: Experiment) -> Iterator[str]:
 
 def _contradictions(experiment: Experiment) -> Iterator[str]:
     """Runs by which one language model would read two corpora, each told once."""
-    known: dict[tuple[str, str, int], tuple[str, str]] = {}
+    known: dict[tuple[str, str, Size], tuple[str, str]] = {}
     for index, run in enumerate(experiment.runs):
         if not experiment.variants.keys() >= set(run.variants):
             continue

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Size
 from tokbench.corpus.sources import EmbeddedSource, FileSource, files_of
 from tokbench.pretraining.needs import parameters
 
@@ -104,7 +105,7 @@ def shown(size: float) -> str:
     return f"{size / 1000:.1f} TB"
 
 
-def _models(experiment: Experiment) -> Iterator[tuple[tuple[str, str, int], str]]:
+def _models(experiment: Experiment) -> Iterator[tuple[tuple[str, str, Size], str]]:
     for run in experiment.runs:
         yield from experiment.corpora_of(run).items()
 
