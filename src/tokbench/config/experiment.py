@@ -50,7 +50,7 @@ class Experiment(Options):
     variants: dict[Name, AnyVariant] = Field(min_length=1)
     """Tokenizer recipes, and tokenizers made elsewhere."""
     sizes: list[VocabularySize] = Field(default_factory=list, min_length=1)
-    """Vocabulary sizes of the variants that are built, the 256 bytes included."""
+    """Vocabulary sizes of the variants that are built, the 256 bytes included; needed where one of them names none."""
     resources: dict[Name, Resource] = Field(default_factory=dict)
     """Gold data on which every tokenizer is measured: a type's name, or its options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)

@@ -10,6 +10,7 @@ from tokbench.report.exhibits import Cutting, Drawing, Section
 from tokbench.report.layout import Table
 from tokbench.report.wording import counted, listed
 from tokbench.tabulation.imported import IMPORTED, NATIVE
+from tokbench.tokenizer_folder import OWN
 
 AS_IT_IS, LOSSY = "*", "†"
 NAMES = ("variant", "a", "b")
@@ -60,10 +61,14 @@ class Elsewhere:
         if not found or table.name == IMPORTED.name:
             return table
         marks = {place: LOSSY if variant in self.lossy else AS_IT_IS for place, variant in found.items()}
+        paths = dict(found)
+        for index, name in found:
+            paths[index, "size"] = OWN if name == "variant" else "*"
         lossy = frozenset(index for (index, _), mark in marks.items() if mark == LOSSY)
         return replace(
             table,
             marks={**table.marks, **marks},
+            paths={**table.paths, **paths},
             notes=[*table.notes, *self._told(dict.fromkeys(found.values()))],
             reference_rows=table.reference_rows | lossy,
         )

@@ -50,8 +50,8 @@ def all_tokenizers(experiment: Experiment) -> list[Built]:
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Every corpus, scheme and size that a tokenizer has, each once.
 
-    Documents that are not cut have too many substrings to bound what they need; the schemes of tokenizers made
-    elsewhere are known only once these are read, and have none but those that others share.
+    Documents that are not cut have too many substrings to bound what they need. Schemes and sizes of tokenizers made
+    elsewhere are known only once these are read: they have the bounds of built ones that share both.
     """
     schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.built.items()}
     found = (
