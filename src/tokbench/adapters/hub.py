@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from pydantic import Field
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
+from tokbench.options import Options
 
 FILES = (
     *("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
@@ -19,6 +23,15 @@ FILES = (
 REVISION = re.compile("[0-9a-f]{40}")
 RECORD = "fetched.json"
 """Says in a folder of fetched files which they are."""
+
+
+class HubTokenizer(Options):
+    """A tokenizer on the hub."""
+
+    path: str = Field(min_length=1)
+    """Its name."""
+    revision: Annotated[str, Field(pattern=f"^{REVISION.pattern}$")]
+    """Its commit."""
 
 
 @contextmanager

@@ -1,22 +1,10 @@
 """``tokbench fetch_tokenizer``: fetch the files of a tokenizer from the Hugging Face hub."""
 
 from pathlib import Path
-from typing import Annotated
 
 import click
-from pydantic import Field
 
 from tokbench.commands.outputs import OutputFolder
-from tokbench.options import Options
-
-
-class HubTokenizer(Options):
-    """A tokenizer on the hub."""
-
-    path: str = Field(min_length=1)
-    """Its name."""
-    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    """Its commit."""
 
 
 @click.command("fetch_tokenizer")
@@ -24,7 +12,7 @@ class HubTokenizer(Options):
 @click.option("-o", "--output", required=True, type=OutputFolder("fetched tokenizer"), help="Folder of the files.")
 def command(recipe: str, output: str) -> None:
     """Fetch a tokenizer's files once, at a pinned revision, and nothing else; importing it then needs no network."""
-    from tokbench.adapters.hub import fetch_files
+    from tokbench.adapters.hub import HubTokenizer, fetch_files
     from tokbench.atomic import atomic_folder
     from tokbench.commands.arguments import recipe_options
 

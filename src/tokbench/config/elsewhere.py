@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
 from tokbench.adapters.forms import FORMS, ReadOptions
 from tokbench.adapters.forms.patterns import named_pattern
+from tokbench.adapters.hub import REVISION
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
 from tokbench.pretokenization import pretokenization_of
@@ -17,7 +18,6 @@ PATTERN_LESS = ("tiktoken", "tokens")
 """Forms whose files do not say how texts are cut."""
 OF_FOLDERS = ("transformers", "merges")
 """Forms that may be a folder."""
-FULL_HASH = r"^[0-9a-f]{40}$"
 
 
 class MadeElsewhere(ReadOptions):
@@ -34,7 +34,7 @@ class MadeElsewhere(ReadOptions):
     out."""
     path: str | None = None
     """Its file, a folder that holds it, or with ``revision`` its name on the Hugging Face hub."""
-    revision: Annotated[str | None, Field(pattern=FULL_HASH)] = None
+    revision: Annotated[str | None, Field(pattern=f"^{REVISION.pattern}$")] = None
     """Commit of a name on the hub, from which its files are fetched once; no code is, and nothing without one."""
 
     @model_validator(mode="before")

@@ -83,6 +83,7 @@ IMPORTED = TidyTable(
             ("variant", "size", "ids", "works_through", "why", "documents", "documents_changed", "bytes", "bytes_lost",
              "unknown_tokens", "characters_normalised"),
             files=("tokenizers/{variant}/own/tokbench.json",),
+            arranged=True,
         ),
     ),
 )  # fmt: skip
