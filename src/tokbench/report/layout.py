@@ -119,8 +119,8 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign, and its
-    part of the names of files where that is not what it holds."""
+    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign, and
+    what stands for it in the names of files where that is not what it holds."""
 
     text: str
     best: bool = False
