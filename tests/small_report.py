@@ -197,6 +197,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
          "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published")  # fmt: skip
+         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published",
+         "imported")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -5,7 +5,6 @@
 import json
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
 from tests.existing import few, level, ranks, read  # noqa: F401
-from tests.small_report import ngram_documents, whole
+from tests.small_report import altered, ngram_documents, whole
 from tokbench.adapters.loss import loss_of
 from tokbench.commands.sides import matched, side
 from tokbench.config.load import validate
@@ -309,7 +308,7 @@ def content(gathered: Gathered) -> ReportContent:
     """The small report, of whose variants one is native and one works through another library."""
     renamed = pl.col("variant").replace({"native": "unigram_greedy", "pieces": "sage"})
     imported = imported_table(gathered.tokenizers).with_columns(renamed)
-    return replace(whole(), frames={**whole().frames, "imported": imported})
+    return altered(whole(), imported=imported)
 
 
 def test_every_number_is_marked(content: ReportContent) -> None:
@@ -333,8 +332,7 @@ def test_every_number_is_marked(content: ReportContent) -> None:
     captions = [one.caption for one in shown if isinstance(one, Drawing)]
     assert any("* Made elsewhere" in caption and "† sage: made elsewhere" in caption for caption in captions)
     section = Section("intrinsic", "Intrinsic measures")
-    frames = {name: frame for name, frame in whole().frames.items() if name != "imported"}
-    assert Elsewhere(replace(whole(), frames=frames)).noted(section) is section
+    assert Elsewhere(altered(whole(), imported=None)).noted(section) is section
 
 
 def test_the_summary_leaves_out_what_is_lossy(content: ReportContent) -> None:
