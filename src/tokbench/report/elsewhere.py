@@ -15,8 +15,6 @@ from tokbench.tokenizer_folder import OWN
 AS_IT_IS, LOSSY = "*", "†"
 NAMES = ("variant", "a", "b")
 """Columns in which a variant stands."""
-OF_TOKENIZERS = ("intrinsic", "statistics")
-"""Sections whose figures may show such tokenizers; no language model is trained with one."""
 
 
 class Elsewhere:
@@ -41,13 +39,14 @@ class Elsewhere:
         """A section with marks and notes at its tables, and a sentence in the captions of its figures."""
         if not self._rows:
             return section
-        return replace(section, exhibits=[self._noted(one, section.identifier) for one in section.exhibits])
+        return replace(section, exhibits=[self._noted(one) for one in section.exhibits])
 
-    def _noted(self, exhibit: Table | Drawing | Cutting, section: str) -> Table | Drawing | Cutting:
+    def _noted(self, exhibit: Table | Drawing | Cutting) -> Table | Drawing | Cutting:
         if isinstance(exhibit, Table):
             return self._marked(exhibit)
-        if isinstance(exhibit, Drawing) and section in OF_TOKENIZERS:
-            return replace(exhibit, caption=" ".join([exhibit.caption, *self._told(self._rows)]))
+        if isinstance(exhibit, Drawing):
+            shown = [variant for variant in exhibit.variants if variant in self._rows]
+            return replace(exhibit, caption=" ".join([exhibit.caption, *self._told(shown)]))
         return exhibit
 
     def _marked(self, table: Table) -> Table:
