@@ -53,7 +53,7 @@ wildcard_constraints:
     byte_lm=r"[\w-]+",
     initial=r"\w+",
     variant="|".join(experiment.variants),
-    size=r"\d+",
+    size=r"\d+|own",
     length=r"\d+",
     model=r"[\w-]+",
     suite=r"[\w-]+",

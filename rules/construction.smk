@@ -49,6 +49,8 @@ rule build:
         ),
     output:
         directory("<results>/tokenizers/{variant}/{size}"),
+    wildcard_constraints:
+        size=r"\d+",
     log:
         "<logs>/build/{variant}/{size}.log",
     benchmark:

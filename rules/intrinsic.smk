@@ -7,8 +7,11 @@ rule measure:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
         counts=collect(
-            "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet", corpus=variants.corpus, scheme=variants.scheme
+            "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
+            corpus=variants.corpus,
+            scheme=measurements.schemes,
         ),
+        corpus=collect("<results>/corpus/{corpus}", corpus=measurements.corpora),
     output:
         "<results>/intrinsic/{variant}/{size}.json",
     log:
@@ -18,6 +21,7 @@ rule measure:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        text=measurements.text,
         corpus=variants.corpus,
         metrics=measurements.metrics(*OF_TEXT),
         source=measured_by("measure", *OF_TEXT),
@@ -28,7 +32,7 @@ rule measure:
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure --counts {input.counts:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
+        "tokbench measure {params.text:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
         " -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 

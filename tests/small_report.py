@@ -19,6 +19,7 @@ from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seeds import between_seeds
 from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.embedding_norms import embedding_norms
+from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 
 DECLARED = [*tabulated(), *analysed()]
@@ -137,6 +138,9 @@ def whole() -> ReportContent:
     theirs = {"variant": "bpe", "size": 32768, "measure": "average_accuracy", "ours": None, "published": 48.8,
               "ours_on": "tiny, offline", "published_on": "350M"}  # fmt: skip
     regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
+    loss = dict.fromkeys(COUNTS, 0) | {"documents": 4, "bytes": 9000, "tokens": 2000}
+    elsewhere = {"variant": "foreign", "size": 300, "ids": 301, "form": "tiktoken", "file": "foreign.tiktoken",
+                 "sha256": "00", "works_through": NATIVE, "why": "", "told": "", "first": ""}  # fmt: skip
     return ReportContent(
         title="A <small> experiment & its report",
         recipes={
@@ -172,6 +176,7 @@ def whole() -> ReportContent:
             "correlations": metric_with_accuracy(measures, scores),
             "metric_correlations": between_metrics(measures),
             "r_squared": between_sizes(scores),
+            "imported": pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema)),
             "overlaps": pl.DataFrame(overlaps),
             "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
             "ngram_bits": ngram_bits(),
@@ -192,6 +197,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
          "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published")  # fmt: skip
+         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published",
+         "imported")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -17,7 +17,7 @@ from tokbench.downstream.suites import local_tasks
 from tokbench.workflow.statistics import all_trained
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-IN_FULL = ("books_in_full", "languages_in_full")
+IN_FULL = ("books_in_full", "languages_in_full", "existing")
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))
 SMALL = {
     "bytespan": "bytespan",
@@ -90,11 +90,15 @@ def text(tmp_path: Path) -> Path:
 
 
 def given(file: Path, text: Path) -> dict[str, str]:
-    """What a command line would name for the open paths: an empty file, or an empty table for Parquet."""
-    corpora = yaml.safe_load(file.read_text(encoding="utf-8"))["corpora"]
+    """What a command line would name for the open paths: an empty file, or an empty table for Parquet.
+
+    It names those of tokenizers made elsewhere, too, which nobody who runs the tests need have.
+    """
+    written = yaml.safe_load(file.read_text(encoding="utf-8"))
+    corpora, elsewhere = written["corpora"], [name for name, one in written["variants"].items() if "from" in one]
     types = {name: corpus["source"] for name, corpus in corpora.items()}
     tables = {name for name, kind in types.items() if "parquet" in (kind["type"] if isinstance(kind, dict) else kind)}
-    return {name: f"{text}.parquet" if name in tables else str(text) for name in open_paths(file)}
+    return {name: f"{text}.parquet" if name in tables else str(text) for name in [*open_paths(file), *elsewhere]}
 
 
 def load(name: str, text: Path) -> Experiment:

@@ -24,7 +24,7 @@ from tokbench.workflow.syntax import Kept, parsed
 
 SOURCE = Path(module.__file__).parents[1]
 PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
-FILES = {"books": __file__, "gold": __file__, "reading": __file__}
+FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
 METHODS = ("bpe", "unigram", "pathpiece", "greedtok", "ngram")
 Edit = Callable[[str, str, str], None]
 
@@ -191,6 +191,7 @@ def behind() -> dict[str, set[str]]:
             asked.clear()
             value = eval(source, asks)
             if callable(value):
+                on.variant = "ranks" if name == "import" else "bpe"
                 value(on)
             [found[name]] = asked
     fingerprint.cache_clear()

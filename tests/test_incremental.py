@@ -15,7 +15,10 @@ SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
 PARTS = ("packed", "models", "embeddings")
 VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
+ELSEWHERE = {"tokenizers/ranks/own", *(f"intrinsic/ranks/own{on}.json" for on in ("", "/gold", "/reading"))}
+"""What is made of a tokenizer that was made elsewhere, beside sentences."""
 FINAL = {"tables", "statistics"} | REPORT
+MEASURED = {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | {"intrinsic/ranks/own.json"}
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +28,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     (checkout.folder / "books.txt").write_text("It was a dark and stormy night.\n")
     (checkout.folder / "gold.tsv").write_text("cats\tcat @@s\t100\n")
     (checkout.folder / "reading.tsv").write_text("spelling\tlexicality\trt\taccuracy\na\tW\t1\t1\n")
+    (checkout.folder / "ranks.tiktoken").write_text("YQ== 0\n")
     (checkout.folder / "planned.yaml").write_text(EXPERIMENT.read_text())
     checkout.snakemake("--cores", "2", "--configfile", "planned.yaml")
     yield checkout
@@ -53,6 +57,10 @@ def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
 
 def measured_on(resource: str, *variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
     return {f"intrinsic/{variant}/{size}/{resource}.json" for variant in variants for size in sizes}
+
+
+def measured_on_gold() -> set[str]:
+    return measured_on("gold", *VARIANTS) | {"intrinsic/ranks/own/gold.json"}
 
 
 def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
@@ -157,16 +165,15 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
             evaluated("small", "large", variants=("bpe", "unigram")) | FINAL,
             id="suite",
         ),
+        pytest.param("variants.ranks.pattern", "o200k", ELSEWHERE | {"examples"} | FINAL, id="pattern of a file"),
         pytest.param("report.baseline", "unigram", {"examples"} | FINAL, id="baseline"),
         pytest.param(
             "metrics.renyi",
             {"orders": [2.5]},
-            {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | FINAL,
+            MEASURED | FINAL,
             id="option of a metric",
         ),
-        pytest.param(
-            "resources.gold.languages", ["gold"], measured_on("gold", *VARIANTS) | FINAL, id="option of a resource"
-        ),
+        pytest.param("resources.gold.languages", ["gold"], measured_on_gold() | FINAL, id="option of a resource"),
         pytest.param("report.title", "Another title", REPORT, id="title"),
         pytest.param("report.examples", ["A sentence."], {"examples"} | REPORT, id="sentence"),
     ],
@@ -191,11 +198,11 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
         pytest.param("kernels/merge.pxd", with_models("bpe") | FINAL, id="kernel of a segmentation"),
         pytest.param(
             "metric/renyi.py",
-            {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | FINAL,
+            MEASURED | FINAL,
             id="metric",
         ),
-        pytest.param("metric/morphology.py", measured_on("gold", *VARIANTS) | FINAL, id="metric of gold data"),
-        pytest.param("resource/sigmorphon2022.py", measured_on("gold", *VARIANTS) | FINAL, id="resource"),
+        pytest.param("metric/morphology.py", measured_on_gold() | FINAL, id="metric of gold data"),
+        pytest.param("resource/sigmorphon2022.py", measured_on_gold() | FINAL, id="resource"),
         pytest.param(
             "metric/undertrained.py",
             {f"embeddings/{model}/{variant}/1024" for model in ("small", "large") for variant in ("bpe", "unigram")}
@@ -234,7 +241,12 @@ def test_another_text_reruns_everything(finished: Checkout) -> None:
 
 def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout) -> None:
     with finished.edited("gold.tsv", "cats", "rats"):
-        assert plan(finished) == measured_on("gold", *VARIANTS) | FINAL
+        assert plan(finished) == measured_on_gold() | FINAL
+
+
+def test_another_file_of_a_tokenizer_reruns_its_chain_alone(finished: Checkout) -> None:
+    with finished.edited("ranks.tiktoken", "YQ== 0", "Yg== 0"):
+        assert plan(finished) == ELSEWHERE | {"examples"} | FINAL
 
 
 def test_report_of_snakemake(finished: Checkout) -> None:

@@ -171,6 +171,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "ngram_bits",
         "ngram_comparisons",
         "ngram_ranks",
+        "imported",
     ):
         assert any(section.missing for section in shown[0])
 

@@ -114,6 +114,8 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "encode_shard",
             "fetch",
             "fetch_tasks",
+            "fetch_tokenizer",
+            "import",
             "import_counts",
             "import_tasks",
             "measure_resource",

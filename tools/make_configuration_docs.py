@@ -15,6 +15,7 @@ from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.method_listing import patterns_of
 from tokbench.commands.schema import schema
+from tokbench.config.elsewhere import Elsewhere
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
 from tokbench.construction import Construction, constructions
@@ -63,6 +64,12 @@ Patterns are those of Python's `regex` package; what a pattern does not match is
 valid UTF-8 is a character by itself, neither letter, number nor blank. A pattern that is broken, matches the empty
 string or takes too long ends in one line. Files and folders of such a scheme bear a hash of its options.
 """
+ELSEWHERE = """\
+A variant that says `from` and `path` is a tokenizer as its maker hands it on, in place of a recipe. No size is asked of
+it: tables know it by the number of tokens that a text can give. [Tokenizers made
+elsewhere](existing.md#in-an-experiment) tells what is measured of it. Its path may be given on the command line, as
+`--config NAME=PATH`.
+"""
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
 GENERAL_LIMITS = (LARGEST_COUNT, LARGEST_BYTES, LARGEST_SEED, LARGEST_LEGACY_SEED)
@@ -78,6 +85,8 @@ def reference() -> str:
             *section("## Corpora", "corpora.NAME", Corpus),
             *source_sections(),
             *section("## Variants", "variants.NAME", Variant),
+            *section("### Tokenizers made elsewhere", "variants.NAME", Elsewhere),
+            ELSEWHERE,
             *scheme_section(),
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),
             *method_sections("### Segmentations", "variants.NAME.segmentation", segmentations.methods()),

@@ -32,7 +32,9 @@ ENVIRONMENTS = {
     "language_models": Environment(
         "Byte language models, pretraining and evaluation.", ("language-models",), ("torch",)
     ),
-    "tokenizers": Environment("Corpora, tokenizers, measures, statistics and reports."),
+    "tokenizers": Environment(
+        "Corpora, tokenizers built and made elsewhere, measures, statistics and reports.", ("existing",)
+    ),
 }
 HEAD = """\
 # {purpose} Written by tools/make_environments.py.

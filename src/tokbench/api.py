@@ -132,7 +132,7 @@ def measure(
     _check_scheme(tokenizer, counts)
     families = {method.name: method.options() for method in families_of("text")}
     families |= {name: validated(values, metrics[name].options, name) for name, values in options.items()}
-    rows = measured(tokenizer, counts, families=families, nominal_size=_size(tokenizer))
+    rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
     kinds = {"metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64, "reason": pl.String}
     return pl.DataFrame([asdict(row) for row in rows], schema=kinds)
 
@@ -169,7 +169,7 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
         found = token_counts(own, counts[0]) if own is not counts[0] else None
         difference = (found.difference, found.low, found.high) if found else (None, None, None)
         tokens = sum(own)
-        rows.append((tokenizer.name, _size(tokenizer), tokens, total / tokens, *difference, len(documents)))
+        rows.append((tokenizer.name, tokenizer.nominal_size, tokens, total / tokens, *difference, len(documents)))
     kinds = {"name": pl.String, "size": pl.Int64, "tokens": pl.Int64}
     kinds |= dict.fromkeys(("bytes_per_token", "difference", "low", "high"), pl.Float64) | {"documents": pl.Int64}
     return pl.DataFrame(rows, schema=kinds, orient="row")
@@ -178,11 +178,6 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
 def _documents(texts: Text | Iterable[Text]) -> Iterable[bytes]:
     given = [texts] if isinstance(texts, str | bytes) else texts
     return (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text) for text in given)
-
-
-def _size(tokenizer: Tokenizer) -> int:
-    """The size that was asked for, by which tables tell vocabularies apart."""
-    return int(tokenizer.origin.get("requested_size", len(tokenizer)))
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:

@@ -88,6 +88,14 @@ class Tokenizer:
         self._numbers = _renumbered(vocabulary)
         self._encoders: list[Encoder] = []
 
+    library_name: str = ""
+    """The library that it works through; empty where it is our three phases."""
+
+    @property
+    def nominal_size(self) -> int:
+        """The vocabulary size that was asked for, by which tables know it; the number of tokens where none was."""
+        return int(self.origin.get("requested_size", len(self)))
+
     def __getstate__(self) -> dict[str, Any]:
         """What a tokenizer is made of: kernels are made anew of it, and what encoders have learnt stays behind."""
         return {

@@ -14,6 +14,8 @@ from tokbench.registry import Method
 from tokbench.vocabulary import VOCABULARY_FILES
 
 SETTINGS = "tokbench.json"
+OWN: Literal["own"] = "own"
+"""The size of a tokenizer that was made elsewhere: nobody asks it of it, and its folder is called so in its place."""
 AGAIN = "build the tokenizer again"
 LONGEST_NAME = 200
 Name = Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")]

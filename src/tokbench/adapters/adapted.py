@@ -94,7 +94,7 @@ class AdaptedTokenizer(Tokenizer):
     def _has_none(self, what: str) -> NoReturn:
         raise TokbenchError(
             f"{self.name or 'the tokenizer'} works through {self.library_name} and has no {what.removeprefix('a ')}; "
-            "measure it on documents, with 'tokbench compare' or 'tokbench encode --count'"
+            "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
         )
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:

@@ -1,14 +1,19 @@
 """Files of a tokenizer on the Hugging Face hub: the one place where a tokenizer is fetched, and only where it is asked
 for by name and revision. No code is fetched, and none is run."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from pydantic import Field
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
+from tokbench.options import Options
 
 FILES = (
     *("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
@@ -16,6 +21,17 @@ FILES = (
 )
 """What is fetched of a repository."""
 REVISION = re.compile("[0-9a-f]{40}")
+RECORD = "fetched.json"
+"""Says in a folder of fetched files which they are."""
+
+
+class HubTokenizer(Options):
+    """A tokenizer on the hub."""
+
+    path: str = Field(min_length=1)
+    """Its name."""
+    revision: Annotated[str, Field(pattern=f"^{REVISION.pattern}$")]
+    """Its commit."""
 
 
 @contextmanager
@@ -32,13 +48,31 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
         return
     if form != "transformers":
         raise TokbenchError(f"--revision: only --from transformers takes a name on the hub, not '{form}'")
+    with TemporaryDirectory() as folder:
+        fetch_files(path, revision, Path(folder))
+        yield Path(folder)
+
+
+def fetch_files(path: str, revision: str, folder: Path) -> None:
+    """Fetch the files of a name on the hub into a folder that there is, with a record of what they are.
+
+    Raises:
+        TokbenchError: the revision is no full hash, or the hub does not give the files.
+    """
     if not REVISION.fullmatch(revision):
         raise TokbenchError(f"--revision {shortened(revision)}: give the full hash, 40 hexadecimal digits")
-    with TemporaryDirectory() as folder:
-        from huggingface_hub import snapshot_download
+    from huggingface_hub import snapshot_download
 
-        try:
-            snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
-        except Exception as error:
-            raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
-        yield Path(folder)
+    try:
+        snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
+    except Exception as error:
+        raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
+    (folder / RECORD).write_text(json.dumps({"path": path, "revision": revision}) + "\n", encoding="utf-8")
+
+
+def fetched_record(folder: Path) -> dict[str, str]:
+    """Which files of the hub a folder holds; nothing where they are none."""
+    try:
+        return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}

@@ -26,6 +26,7 @@ Kind = Literal[
     "export",
     "examples",
     "fetched tasks",
+    "fetched tokenizer",
     "figures",
     "model",
     "packed sequences",

@@ -1,6 +1,8 @@
 """``tokbench import``: take a tokenizer that was made elsewhere."""  # noqa: N999
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -33,7 +35,9 @@ ADDED = ("words", "text", "tokens")
 @click.option(
     "--check", "files", multiple=True, help="Documents to compare ids and measure losses on; may be repeated."
 )
-@click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents checked at most.")
+@click.option(
+    "--documents", "limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all."
+)
 @field_options
 @click.option("--name", default="", help="What tables call the tokenizer; the folder's name if left out.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
@@ -57,7 +61,7 @@ def command(
     said tells which, why, and what is lost of texts. Its ids are those of the file.
     """
     from tokbench.adapters.forms import FORMS, ReadOptions
-    from tokbench.adapters.hub import fetched
+    from tokbench.adapters.hub import fetched, fetched_record
     from tokbench.adapters.loss import loss_of
     from tokbench.adapters.read import read_tokenizer
     from tokbench.atomic import atomic_folder
@@ -71,15 +75,19 @@ def command(
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
     given = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
     options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
-    documents = list(_texts(files, text_field, language_field, limit))
+    if not files and (text_field or language_field):
+        raise TokbenchError("--text-field, --language-field: they are of the files of --check; name some")
+    documents = _Texts(files, text_field, language_field, limit or None)
     with fetched(path, form, revision) as place:
         tokenizer = read_tokenizer(
             place, form, options, name=name or Path(output).name, texts=documents if files else None
         )
+        record = fetched_record(place)
     imported = tokenizer.origin["imported"]
-    if revision is not None:
-        imported["file"] = path
-    losses = loss_of(tokenizer, documents) if documents else None
+    if record:
+        imported["file"] = record["path"]
+        imported["options"] |= {"revision": record["revision"]}
+    losses = loss_of(tokenizer, documents) if files else None
     imported["loss"] = losses.record() if losses else None
     with atomic_folder(output, "tokenizer") as folder:
         tokenizer.save(folder, configuration=False)
@@ -96,11 +104,18 @@ def command(
         click.echo("what it loses is not measured; name documents with --check", err=True)
 
 
-def _texts(files: tuple[str, ...], text_field: str | None, language_field: str | None, limit: int) -> list[bytes]:
-    if not files:
-        if text_field or language_field:
-            raise TokbenchError("--text-field, --language-field: they are of the files of --check; name some")
-        return []
-    from tokbench.commands.documents import documents_of
+@dataclass(frozen=True)
+class _Texts:
+    """The texts of files, read anew each time that they are gone through."""
 
-    return [document.text for document in islice(documents_of(files, text_field, language_field), limit)]
+    files: tuple[str, ...]
+    text_field: str | None
+    language_field: str | None
+    limit: int | None
+
+    def __iter__(self) -> Iterator[bytes]:
+        from tokbench.commands.documents import documents_of
+
+        if self.files:
+            found = documents_of(self.files, self.text_field, self.language_field)
+            yield from (document.text for document in islice(found, self.limit))

@@ -32,7 +32,7 @@ GROUPS = {
         "encode": "encode a file with a tokenizer",
         "decode": "decode ids with a tokenizer",
         "export": "write a tokenizer for another library",
-        "measure": "measure a tokenizer on pre-token counts",
+        "measure": "measure a tokenizer on a text",
         "measure_resource": "measure a tokenizer on gold data",
         "check": "tell whether a tokenizer is fit",
         "bound": "prove how few tokens any vocabulary of a size could need",
@@ -43,6 +43,7 @@ GROUPS = {
     },
     "Corpora": {
         "fetch": "fetch a corpus from the Hugging Face hub",
+        "fetch_tokenizer": "fetch a tokenizer from the Hugging Face hub",
         "prepare": "split a corpus and write it in shards",
         "read_sizes": "read the sizes of a part's documents",
         "split_corpus": "split a corpus that is prepared in parts",

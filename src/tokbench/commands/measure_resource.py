@@ -45,5 +45,11 @@ def command(
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
     gold = read_resource(kind, options)
     tokenizer = Tokenizer.load(folder)
-    rows = measure_words(tokenizer, gold, resource_types[kind].gold, families=metric_families(metrics))
+    of, families = resource_types[kind].gold, metric_families(metrics)
+    if tokenizer.library_name:
+        from tokbench.intrinsic.measure_encoded import words_without_values
+
+        rows = words_without_values(gold, of, families=families, library=tokenizer.library_name)
+    else:
+        rows = measure_words(tokenizer, gold, of, families=families)
     write_measurements(tokenizer, rows, variant, name or kind, output)

@@ -30,7 +30,7 @@ def write_measurements(
     """Write the measurements of a tokenizer as JSON, to standard output where no file is named."""
     result = {
         "variant": variant or tokenizer.name,
-        "size": tokenizer.origin.get("requested_size", len(tokenizer)),
+        "size": tokenizer.nominal_size,
         "corpus": corpus,
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }

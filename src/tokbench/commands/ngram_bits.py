@@ -103,7 +103,7 @@ def command(
         training_bytes=training_bytes or None,
         allowed=allowed,
     )
-    size = tokenizer.origin.get("requested_size", len(tokenizer))
+    size = tokenizer.nominal_size
     result = {"variant": variant or tokenizer.name, "size": size, "corpus": corpus, **found}
     text = json.dumps(result, ensure_ascii=False) + "\n"
     if output is None:

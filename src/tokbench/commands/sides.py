@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokbench.errors import TokbenchError, nearest
+from tokbench.inputs.json import read_json
 from tokbench.tokenizer import SETTINGS
+from tokbench.tokenizer_folder import OWN
 
 Sizes = Sequence[tuple[int, int]]
 """Vocabulary sizes of a and of b that are compared."""
@@ -46,7 +48,7 @@ def side(text: str, results: str | None) -> Side:
     if found is None:
         names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
         raise TokbenchError(f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names)}")
-    if size and size not in map(str, found.folders):
+    if size not in ("", OWN, *map(str, found.folders)):
         raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
     return found
 
@@ -54,11 +56,22 @@ def side(text: str, results: str | None) -> Side:
 def _sized(place: Path) -> Side | None:
     """The tokenizer in a folder, or those in its folders, which bear their sizes for names."""
     place = place.resolve()
+    if (place / OWN / SETTINGS).is_file():
+        place = place / OWN
+    if place.name == OWN and (place / SETTINGS).is_file():
+        return Side(place.parent.name, {_size_of(place): place}, _experiment(place.parent))
     if (place / SETTINGS).is_file():
         size = int(place.name) if place.name.isdecimal() else 0
         return Side(place.parent.name if size else place.name, {size: place}, _experiment(place.parent))
     sizes = sorted(int(path.parent.name) for path in place.glob(f"*/{SETTINGS}") if path.parent.name.isdecimal())
     return Side(place.name, {size: place / str(size) for size in sizes}, _experiment(place)) if sizes else None
+
+
+def _size_of(folder: Path) -> int:
+    """The number of tokens of a tokenizer that was made elsewhere, by which tables know it."""
+    found = read_json(folder / SETTINGS, "import the tokenizer again")
+    size = found.get("size") if isinstance(found, dict) else None
+    return size if isinstance(size, int) else 0
 
 
 def _experiment(variant: Path) -> Path | None:

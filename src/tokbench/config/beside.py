@@ -76,9 +76,12 @@ def _mend(rest: dict[str, Any], section: str, entry: str | None = None) -> bool:
 
 
 def _stand_in(section: str, entry: Any) -> Any:
-    """The stand-in of an entry; a variant's keeps the corpus that it names."""
-    corpus = entry.get("corpus") if section == "variants" and isinstance(entry, dict) else None
-    return STAND_INS[section] | {"corpus": corpus} if isinstance(corpus, str) else STAND_INS[section]
+    """The stand-in of an entry; a variant's keeps its corpus, and needs no size where that needed none."""
+    if section != "variants" or not isinstance(entry, dict):
+        return STAND_INS[section]
+    corpus, elsewhere = entry.get("corpus"), "from" in entry or "path" in entry
+    kept = {"corpus": corpus} if isinstance(corpus, str) else {}
+    return STAND_INS[section] | kept | ({"sizes": [LEAST_SIZE]} if elsewhere else {})
 
 
 def _sizes(given: Any) -> Iterator[int]:

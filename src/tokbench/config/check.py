@@ -1,11 +1,11 @@
 """Mistakes that no single section can see: names that lead nowhere, combinations that cannot work."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from tokbench.config.check_variants import unknown_names, variant_mistakes
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Split, Variant, files_among
-from tokbench.construction import constructions
+from tokbench.config.sections import Size, Split
 from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.sources import (
     CountsSource,
@@ -16,10 +16,9 @@ from tokbench.corpus.sources import (
     files_of,
 )
 from tokbench.downstream.local import task_files
-from tokbench.errors import TokbenchError, unknown
+from tokbench.errors import TokbenchError
 from tokbench.inputs.paths import folder_mistakes, path_mistakes
 from tokbench.intrinsic.resource_files import resource_files
-from tokbench.segmentation import segmentations
 
 
 def check(experiment: Experiment) -> list[str]:
@@ -30,8 +29,7 @@ def check(experiment: Experiment) -> list[str]:
         *_corpora(experiment),
         *_splits(experiment),
         *_resources(experiment),
-        *_variants(experiment),
-        *_sizes(experiment),
+        *variant_mistakes(experiment),
         *_suites(experiment),
         *_runs(experiment),
         *_contradictions(experiment),
@@ -97,10 +95,13 @@ def _resources(experiment: Experiment) -> Iterator[str]:
 def _splits(experiment: Experiment) -> Iterator[str]:
     """Splits that something reads and that get no text, each told once."""
     readers: dict[tuple[str, Split], str] = {}
-    for name, variant in experiment.variants.items():
+    for name in experiment.variants:
         corpus = experiment.corpus_of(name)
-        readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
+        if name in experiment.built:
+            readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
         readers.setdefault((corpus, "evaluation"), f"variant '{name}' is measured on")
+    for name, variant in experiment.built.items():
+        corpus = experiment.corpus_of(name)
         if variant.byte_lm is not None:
             readers.setdefault((corpus, "byte_lm"), f"byte language model '{variant.byte_lm}' is trained on")
     for run in experiment.runs:
@@ -126,75 +127,6 @@ def _splits(experiment: Experiment) -> Iterator[str]:
             yield f"corpora.{corpus}.splits: no share for '{split}', which {reader}; give it one"
 
 
-def _variants(experiment: Experiment) -> Iterator[str]:
-    for name, variant in experiment.variants.items():
-        key = f"variants.{name}"
-        construction = constructions[variant.construction.method]
-        for option, path in files_among(variant.construction).items():
-            if not path.is_file():
-                yield f"{key}.construction.{option}: no file at '{path}'; name an existing file"
-            yield from path_mistakes(f"{key}.construction.{option}", [path], patterns=True)
-        if variant.corpus is not None:
-            yield from _known(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
-        corpus = experiment.corpora.get(experiment.corpus_of(name))
-        if corpus is not None and corpus.counted and construction.source != "counts":
-            yield f"{key}.corpus: '{construction.name}' reads text and this corpus holds counts; name a corpus of text"
-        if construction.source == "scores":
-            if variant.byte_lm is None:
-                known = ", ".join(experiment.byte_lms) or "none; add one under byte_lms"
-                yield f"{key}.byte_lm: '{construction.name}' reads a byte language model's scores; name one ({known})"
-        elif variant.byte_lm is not None:
-            yield f"{key}.byte_lm: '{construction.name}' does not read scores; remove this key"
-        if variant.min_count > 1 and construction.source != "counts":
-            yield f"{key}.min_count: '{construction.name}' reads no pre-token counts; remove this key"
-        if variant.byte_lm is not None:
-            yield from _known(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
-        yield from _segmentation(key, variant)
-
-
-def _segmentation(key: str, variant: Variant) -> Iterator[str]:
-    if variant.segmentation is None:
-        return
-    construction, cut = constructions[variant.construction.method], variant.segmentation.method
-    made = segmentations[construction.segmentation].needs
-    needs = segmentations[cut].needs
-    if construction.continuation and not segmentations[cut].continuation:
-        fitting = [method.name for method in segmentations.methods() if method.continuation]
-        yield (
-            f"{key}.segmentation: '{cut}' ignores the forms of the tokens of '{construction.name}'; "
-            f"use {' or '.join(fitting)}"
-        )
-    elif needs not in (None, made):
-        fitting = [method.name for method in segmentations.methods() if method.needs in (None, made)]
-        yield (
-            f"{key}.segmentation: '{cut}' needs {needs}, which '{construction.name}' does not make; "
-            f"use one of {', '.join(fitting)}"
-        )
-
-
-def _sizes(experiment: Experiment) -> Iterator[str]:
-    """Sizes that are too small, too large or repeated; a mistake in the common list is told once."""
-    alphabets = {
-        name: constructions[variant.construction.method].alphabet for name, variant in experiment.variants.items()
-    }
-    common = {name for name, variant in experiment.variants.items() if variant.sizes is None}
-    lists = [("sizes", experiment.sizes, common)] if common else []
-    for name, variant in experiment.variants.items():
-        if variant.sizes is not None:
-            lists.append((f"variants.{name}.sizes", variant.sizes, {name}))
-        initial = getattr(variant.construction, "initial_size", None)
-        for size in experiment.sizes_of(name):
-            if initial is not None and size > initial:
-                yield f"variants.{name}.construction.initial_size: {initial} is below the size {size}; raise it"
-    for key, sizes, names in lists:
-        widest = max(sorted(names), key=alphabets.__getitem__)
-        for size in sizes:
-            if size < alphabets[widest]:
-                yield f"{key}: {size} is smaller than the alphabet of '{widest}'; ask for {alphabets[widest]} or more"
-        if len(set(sizes)) < len(sizes):
-            yield f"{key}: a size stands twice; remove one"
-
-
 def _suites(experiment: Experiment) -> Iterator[str]:
     for name, suite in experiment.suites.items():
         if suite.source != "local":
@@ -214,12 +146,18 @@ def _suites(experiment: Experiment) -> Iterator[str]:
 def _runs(experiment: Experiment) -> Iterator[str]:
     for index, run in enumerate(experiment.runs):
         key = f"runs.{index}"
-        yield from _known(f"{key}.models", "model", run.models, experiment.models)
-        yield from _known(f"{key}.variants", "variant", run.variants, experiment.variants)
-        yield from _known(f"{key}.suites", "suite", run.suites, experiment.suites)
+        yield from unknown_names(f"{key}.models", "model", run.models, experiment.models)
+        yield from unknown_names(f"{key}.variants", "variant", run.variants, experiment.variants)
+        yield from unknown_names(f"{key}.suites", "suite", run.suites, experiment.suites)
         if run.corpus is not None:
-            yield from _known(f"{key}.corpus", "corpus", [run.corpus], experiment.corpora)
+            yield from unknown_names(f"{key}.corpus", "corpus", [run.corpus], experiment.corpora)
         for variant in run.variants:
+            if variant in experiment.elsewhere:
+                yield (
+                    f"{key}.variants: '{variant}' was made elsewhere, and the library that trains and tests language "
+                    "models takes no ids but ours so far; leave it out, or compare it by ngram_bits"
+                )
+                continue
             sizes = experiment.sizes_of(variant) if variant in experiment.variants else []
             wrong = [size for size in run.sizes or [] if size not in sizes]
             if sizes and wrong:
@@ -228,7 +166,7 @@ def _runs(experiment: Experiment) -> Iterator[str]:
 
 def _contradictions(experiment: Experiment) -> Iterator[str]:
     """Runs by which one language model would read two corpora, each told once."""
-    known: dict[tuple[str, str, int], tuple[str, str]] = {}
+    known: dict[tuple[str, str, Size], tuple[str, str]] = {}
     for index, run in enumerate(experiment.runs):
         if not experiment.variants.keys() >= set(run.variants):
             continue
@@ -249,21 +187,15 @@ def _report(experiment: Experiment) -> Iterator[str]:
     named = {"": report.baseline} if isinstance(report.baseline, str) else report.baseline or {}
     for corpus, variant in named.items():
         key = f"report.baseline.{corpus}".rstrip(".")
-        yield from _known(key, "variant", [variant], experiment.variants)
+        yield from unknown_names(key, "variant", [variant], experiment.variants)
         if corpus:
-            yield from _known(key, "corpus", [corpus], experiment.corpora)
+            yield from unknown_names(key, "corpus", [corpus], experiment.corpora)
         known = corpus in experiment.corpora and variant in experiment.variants
         if known and experiment.corpus_of(variant) != corpus:
             yield f"{key}: '{variant}' is built from '{experiment.corpus_of(variant)}'; name a variant of '{corpus}'"
-    yield from _known("report.venn", "variant", report.venn, experiment.variants)
+    yield from unknown_names("report.venn", "variant", report.venn, experiment.variants)
     if report.venn and len(set(report.venn)) != 3:
         yield "report.venn: a Venn diagram compares three different variants; name three, or leave the key out"
-
-
-def _known(key: str, kind: str, names: list[str], known: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        if name not in known:
-            yield f"{key}: {unknown(name, kind, known)}"
 
 
 def _released(experiment: Experiment) -> Iterator[str]:

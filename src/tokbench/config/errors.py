@@ -180,7 +180,8 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _tags(model: type[BaseModel]) -> set[str]:
-    return {
+    """What tells a model from its alternatives: its own tag, or the values of a key."""
+    return {tag for tag in [getattr(model, "TAG", None)] if tag} | {
         value
         for key in ("method", "type", "kind")
         if key in model.model_fields

@@ -1,5 +1,6 @@
 """An experiment: everything that one configuration file says."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,18 @@ from pydantic import Field
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import AnyByteLm
-from tokbench.config.sections import Corpus, MetricsOptions, Name, ReportOptions, Resource, Run, Variant
+from tokbench.config.elsewhere import MadeElsewhere
+from tokbench.config.sections import (
+    AnyVariant,
+    Corpus,
+    MetricsOptions,
+    Name,
+    ReportOptions,
+    Resource,
+    Run,
+    Size,
+    Variant,
+)
 from tokbench.config.short_forms import Preset
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
@@ -16,6 +28,7 @@ from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.options import Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
+from tokbench.tokenizer_folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
 Model = Annotated[ModelOptions, Preset("model", lambda: MODEL_PRESETS)]
@@ -35,10 +48,10 @@ class Experiment(Options):
     """Named text."""
     byte_lms: dict[Name, ByteLm] = Field(default_factory=dict)
     """Byte language models: a preset's name, or its options, with ``preset`` for what they change."""
-    variants: dict[Name, Variant] = Field(min_length=1)
-    """Tokenizer recipes."""
-    sizes: list[VocabularySize] = Field(min_length=1)
-    """Vocabulary sizes, the 256 bytes included."""
+    variants: dict[Name, AnyVariant] = Field(min_length=1)
+    """Tokenizer recipes, and tokenizers made elsewhere."""
+    sizes: list[VocabularySize] = Field(default_factory=list, min_length=1)
+    """Vocabulary sizes of the variants that are built, the 256 bytes included; needed where one of them names none."""
     resources: dict[Name, Resource] = Field(default_factory=dict)
     """Gold data on which every tokenizer is measured: a type's name, or its options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
@@ -70,15 +83,25 @@ class Experiment(Options):
         """Folder of the tables that are kept: the papers' numbers, recomputed."""
         return str(Path(self.results, "published", "papers"))
 
-    def sizes_of(self, variant: str) -> list[int]:
-        """Vocabulary sizes of a variant."""
-        return self.variants[variant].sizes or self.sizes
+    @property
+    def built(self) -> dict[str, Variant]:
+        """The variants that are built here, by name."""
+        return {name: variant for name, variant in self.variants.items() if isinstance(variant, Variant)}
+
+    @property
+    def elsewhere(self) -> dict[str, MadeElsewhere]:
+        """The variants that were made elsewhere, by name."""
+        return {name: variant for name, variant in self.variants.items() if isinstance(variant, MadeElsewhere)}
+
+    def sizes_of(self, variant: str) -> Sequence[Size]:
+        """Vocabulary sizes of a variant; of one that was made elsewhere the word that stands for its own."""
+        return self.built[variant].sizes or self.sizes if variant in self.built else [OWN]
 
     def corpus_of(self, variant: str) -> str:
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))
 
-    def corpora_of(self, run: Run) -> dict[tuple[str, str, int], str]:
+    def corpora_of(self, run: Run) -> dict[tuple[str, str, Size], str]:
         """Corpus that each language model of a run reads, by model, variant and vocabulary size."""
         return {
             (model, variant, size): run.corpus or self.corpus_of(variant)

@@ -18,8 +18,8 @@ from tokbench.inputs.yaml import read_yaml
 def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ()) -> Experiment:
     """The experiment that a configuration describes.
 
-    A top-level key that bears the name of a corpus, a resource or a local suite is its path, so that a path can be
-    given on the command line (``snakemake --config books=novels.jsonl.gz``).
+    A top-level key that bears the name of a corpus, a resource, a local suite or a variant that was made elsewhere is
+    its path, so that a path can be given on the command line (``snakemake --config books=novels.jsonl.gz``).
 
     Args:
         values: the configuration as read.
@@ -102,10 +102,10 @@ def _as_given(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with the paths of corpora, resources and suites where they belong."""
-    sections = ("corpora", "resources", "suites")
+    """The values with the paths of corpora, resources, suites and tokenizers made elsewhere where they belong."""
+    sections = ("corpora", "resources", "suites", "variants")
     named = {key: dict(values[key]) for key in sections if isinstance(values.get(key), dict)}
-    corpora, resources, suites = (named.get(key, {}) for key in sections)
+    corpora, resources, suites, variants = (named.get(key, {}) for key in sections)
     rest = {}
     for key, value in values.items():
         if key in Experiment.model_fields:
@@ -116,6 +116,8 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
             resources[key] = _with_path(resources[key], value)
         elif key in suites:
             suites[key] = _with_path(suites[key], value, "preset")
+        elif isinstance(variants.get(key), dict) and "from" in variants[key]:
+            variants[key] = variants[key] | {"path": value}
         else:
             rest[key] = value
     return rest | named

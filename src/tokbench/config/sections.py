@@ -3,10 +3,11 @@
 import functools
 import operator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, create_model
 
+from tokbench.config.elsewhere import Elsewhere, told_apart
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
@@ -20,6 +21,8 @@ from tokbench.segmentation import segmentations
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 """Names become folder names and wildcards of the workflow."""
 Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
+Size = int | Literal["own"]
+"""A vocabulary size, or :data:`tokbench.tokenizer_folder.OWN`."""
 DEFAULT_FRACTIONS: dict[Split, float | Split] = {
     "byte_lm": 0.15,
     "tokenizer": 0.4,
@@ -94,6 +97,8 @@ class Corpus(Options):
 class Variant(Options):
     """A named tokenizer recipe; at a vocabulary size it is one tokenizer."""
 
+    TAG: ClassVar[str] = "built"
+
     corpus: str | None = None
     """Corpus whose tokenizer split builds the vocabulary; the first corpus where it is left out."""
     pretokenization: Scheme
@@ -109,6 +114,12 @@ class Variant(Options):
     """Byte language model whose scores the construction reads, for constructions that need one."""
     sizes: list[VocabularySize] | None = None
     """Vocabulary sizes of this variant alone; the experiment's where it is left out."""
+
+
+if TYPE_CHECKING:
+    AnyVariant = Variant | Elsewhere
+else:
+    AnyVariant = told_apart(Variant, Elsewhere)
 
 
 def files_among(options: Options) -> dict[str, Path]:

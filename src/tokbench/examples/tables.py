@@ -29,7 +29,7 @@ def cuts(sentences: Sequence[Shown], tokenizers: Mapping[str, Any]) -> pl.DataFr
     for number, one in enumerate(sentences, 1):
         for folder in one.folders:
             tokenizer = tokenizers[folder]
-            size = int(tokenizer.origin.get("requested_size", len(tokenizer)))
+            size = tokenizer.nominal_size
             made = cut(tokenizer.name, tokenizer, one.sentence.text.encode())
             rows += [
                 (number, tokenizer.name, size, place, token.start, token.end, token.id, token.data.hex())

@@ -51,6 +51,11 @@ class Usage:
         return np.diff(self.bounds)
 
     @property
+    def total_bytes(self) -> int:
+        """Bytes of the text."""
+        return self.counts.total_bytes
+
+    @property
     def total(self) -> int:
         """Tokens of the text."""
         return int(self.frequencies.sum())

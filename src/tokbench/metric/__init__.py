@@ -45,11 +45,14 @@ class Metric(Method):
     Attributes:
         of: what it sees.
         per_language: whether each language of a text deserves its own rows, too.
+        of_ids: whether it takes an :class:`~tokbench.intrinsic.encoded_text.EncodedText` in place of a usage, too, and
+            gives those of its rows that need neither pre-tokens nor the bytes of tokens.
     """
 
     function: Take
     of: Sight = "text"
     per_language: bool = False
+    of_ids: bool = False
 
 
 metrics: Registry[Metric] = Registry("metric", "tokbench.metric", Take)
@@ -58,7 +61,12 @@ Function = TypeVar("Function", bound=Callable[..., list[Any]])
 
 
 def metric(
-    name: str, *, options: type[Options] = Options, of: Sight = "text", per_language: bool = False
+    name: str,
+    *,
+    options: type[Options] = Options,
+    of: Sight = "text",
+    per_language: bool = False,
+    of_ids: bool = False,
 ) -> Callable[[Function], Function]:
     """Register a family of metrics; the arguments are the attributes of :class:`Metric`.
 
@@ -68,7 +76,9 @@ def metric(
 
     def decorate(function: Function) -> Function:
         metrics.check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
-        metrics.add(Metric(name=name, function=function, options=options, of=of, per_language=per_language))
+        metrics.add(
+            Metric(name=name, function=function, options=options, of=of, per_language=per_language, of_ids=of_ids)
+        )
         return function
 
     return decorate

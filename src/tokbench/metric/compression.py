@@ -1,5 +1,6 @@
 """Compression: how many tokens a text takes."""
 
+from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
 from tokbench.metric import metric
@@ -8,8 +9,8 @@ from tokbench.options import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("compression", per_language=True)
-def compression(usage: Usage, options: Options) -> list[Measurement]:
+@metric("compression", per_language=True, of_ids=True)
+def compression(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Corpus token count, and bytes per token.
 
     The corpus token count (CTC; "Tokenization Is More Than Compression", section 3) has no end-of-text tokens in it.
@@ -17,5 +18,5 @@ def compression(usage: Usage, options: Options) -> list[Measurement]:
     total = usage.total
     return [
         Measurement("corpus_token_count", "tokens of the text, without end-of-text tokens", float(total), total),
-        ratio("bytes_per_token", "bytes of the text / tokens", usage.counts.total_bytes, total, NO_TOKENS),
+        ratio("bytes_per_token", "bytes of the text / tokens", usage.total_bytes, total, NO_TOKENS),
     ]

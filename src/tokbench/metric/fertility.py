@@ -9,6 +9,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
 from tokbench.metric import metric
@@ -32,14 +33,16 @@ def split_words(counts: PretokenCounts) -> int:
     return int(np.diff(breaks[counts.offsets]) @ counts.counts)
 
 
-@metric("fertility", per_language=True)
-def fertility(usage: Usage, options: Options) -> list[Measurement]:
+@metric("fertility", per_language=True, of_ids=True)
+def fertility(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Tokens per pre-token, per word, and per space-separated word."""
+    if isinstance(usage, EncodedText):
+        return [_per_split_word(usage.total, usage.breaks)]
     occurrences = usage.counts.counts
     is_word = words(usage.counts)
     word_count = int(occurrences[is_word].sum())
     word_tokens = int(usage.tokens_per_pretoken[is_word] @ occurrences[is_word])
-    pretokens, split = usage.counts.total, split_words(usage.counts)
+    pretokens = usage.counts.total
     no_word = "no pre-token of the text holds a letter or a number"
     return [
         ratio("fertility", "tokens / pre-tokens", usage.total, pretokens, "the text has no pre-tokens"),
@@ -51,5 +54,9 @@ def fertility(usage: Usage, options: Options) -> list[Measurement]:
             word_count,
             no_word,
         ),
-        ratio("fertility", "tokens / (spaces + line feeds)", usage.total, split, "the text has no space or line feed"),
+        _per_split_word(usage.total, split_words(usage.counts)),
     ]
+
+
+def _per_split_word(tokens: int, breaks: int) -> Measurement:
+    return ratio("fertility", "tokens / (spaces + line feeds)", tokens, breaks, "the text has no space or line feed")

@@ -7,6 +7,7 @@ also tells how much text there is.
 
 from collections.abc import Mapping
 
+from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
 from tokbench.metric import metric
@@ -18,8 +19,8 @@ class ParityOptions(Options):
     """Language tag to which the others are relative; the one with the fewest tokens where it is left out."""
 
 
-@metric("parity", options=ParityOptions, of="languages")
-def parity(usages: Mapping[str, Usage], options: ParityOptions) -> list[tuple[str, Measurement]]:
+@metric("parity", options=ParityOptions, of="languages", of_ids=True)
+def parity(usages: Mapping[str, Usage | EncodedText], options: ParityOptions) -> list[tuple[str, Measurement]]:
     """Tokens of each language relative to the reference, and how far the languages lie apart."""
     totals = {language: usage.total for language, usage in usages.items()}
     fewest = min(totals.values())

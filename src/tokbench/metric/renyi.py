@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.exact import total
+from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import Usage
 from tokbench.kernels.elementary import logs_of, powers_of
@@ -56,8 +57,8 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     return renyi_entropy(frequencies, order) / float(logs_of(types))
 
 
-@metric("renyi", options=RenyiOptions, per_language=True)
-def renyi(usage: Usage, options: RenyiOptions) -> list[Measurement]:
+@metric("renyi", options=RenyiOptions, per_language=True, of_ids=True)
+def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement]:
     """Renyi efficiency of the token distribution at several orders, over both denominators in use."""
     observed = int(np.count_nonzero(usage.frequencies))
     denominators = [

@@ -3,6 +3,7 @@
 import numpy as np
 from pydantic import Field
 
+from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
 from tokbench.metric import metric
@@ -33,13 +34,15 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     return len(whole & frequent)
 
 
-@metric("vocabulary", options=VocabularyOptions)
-def vocabulary(usage: Usage, options: VocabularyOptions) -> list[Measurement]:
+@metric("vocabulary", options=VocabularyOptions, of_ids=True)
+def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[Measurement]:
     """Size, unused tokens, single bytes in use, and whole words.
 
     Whole words follow appendix B of "A partition cover approach to tokenization", with the words of the measured text
     in place of those of a reference corpus.
     """
+    if isinstance(usage, EncodedText):
+        return [_size(usage.nominal_size)]
     size, total = len(usage.vocabulary), usage.total
     used = usage.frequencies > 0
     unused = size - int(np.count_nonzero(used))
@@ -47,7 +50,7 @@ def vocabulary(usage: Usage, options: VocabularyOptions) -> list[Measurement]:
     whole = whole_words(usage, options.frequent_words)
     top = f"the {options.frequent_words} most frequent pre-tokens that hold a letter or a number"
     return [
-        Measurement("vocabulary_size", "tokens, without special tokens", float(size), size),
+        _size(size),
         Measurement("unused_tokens", "tokens of the vocabulary that the text never uses", float(unused), size),
         Measurement(
             "unused_token_share", "tokens that the text never uses / tokens of the vocabulary", unused / size, size
@@ -74,3 +77,7 @@ def vocabulary(usage: Usage, options: VocabularyOptions) -> list[Measurement]:
             "all tokens are of one byte",
         ),
     ]
+
+
+def _size(tokens: int) -> Measurement:
+    return Measurement("vocabulary_size", "tokens, without special tokens", float(tokens), tokens)

@@ -68,15 +68,16 @@ def beside(intrinsic: pl.DataFrame, accuracy: pl.DataFrame, experiment: Mapping[
     Args:
         intrinsic: the tidy table of intrinsic metrics.
         accuracy: the tidy table of accuracies, as shares.
-        experiment: ``variants`` (name -> ``corpus``, ``pretokenization``, ``construction``, ``segmentation``) and
-            ``models`` (name -> options), in full.
+        experiment: ``variants`` (name -> ``corpus``, ``pretokenization``, ``construction``, ``segmentation``, or
+            ``from`` of those that were made elsewhere, which are no paper's) and ``models`` (name -> options), in full.
 
     Returns:
         One row per published number that the run has too: ``variant``, ``size``, ``measure``, ``ours``, ``published``
         (accuracies as shares), ``ours_on`` and ``published_on`` (corpus or model), ``source`` (paper and table).
     """
     rows: list[tuple[Any, ...]] = []
-    for variant, recipe in experiment.get("variants", {}).items():
+    built = {name: recipe for name, recipe in experiment.get("variants", {}).items() if "from" not in recipe}
+    for variant, recipe in built.items():
         for theirs in facts.variants().iter_rows(named=True):
             if same_recipe(recipe, theirs):
                 rows += _measured(intrinsic.filter(variant=variant), theirs)

@@ -19,12 +19,14 @@ class Drawing:
         caption: what is drawn: split, definition, n.
         draw: gives the figure when called with ``width``, in inches.
         source: where its numbers come from.
+        variants: whose numbers it shows.
     """
 
     name: str
     caption: str
     draw: Callable[..., "Figure"]
     source: Source | None = None
+    variants: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

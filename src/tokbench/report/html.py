@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from tokbench.atomic import atomic_file
 from tokbench.report.content import ReportContent
+from tokbench.report.elsewhere import Elsewhere
 from tokbench.report.exhibits import Cutting, Drawing, Section
 from tokbench.report.figures.style import SCREEN, inline
 from tokbench.report.layout import Layout, Table, layout
@@ -68,7 +69,8 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
 
 def sections(content: ReportContent) -> list[Section]:
     """The sections in order of reading; one on published values only where there are some."""
-    made = [_whole(content, make(content)) for make in _ORDER]
+    noted = Elsewhere(content).noted
+    made = [noted(_whole(content, make(content))) for make in _ORDER]
     return [one for one in made if one.paragraphs or one.exhibits or one.missing or one.verbatim]
 
 

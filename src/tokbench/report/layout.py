@@ -75,7 +75,8 @@ class Table:
         reasons: why a cell is empty, by (row index, column name).
         reference_rows: indices of rows that are compared against, such as a random baseline, and never set in bold.
         best_within: column in whose groups of equal values the best are found; the whole table when empty.
-        marks: signs after printed numbers, by (row index, column name); ``notes`` say what they mean.
+        marks: signs after what is printed, by (row index, column name); ``notes`` say what they mean.
+        paths: what stands for a cell in the names of files where that is not what the cell holds, likewise.
         definitions: what the columns hold: part of the caption in print, a list below the table on a page.
         notes: further lines below the table.
         source: where its numbers come from.
@@ -90,6 +91,7 @@ class Table:
     reference_rows: frozenset[int] = frozenset()
     best_within: str = ""
     marks: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    paths: Mapping[tuple[int, str], str] = field(default_factory=dict)
     definitions: Sequence[str] = ()
     notes: Sequence[str] = ()
     source: Source | None = None
@@ -117,13 +119,15 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign."""
+    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign, and
+    what stands for it in the names of files where that is not what it holds."""
 
     text: str
     best: bool = False
     note: str = ""
     key: str = ""
     mark: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,8 +161,9 @@ def layout(table: Table) -> Layout:
                 reason = table.reasons.get((index, column.name), UNEXPLAINED)
                 cells.append(Cell("–", note=letters.setdefault(reason, _letter(len(letters)))))
             else:
-                text, mark = printed(value, column.kind, decimals), table.marks.get((index, column.name), "")
-                cells.append(Cell(text, index in best, key=str(value), mark=mark))
+                text, place = printed(value, column.kind, decimals), (index, column.name)
+                mark, path = table.marks.get(place, ""), table.paths.get(place, "")
+                cells.append(Cell(text, index in best, key=str(value), mark=mark, path=path))
         columns.append(cells)
     return Layout(
         headers=[column.header or column.name for column in table.shown],

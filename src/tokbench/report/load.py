@@ -77,7 +77,11 @@ def _baselines(experiment: Mapping[str, Any]) -> list[str]:
 
 
 def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """The three phases of a variant, with the construction's own segmentation where none is configured."""
+    """The three phases of a variant, with the construction's own segmentation where none is configured; of one that was
+    made elsewhere what the configuration says of it."""
+    if "from" in variant:
+        told = {key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")}
+        return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **told}}
     construction = variant["construction"]
     method = construction if isinstance(construction, str) else construction["method"]
     default = constructions[method].segmentation

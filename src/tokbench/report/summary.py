@@ -3,6 +3,7 @@
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.elsewhere import Elsewhere
 from tokbench.report.figures.p_values import SIGNIFICANCE
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.comparisons import SELECTED
@@ -65,8 +66,10 @@ def _fewest_tokens(content: ReportContent) -> list[str]:
     if intrinsic is None:
         return []
     sentences = []
+    lossy = Elsewhere(content).lossy
     for (corpus,), part in intrinsic.sort("corpus").group_by("corpus", maintain_order=True):
-        _, values = measured(whole_corpus(part)[0], DRAWN[0])
+        _, found = measured(whole_corpus(part)[0], DRAWN[0])
+        values = {key: value for key, value in found.items() if key[0] not in lossy}
         if values:
             variant, size = min(values, key=lambda key: (values[key], key))
             other, other_size = max(values, key=lambda key: (values[key], key))
@@ -75,6 +78,8 @@ def _fewest_tokens(content: ReportContent) -> list[str]:
             sentences.append(
                 f"{sentence}; {other} at {other_size:,} needs {more:.2f} times as many." if more > 1 else f"{sentence}."
             )
+            if left_out := sorted({variant for variant, _ in found} & lossy):
+                sentences.append(f"Left out, since they do not give back all of a text: {_few(left_out)}.")
     return sentences
 
 

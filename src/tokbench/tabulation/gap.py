@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.json import read_json
+from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.tabulation.comparison import Compared
 from tokbench.tabulation.reading import AGAIN, taken
@@ -55,6 +56,8 @@ def gaps(
 
 
 def _gap(tokens: Any, size: int, tokenizer: Tokenizer, bounds: Bounds, corpus: str) -> Measurement:
+    if tokenizer.library_name:
+        return Measurement("gap", DEFINITION, None, 0, WITHOUT_PHASES.format(tokenizer.library_name))
     bound = bounds.get((corpus, tokenizer.pretokenization, size))
     longer = sum(len(token) > 1 for token in tokenizer.vocabulary.tokens)
     reason = None

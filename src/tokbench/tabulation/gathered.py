@@ -47,7 +47,7 @@ class Gathered:
     def tokenizers(self) -> dict[Key, Tokenizer]:
         """By variant and size."""
         loaded = map(Tokenizer.load, self.folders)
-        return {(tokenizer.name, int(tokenizer.origin["requested_size"])): tokenizer for tokenizer in loaded}
+        return {(tokenizer.name, tokenizer.nominal_size): tokenizer for tokenizer in loaded}
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -56,8 +56,8 @@ class Gathered:
 
     @cached_property
     def vocabularies(self) -> dict[Key, Vocabulary]:
-        """By variant and size."""
-        return {key: tokenizer.vocabulary for key, tokenizer in self.tokenizers.items()}
+        """By variant and size; those that work through other libraries have none."""
+        return {key: one.vocabulary for key, one in self.tokenizers.items() if not one.library_name}
 
     @cached_property
     def results(self) -> Results:

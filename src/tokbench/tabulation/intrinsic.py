@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.inputs.json import read_json
+from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
+from tokbench.intrinsic.measurement import Measurement
 from tokbench.tabulation.comparison import (
     ALL_RESOURCES,
     Compared,
@@ -89,8 +91,10 @@ def _compared(
     for corpus, baseline in baselines.items():
         part = measured.filter(corpus=corpus)
         keys = set(part.filter(metric="corpus_token_count").select("variant", "size").iter_rows())
-        vocabularies = {key: loaded[key].vocabulary for key in sorted(keys & loaded.keys())}
-        rows = exchanged_tokens(vocabularies, baseline) + venn_tokens(vocabularies, venn)
+        here = {key: loaded[key] for key in sorted(keys & loaded.keys())}
+        vocabularies = {key: one.vocabulary for key, one in here.items() if not one.library_name}
+        rows = exchanged_tokens(vocabularies, baseline)
+        rows += _without_vocabulary(rows, here) + venn_tokens(vocabularies, venn)
         for model, tables in tokens.items():
             rows += exchanged_embeddings(tables, vocabularies, baseline, model)
         rows += gaps(part, loaded, bounds, corpus)
@@ -98,6 +102,17 @@ def _compared(
         if baseline in part["variant"]:
             frames.append(relative_to(part, "corpus_token_count", baseline))
     return frames
+
+
+def _without_vocabulary(rows: Compared, tokenizers: Mapping[Key, Tokenizer]) -> Compared:
+    """The same rows of tokenizers that work through other libraries, without values."""
+    named = dict.fromkeys((row.metric, row.definition) for _, row in rows)
+    return [
+        (key, Measurement(metric, definition, None, 0, WITHOUT_PHASES.format(one.library_name)))
+        for key, one in tokenizers.items()
+        if one.library_name
+        for metric, definition in named
+    ]
 
 
 def _construction(tokenizer: Tokenizer) -> str:

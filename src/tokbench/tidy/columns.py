@@ -7,7 +7,10 @@ import polars as pl
 from tokbench.tidy.table import DIFFERENCE, PROBABILITY, SHARE, Column
 
 VARIANT = Column("variant", pl.String, "name of the tokenizer's recipe in the configuration")
-SIZE = Column("size", pl.Int64, "vocabulary size that was asked for", "tokens")
+SIZE = Column(
+    "size", pl.Int64, "vocabulary size that was asked for; of one made elsewhere, the tokens that a text can give",
+    "tokens",
+)  # fmt: skip
 MODEL = Column("model", pl.String, "name of the language model's recipe; siblings by seed share a name in statistics")
 SUITE = Column("suite", pl.String, "name of the set of tasks")
 TASK = Column("task", pl.String, "name of the task")

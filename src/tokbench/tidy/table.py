@@ -17,7 +17,9 @@ Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
 each with digits of its own, or p-values."""
 TableCommand = Literal["tabulate", "analyse", "cut_examples"]
 Form = Literal["table", "figure", "sentence", "signs", "cuts"]
-Section = Literal["intrinsic", "models", "downstream", "statistics", "vocabularies", "examples", "published"]
+Section = Literal[
+    "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies", "examples", "published"
+]
 FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
 """Where each command writes its tables, within the experiment's folder."""
 

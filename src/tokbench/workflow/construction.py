@@ -102,7 +102,7 @@ class Variants:
         return fingerprint("tokbench.commands.build", *phases)
 
     def _variant(self, wildcards: Any) -> Variant:
-        return self.experiment.variants[wildcards.variant]
+        return self.experiment.built[wildcards.variant]
 
     def _pretokenization(self, wildcards: Any) -> Pretokenization:
         return pretokenization_of(self._variant(wildcards).pretokenization)

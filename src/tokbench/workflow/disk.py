@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Size
 from tokbench.corpus.sources import EmbeddedSource, FileSource, files_of
 from tokbench.pretraining.needs import parameters
+from tokbench.tokenizer_folder import OWN
 
 PACKED = (".gz", ".zst", ".parquet")
 """Files that hold some times their size in text."""
@@ -76,7 +78,7 @@ def disk(experiment: Experiment) -> Disk:
     """Estimate what an experiment will take."""
     texts = {name: _text(experiment, name) for name in experiment.corpora}
     models = dict(_models(experiment))
-    counts = [parameters(experiment.models[model], size) for model, _, size in models]
+    counts = [parameters(experiment.models[model], size) for model, _, size in models if size != OWN]
     return Disk(
         corpora=sum(STORED * text for text in texts.values() if text),
         packed=sum(
@@ -104,7 +106,7 @@ def shown(size: float) -> str:
     return f"{size / 1000:.1f} TB"
 
 
-def _models(experiment: Experiment) -> Iterator[tuple[tuple[str, str, int], str]]:
+def _models(experiment: Experiment) -> Iterator[tuple[tuple[str, str, Size], str]]:
     for run in experiment.runs:
         yield from experiment.corpora_of(run).items()
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tokbench.config.experiment import Experiment
+from tokbench.tokenizer_folder import OWN
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.statistics import Built
 
@@ -69,11 +70,16 @@ class Examples:
         ]
 
     def _first(self, variants: Iterable[str]) -> list[Built]:
-        """Variants at the largest vocabulary size of the first, or at their own largest where they have not that."""
+        """Variants at the largest size of the first that is built, or at their own largest where they lack that."""
         names = list(dict.fromkeys(variants))[:TOKENIZERS]
-        wanted = max(self.experiment.sizes_of(names[0]))
-        sizes = {name: self.experiment.sizes_of(name) for name in names}
-        return [Built(name, wanted if wanted in sizes[name] else max(sizes[name])) for name in names]
+        built = {
+            name: self.experiment.built[name].sizes or self.experiment.sizes
+            for name in names
+            if name in self.experiment.built
+        }
+        wanted = max(next(iter(built.values()), [0]))
+        largest = {name: wanted if wanted in sizes else max(sizes) for name, sizes in built.items()}
+        return [Built(name, largest.get(name, OWN)) for name in names]
 
 
 def _named(tokenizers: Iterable[Built]) -> list[str]:

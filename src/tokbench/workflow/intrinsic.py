@@ -7,8 +7,10 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Resource
 from tokbench.intrinsic.resource_files import resource_files
 from tokbench.metric import Sight, families_of
+from tokbench.pretokenization import pretokenization_of
 from tokbench.resource import resource_types
 from tokbench.workflow.canonical import canonical
+from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
 BOUND_STEPS = 200
@@ -26,6 +28,26 @@ class Measurements:
         """Options of the metrics that see one of these."""
         chosen = {method.name for method in families_of(*of)}
         return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
+
+    def schemes(self, wildcards: Any) -> list[str]:
+        """The scheme by which the text was counted that a tokenizer is measured on; none where it counts by itself,
+        since what a tokenizer made elsewhere cuts by is known only once it is read."""
+        variant = self.experiment.built.get(wildcards.variant)
+        return [] if variant is None else [pretokenization_of(variant.pretokenization).slug]
+
+    def corpora(self, wildcards: Any) -> list[str]:
+        """The corpus on whose documents a tokenizer made elsewhere is measured; none for the others."""
+        made = wildcards.variant in self.experiment.elsewhere
+        return [self.experiment.corpus_of(wildcards.variant)] if made else []
+
+    def text(self, wildcards: Any, input: Any) -> list[str]:
+        """What a tokenizer is measured on, as flags of the command line: counts, or shards of documents."""
+        if wildcards.variant in self.experiment.built:
+            counts = input.counts
+            return ["--counts", counts if isinstance(counts, str) else counts[0]]
+        corpus = self.experiment.corpus_of(wildcards.variant)
+        folder = f"{self.experiment.folder}/corpus/{corpus}/evaluation"
+        return [f"--documents={folder}/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
     def resource_files(self, wildcards: Any) -> list[str]:
         """The user's files that a resource is read from."""

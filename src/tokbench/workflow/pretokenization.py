@@ -38,8 +38,8 @@ class Pretokenization:
 
     @cached_property
     def _schemes(self) -> dict[str, Scheme]:
-        """The schemes of the variants, by what paths call them."""
-        chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.variants.values()]
+        """The schemes of the variants that are built, by what paths call them."""
+        chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.built.values()]
         return {scheme.slug: scheme for scheme in chosen}
 
     def parts(self, wildcards: Any) -> list[str]:

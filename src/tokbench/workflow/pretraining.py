@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Size
 from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
 from tokbench.pretraining.options import ModelOptions
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
@@ -98,7 +99,7 @@ class Models:
         return {name: canonical(options) for name, options in self.experiment.models.items()}
 
     @cached_property
-    def _read(self) -> dict[tuple[str, str, int], str]:
+    def _read(self) -> dict[tuple[str, str, Size], str]:
         """Corpus that each language model reads; the runs do not contradict each other."""
         return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
 

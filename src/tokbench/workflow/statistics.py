@@ -1,8 +1,9 @@
 """What the rules ask of a whole experiment: every tokenizer, every model, every test, and what tells them apart."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Size
 from tokbench.construction import constructions
 from tokbench.pretokenization import pretokenization_of
 from tokbench.segmentation import segmentations
@@ -10,10 +11,10 @@ from tokbench.workflow.canonical import canonical
 
 
 class Built(NamedTuple):
-    """A variant at a vocabulary size."""
+    """A variant at a vocabulary size, or one that was made elsewhere at its own."""
 
     variant: str
-    size: int
+    size: Size
 
 
 class Bounded(NamedTuple):
@@ -29,7 +30,7 @@ class Trained(NamedTuple):
 
     model: str
     variant: str
-    size: int
+    size: Size
 
 
 class Tested(NamedTuple):
@@ -37,7 +38,7 @@ class Tested(NamedTuple):
 
     model: str
     variant: str
-    size: int
+    size: Size
     suite: str
 
 
@@ -49,13 +50,15 @@ def all_tokenizers(experiment: Experiment) -> list[Built]:
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Every corpus, scheme and size that a tokenizer has, each once.
 
-    Documents that are not cut have too many substrings to bound what they need.
+    Documents that are not cut have too many substrings to bound what they need. Schemes and sizes of tokenizers made
+    elsewhere are known only once these are read: they have the bounds of built ones that share both.
     """
-    schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.variants.items()}
+    schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.built.items()}
     found = (
-        Bounded(experiment.corpus_of(variant), schemes[variant].slug, size)
-        for variant, size in all_tokenizers(experiment)
-        if schemes[variant].splits != ()
+        Bounded(experiment.corpus_of(name), schemes[name].slug, size)
+        for name, variant in experiment.built.items()
+        for size in variant.sizes or experiment.sizes
+        if schemes[name].splits != ()
     )
     return list(dict.fromkeys(found))
 
@@ -85,15 +88,18 @@ def baseline_flags(experiment: Experiment) -> list[str]:
 
 
 def venn_flags(experiment: Experiment) -> list[str]:
-    """The variants of the Venn diagram: the report's, or the first three."""
-    chosen = experiment.report.venn or list(experiment.variants)[:3]
+    """The variants of the Venn diagram: the report's, or the first three that are built, which have sizes in common."""
+    chosen = experiment.report.venn or list(experiment.built)[:3]
     return [word for variant in chosen for word in ("--venn", variant)]
 
 
 def recipes(experiment: Experiment) -> str:
     """Variants and models in full, each variant with the segmentation that it has."""
-    variants = {}
-    for name, variant in experiment.variants.items():
+    variants: dict[str, dict[str, Any]] = {
+        name: {"corpus": experiment.corpus_of(name), "from": variant.form}
+        for name, variant in experiment.elsewhere.items()
+    }
+    for name, variant in experiment.built.items():
         cut = variant.segmentation
         if cut is None:
             method = constructions[variant.construction.method].segmentation

@@ -7,7 +7,9 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Section
 from tokbench.report.layout import Column, Source, Table
+from tokbench.report.sections.rows import split
 from tokbench.report.wording import counted, few, listed, words
+from tokbench.tabulation.imported import IMPORTED
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 
@@ -33,7 +35,7 @@ def experiment(content: ReportContent) -> Section:
 
 
 def tokenizers(content: ReportContent) -> Section:
-    """One row per recipe, its phases in the order of the work."""
+    """One row per recipe, its phases in the order of the work, and one per tokenizer that was made elsewhere."""
     keys = dict.fromkeys(key for recipe in content.recipes.values() for key in recipe)
     keys = dict.fromkeys([*(key for key in _FIRST if key in keys), *keys])
     rows = [
@@ -51,7 +53,7 @@ def tokenizers(content: ReportContent) -> Section:
         reasons,
         source=Source(["tokenizers"], ["tokenizers/{variant}/{size}/tokbench.json"]),
     )
-    return Section("tokenizers", "Tokenizers", exhibits=[table])
+    return Section("tokenizers", "Tokenizers", exhibits=[table, *split(content, IMPORTED)])
 
 
 def _setting(value: object) -> str | None:

@@ -183,5 +183,6 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             over = f"{definition}{_over(known['n'].to_list())}"
             caption = f"{words(metric).capitalize()} ({over}) over {texts}, by variant and vocabulary size."
             caption += content.left_out(order)
-            drawings.append(Drawing(slug(metric, corpus), caption, draw, _source(content, corpus)))
+            source = _source(content, corpus)
+            drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order)))
     return drawings

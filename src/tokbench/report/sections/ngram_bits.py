@@ -54,7 +54,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             )  # fmt: skip
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
             name = slug("ngram-ranks", *at.values())
-            exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at)))
+            exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn)))
         exhibits += split(content, NGRAM_COMPARISONS, **at)
     return exhibits
 
@@ -76,9 +76,8 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         f"lies above the lowest. A panel for each vocabulary size and number of bytes trained on. {CANNOT}"
     )
     draw = partial(ngram_bits.draw, values, order, styles([*content.variants, *order]))
-    return Drawing(
-        slug("ngram-bits", corpus), caption + content.left_out(order), draw, source_of(NGRAM_BITS, corpus=corpus)
-    )
+    source = source_of(NGRAM_BITS, corpus=corpus)
+    return Drawing(slug("ngram-bits", corpus), caption + content.left_out(order), draw, source, content.drawn(order))
 
 
 def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame) -> Table:

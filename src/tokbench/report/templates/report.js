@@ -86,7 +86,8 @@ function trace(cell) {
   const keys = {};
   Array.from(heads).forEach((other, column) => {
     const there = cell.parentElement.cells[column];
-    const told = there.dataset.key === undefined ? there.textContent : there.dataset.key;
+    const { path, key } = there.dataset;
+    const told = path !== undefined ? path : key === undefined ? there.textContent : key;
     if (!/ \(\d+ seeds\)$/.test(told)) keys[other.dataset.name] = told;
   });
   Object.assign(keys, JSON.parse(figure.dataset.at), head.dataset.at ? JSON.parse(head.dataset.at) : {});

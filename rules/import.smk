@@ -1,0 +1,57 @@
+# Tokenizers that were made elsewhere, as they are.
+from tokbench.workflow.imports import Imports
+
+imports = Imports(experiment)
+
+
+rule fetch_tokenizer:
+    output:
+        directory("<resources>/tokenizers/{digest}"),
+    log:
+        "<logs>/fetch_tokenizer/{digest}.log",
+    benchmark:
+        "<benchmarks>/fetch_tokenizer/{digest}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=imports.fetch_recipe,
+        source=fingerprint("tokbench.commands.fetch_tokenizer"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(60),
+    message:
+        "fetch a tokenizer from the Hugging Face hub"
+    shell:
+        "tokbench fetch_tokenizer --recipe {params.recipe:q} -o {output:q} &> {log:q}"
+
+
+rule import:
+    input:
+        imports.files,
+        fetched=collect("<resources>/tokenizers/{digest}", digest=imports.digest),
+        corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
+    output:
+        directory("<results>/tokenizers/{variant}/own"),
+    wildcard_constraints:
+        variant=imports.names,
+    log:
+        "<logs>/import/{variant}.log",
+    benchmark:
+        "<benchmarks>/import/{variant}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        path=imports.path,
+        options=imports.options,
+        check=imports.check,
+        source=imports.source,
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(240),
+    message:
+        "take {wildcards.variant} as it was made elsewhere"
+    shell:
+        "tokbench import {params.options:q} {params.check:q} --documents 0 --name {wildcards.variant}"
+        " -o {output:q} -- {params.path:q} &> {log:q}"
