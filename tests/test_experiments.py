@@ -17,7 +17,7 @@ from tokbench.downstream.suites import local_tasks
 from tokbench.workflow.statistics import all_trained
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-IN_FULL = ("books_in_full", "languages_in_full")
+IN_FULL = ("books_in_full", "languages_in_full", "study")
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))
 SMALL = {
     "bytespan": "bytespan",

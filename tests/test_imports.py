@@ -126,6 +126,7 @@ CHAIN = {
 """What each command is called with, one after another in one folder, and what it may import."""
 REJECTED = {
     "fetch": ("fetch --recipe {} -o hub.parquet", f"{ROWS} yaml"),
+    "power": ("power .", TABLES),
     "fetch_tasks": ("fetch_tasks --recipe offline -o fetched", "pydantic yaml"),
     "import_tasks": ("import_tasks --recipe offline -o imported", f"{ROWS} yaml"),
 }

@@ -12,7 +12,9 @@ from tokbench.report.layout import Column, Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows, split
 from tokbench.report.wording import counted, slug
+from tokbench.statistics.by_language import NGRAM_LANGUAGES
 from tokbench.statistics.ngram_bits import NGRAM_COMPARISONS, NGRAM_RANKS
+from tokbench.statistics.ngram_verdicts import NGRAM_VERDICTS
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 from tokbench.tidy.ngrams import CANNOT
 
@@ -55,7 +57,8 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
             name = slug("ngram-ranks", *at.values())
             exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at)))
-        exhibits += split(content, NGRAM_COMPARISONS, **at)
+        for table in (NGRAM_COMPARISONS, NGRAM_VERDICTS, NGRAM_LANGUAGES):
+            exhibits += split(content, table, **at)
     return exhibits
 
 
