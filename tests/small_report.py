@@ -216,7 +216,8 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
          "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts", "ngram_languages", "bits_comparisons",
-         "bits_languages", "measures", "seed_plan", "seen_by_seeds", "published")  # fmt: skip
+         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
+         "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",
+         "published")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip
