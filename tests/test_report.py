@@ -115,7 +115,7 @@ def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
     assert "# &lt;script&gt;" in page
     assert "published" in checker.ids
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 16
+    assert page.count("<svg") == len(drawings(whole())) == 18
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in folder.iterdir()] == ["report.html"]
 
@@ -225,7 +225,7 @@ def test_token_ngrams_are_shown_with_what_they_cannot_say() -> None:
         *(
             f"ngram-{kind}-books-100000-3-{size}"
             for size in SIZES
-            for kind in ("ranks", "comparisons", "verdicts", "languages")
+            for kind in ("ranks", "differences", "comparisons", "verdicts", "languages")
         ),
     ]
     assert all("High orders are sparse" in one.caption for one in named)

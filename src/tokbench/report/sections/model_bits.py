@@ -1,24 +1,20 @@
 """Language models compared by their bits per byte, paired by seed and document."""
 
-from functools import partial
 from typing import Any
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing
-from tokbench.report.figures import differences
 from tokbench.report.layout import Table
+from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import split
 from tokbench.report.wording import slug
 from tokbench.statistics.by_language import BITS_LANGUAGES
-from tokbench.statistics.judgement import BETTER, NOT_TOLD, WORSE
 from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
 from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
-
-OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD}
 
 
 def compared(content: ReportContent) -> list[Table | Drawing]:
@@ -38,31 +34,10 @@ def compared(content: ReportContent) -> list[Table | Drawing]:
 
 
 def _forest(content: ReportContent, part: pl.DataFrame, at: dict[str, Any]) -> list[Drawing]:
-    """Each variant's difference from the baseline; nothing where there is none with an interval."""
-    names = set(part["a"]) | set(part["b"])
-    baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
-    found = {}
-    for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
-        if row["low"] is None:
-            continue
-        forth = row["b"] == baseline
-        ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
-        verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
-        told = f"within ± {row['excluded']:.4f}" if verdict == NOT_TOLD else verdict
-        difference = row["difference"] if forth else -row["difference"]
-        other = row["a"] if forth else row["b"]
-        found[other] = differences.Row(other, difference, ends, told)
-    if not found:
-        return []
-    order = sorted(found, key=lambda one: (found[one].mean, one))
-    lines = [found[one] for one in content.drawn(order)]
     seeds, documents = (int(str(part[name].min())) for name in ("seeds", "documents"))
     caption = (
         f"Bits per byte of {at['model']} on the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, "
-        f"minus those with {baseline}; fewer are better. 95 % interval of each with seeds ({seeds}) and documents "
-        f"({documents}) in it; hollow where it holds zero. At the right what Holm's procedure over all pairs says: "
-        "better, worse, or not told apart, and then within what the difference lies, all pairs together with 95 %."
-    )
-    draw = partial(differences.draw, lines, f"bits per byte minus those with {baseline}")
+        "minus those with {baseline}; "
+    ) + SAID.format(over=f"with seeds ({seeds}) and documents ({documents}) in them")
     name = slug("bits-differences", *at.values())
-    return [Drawing(name, caption + content.left_out(order, ranked=True), draw, source_of(BITS_COMPARISONS, **at))]
+    return forest(content, part, name, caption, source_of(BITS_COMPARISONS, **at))
