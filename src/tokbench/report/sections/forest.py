@@ -37,7 +37,9 @@ def forest(content: ReportContent, part: pl.DataFrame, name: str, caption: str, 
         forth = row["b"] == baseline
         ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
         verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
-        told = f"within ± {row['excluded']:.4f}" if verdict == NOT_TOLD else verdict
+        told = verdict
+        if verdict == NOT_TOLD:
+            told = f"within ± {row['excluded']:.4f}" if row["excluded"] else "the same bits"
         other = row["a"] if forth else row["b"]
         found[other] = differences.Row(other, row["difference"] if forth else -row["difference"], ends, told)
     if not found:
