@@ -42,6 +42,7 @@ include: "rules/published.smk"
 rule all:
     default_target: True
     input:
+        ["<results>/power"] if experiment.statistics.pilot else [],
         "<results>/report.html",
         "<results>/figures",
         "<results>/typeset",

@@ -103,6 +103,7 @@ rule evaluate:
     params:
         recipe=suites.recipe,
         inputs=flags,
+        corpus=models.corpus,
         device=models.device,
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
@@ -115,5 +116,5 @@ rule evaluate:
     shell:
         "tokbench evaluate {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
-        " --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
+        " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
         " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

@@ -4,6 +4,8 @@ from tokbench.workflow.statistics import (
     all_tokenizers,
     all_trained,
     baseline_flags,
+    pilot_flags,
+    pilot_tables,
     recipes,
     venn_flags,
 )
@@ -45,9 +47,36 @@ rule tabulate:
         "tokbench tabulate {params.inputs:q} {params.baseline:q} {params.venn:q} -o {output:q} &> {log:q}"
 
 
+rule power:
+    input:
+        pilot_tables(experiment),
+    output:
+        directory("<results>/power"),
+    log:
+        "<logs>/power.log",
+    benchmark:
+        "<benchmarks>/power.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        pilot=experiment.statistics.pilot,
+        detect=experiment.statistics.detect,
+        source=fingerprint("tokbench.commands.power"),
+    priority: 2
+    threads: 1
+    resources:
+        mem_mb=doubling(1000),
+        runtime=lengthening(10),
+    message:
+        "tell how many seeds are needed"
+    shell:
+        "tokbench power --detect {params.detect:q} -o {output:q} -- {params.pilot:q} &> {log:q}"
+
+
 rule analyse:
     input:
-        "<results>/tables",
+        tables="<results>/tables",
+        pilot=pilot_tables(experiment),
     output:
         directory("<results>/statistics"),
     log:
@@ -59,6 +88,7 @@ rule analyse:
     params:
         recipes=verbatim(recipes(experiment)),
         baseline=baseline_flags(experiment),
+        pilot=pilot_flags(experiment),
         source=fingerprint("tokbench.commands.analyse"),
     threads: 1
     resources:
@@ -67,4 +97,5 @@ rule analyse:
     message:
         "compute the statistics"
     shell:
-        "tokbench analyse --recipes {params.recipes:q} {params.baseline:q} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench analyse --recipes {params.recipes:q} {params.baseline:q} {params.pilot:q} -o {output:q}"
+        " -- {input.tables:q} &> {log:q}"

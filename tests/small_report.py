@@ -8,16 +8,22 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
 from tokbench.statistics.by_question import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.declared import declared as analysed
 from tokbench.statistics.intervals import average_intervals
+from tokbench.statistics.measures import measures_against_models
+from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.ngram_bits import compare_ngram_bits, rank_ngram_bits
+from tokbench.statistics.ngram_verdicts import judge_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
@@ -86,6 +92,16 @@ def ngram_documents() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
 
 
+def bits_by_seed() -> pl.DataFrame:
+    """Three seeds on four documents in two languages: the later a variant stands the more bits it needs."""
+    rows = [
+        ("tiny (3 seeds)", variant, size, "offline", "books", document, ("en", "uk")[document % 2], 100,
+         100 * (2 + 0.1 * place + 0.01 * (seed * place % 3) + 0.01 * (document * place % 5)), seed)
+        for place, variant in enumerate(VARIANTS) for size in SIZES for document in range(4) for seed in range(3)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
+
+
 def ngram_bits() -> pl.DataFrame:
     """The same as bits per byte, of the whole and of each language."""
     keys = ["variant", "size", "corpus", "language", "order", "training_bytes"]
@@ -103,6 +119,7 @@ def ngram_bits() -> pl.DataFrame:
 def whole() -> ReportContent:
     """Everything; nothing changes it, so that it is made once."""
     scores, measures = accuracy(), intrinsic()
+    compared = compare_model_bits(bits_by_seed(), {})
     runs = [(variant, size) for variant in VARIANTS for size in SIZES]
     curves = [
         {
@@ -182,6 +199,13 @@ def whole() -> ReportContent:
             "ngram_bits": ngram_bits(),
             "ngram_comparisons": compare_ngram_bits(ngram_documents(), {}),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
+            "ngram_verdicts": judge_ngram_bits(ngram_documents(), {}),
+            "ngram_languages": ngrams_over_languages(ngram_documents(), {}),
+            "bits_comparisons": compared,
+            "bits_languages": models_over_languages(bits_by_seed(), {}),
+            "measures": measures_against_models(compared, measures, ngram_bits()),
+            "seed_plan": plan_seeds(compared, 0.01),
+            "seen_by_seeds": seen_by_seeds(compared, 0.01),
             "published": pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
         },
     )
@@ -197,7 +221,8 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
          "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published",
-         "imported")  # fmt: skip
+         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
+         "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",
+         "published", "imported")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -91,6 +91,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("models/tiny", {"preset": "tiny", "microbatch": "all"}, "models.tiny.microbatch: must be a whole number or auto"),
     ("models/tiny", {"preset": "tiny", "alibi": False}, "models.tiny.alibi: false is not one of true."),
     ("tasks", {"tasks": ["lastword"]}, "tasks.tasks.0: 'lastword' is not one of continuation, last_word, unperturbed"),
+    ("statistics", {"detect": 0}, "statistics.detect: must be at least 1e-06"),
+    ("statistics", {"pilot": "nowhere"}, "statistics.pilot: no bits_comparisons.parquet in 'nowhere'; name the folder"),
     ("ngram_bits", {"order": 6}, "ngram_bits.order: must be at most 5"),
     ("ngram_bits", {"split": "evaluation"}, "ngram_bits.split: 'evaluation' is not one of tokenizer, pretraining"),
     ("ngram_bits", {"training_bytes": []}, "ngram_bits.training_bytes: "),

@@ -23,7 +23,8 @@ from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
 from tokbench.statistics.declared import declared as analysed
 from tokbench.tabulation.declared import declared as tabulated
-from tokbench.tabulation.ngram_bits import ngram_documents_table
+from tokbench.tabulation.document_bits import document_bits_table
+from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 from tokbench.tidy import modules
 from tokbench.tidy.collection import tables_in
 from tokbench.tidy.columns import MODEL, SIZE
@@ -168,7 +169,9 @@ def tidy(tmp_path: Path) -> Path:
     accuracy().write_parquet(folder / "accuracy.parquet")
     intrinsic().write_parquet(folder / "intrinsic.parquet")
     outcomes().write_parquet(folder / "outcomes.parquet")
+    ngram_bits_table([]).write_parquet(folder / "ngram_bits.parquet")
     ngram_documents_table([]).write_parquet(folder / "ngram_documents.parquet")
+    document_bits_table([]).write_parquet(folder / "document_bits.parquet")
     return folder
 
 

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_adapter
+from tokbench.corpus.documents import Document
 from tokbench.downstream.suites import SuiteOptions, named_suite
 from tokbench.downstream.tasks import make_tasks
 from tokbench.errors import TokbenchError
@@ -135,13 +136,16 @@ def test_evaluate_writes_the_same_file_twice(
             offline_tasks,
             suite,
             tmp_path / f"{name}.json",
-            bits_per_byte_documents=[text[:500] for _, text in DOCUMENTS],
+            bits_per_byte_documents=[Document(number, "en", text[:500]) for number, text in DOCUMENTS],
         )
         result = json.loads((tmp_path / f"{name}.json").read_text())
         assert result.pop("manifest")["device"] == "cpu"
         written.append(result)
     assert written[0] == written[1]
     assert written[0]["bits_per_byte"] > 0
+    for key in ("bits_per_byte_of", "bits_per_byte_equal_context_of"):
+        told = [(one["document"], one["language"], one["bytes"]) for one in written[0][key]["by_document"]]
+        assert told == [(number, "en", len(text[:500])) for number, text in DOCUMENTS]
     for task in written[0]["tasks"].values():  # a model that has learned nothing
         baseline = task["random_baseline"]
         assert abs(task["accuracy"] - baseline) < 4 * math.sqrt(baseline * (1 - baseline) / task["n"])

@@ -10,14 +10,17 @@ import yaml
 
 from tests.conftest import Tokbench
 from tokbench.config.experiment import Experiment
-from tokbench.config.load import read
+from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
 from tokbench.workflow.statistics import all_trained
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-IN_FULL = ("books_in_full", "languages_in_full", "existing")
+IN_FULL = ("books_in_full", "languages_in_full", "existing", "study", "study_models", "study_pilot")
+OVER = {"study_models": "study"}
+"""Files that are given together with another, and change it."""
+ALONE = [file for file in sorted(FOLDER.rglob("*.yaml")) if file.stem not in OVER]
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))
 SMALL = {
     "bytespan": "bytespan",
@@ -117,7 +120,7 @@ def phases(experiment: Experiment, name: str) -> tuple[str, str | None, str, str
     return method, getattr(construction, "initial", None), variant.pretokenization, segmentation
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
+@pytest.mark.parametrize("file", ALONE, ids=lambda file: str(file.relative_to(FOLDER)))
 def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
     for task in local_tasks().values():
         question = text.parent / task.file.replace("*", "")
@@ -128,11 +131,30 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
     assert tokbench("validate", file, *settings).status == 0
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
+@pytest.mark.parametrize("file", ALONE, ids=lambda file: str(file.relative_to(FOLDER)))
 def test_says_its_command(file: Path) -> None:
     comment = file.read_text(encoding="utf-8").partition("\nname:")[0]
     assert f"--configfile experiments/{file.relative_to(FOLDER)}" in comment
     assert all(f" {name}=" in comment for name in [*open_paths(file), *open_suites(file)])
+
+
+@pytest.mark.parametrize(("name", "base"), OVER.items())
+def test_validates_over_another(name: str, base: str, text: Path) -> None:
+    first, second = (FOLDER / f"{one}.yaml" for one in (base, name))
+    comment = second.read_text(encoding="utf-8").partition("\nmodels:")[0]
+    assert f"--configfile experiments/{base}.yaml experiments/{name}.yaml" in comment
+    assert all(f" {path}=" in comment for path in open_paths(first))
+    whole = read_all([first, second], given(first, text))
+    assert whole.variants == read(first, given(first, text)).variants
+    assert f"\n# {len(all_trained(whole))} runs." in comment
+
+
+def test_the_pilot_of_the_study_trains_what_the_study_trains(text: Path) -> None:
+    study = read_all([FOLDER / "study.yaml", FOLDER / "study_models.yaml"], given(FOLDER / "study.yaml", text))
+    pilot = load("study_pilot", text)
+    assert pilot.models == {name: study.models[name] for name in pilot.models}
+    assert pilot.variants == {name: study.variants[name] for name in pilot.variants}
+    assert pilot.corpora["english"].splits == study.corpora["english"].splits
 
 
 def test_every_paper_has_a_small_form(text: Path) -> None:

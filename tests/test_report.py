@@ -10,7 +10,7 @@ import pytest
 from tests.small_report import DECLARED, IDENTIFIERS, PARTS, SIZES, VARIANTS, WHY, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent, read_frames
-from tokbench.report.exhibits import Section
+from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
@@ -115,7 +115,7 @@ def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
     assert "# &lt;script&gt;" in page
     assert "published" in checker.ids
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 14
+    assert page.count("<svg") == len(drawings(whole())) == 18
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in folder.iterdir()] == ["report.html"]
 
@@ -172,6 +172,13 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "ngram_comparisons",
         "ngram_ranks",
         "imported",
+        "ngram_verdicts",
+        "ngram_languages",
+        "bits_comparisons",
+        "bits_languages",
+        "measures",
+        "seed_plan",
+        "seen_by_seeds",
     ):
         assert any(section.missing for section in shown[0])
 
@@ -216,13 +223,35 @@ def test_token_ngrams_are_shown_with_what_they_cannot_say() -> None:
         "ngram-bits-books-100000",
         "ngram-bits-books-50000",
         "ngram-bits-languages-books-100000-3",
-        *(f"ngram-{kind}-books-100000-3-{size}" for size in SIZES for kind in ("ranks", "comparisons")),
+        *(
+            f"ngram-{kind}-books-100000-3-{size}"
+            for size in SIZES
+            for kind in ("ranks", "differences", "comparisons", "verdicts", "languages")
+        ),
     ]
     assert all("High orders are sparse" in one.caption for one in named)
     table = named[1]
     assert isinstance(table, Table)
     assert table.frame["variant"].to_list() == [variant for variant in VARIANTS for _ in SIZES]
     assert [column.best for column in table.columns] == [None, None, "lowest", "lowest", "lowest"]
+
+
+def test_bits_of_models_are_shown_as_differences_from_the_baseline() -> None:
+    shown = {section.identifier: section.exhibits for section in sections(whole())}["statistics"]
+    named = {one.name: one for one in shown if one.name.startswith("bits-")}
+    key = "books-tiny-3-seeds-offline-1024"
+    assert {f"bits-differences-{key}", f"bits-comparisons-{key}", f"bits-languages-{key}"} <= named.keys()
+    drawing = named[f"bits-differences-{key}"]
+    assert isinstance(drawing, Drawing)
+    assert "minus those with bpe" in drawing.caption
+    told = [text.get_text() for text in drawing.draw().axes[0].texts]
+    rows = whole().frames["bits_comparisons"].filter(a="bpe", size=1024)
+    assert len(told) == len(rows) == 3
+    opposite = {"better": "worse", "worse": "better"}
+    for row in rows.rows(named=True):
+        assert (opposite.get(row["verdict"]) or f"within ± {row['excluded']:.4f}") in told
+    alone = whole().frames["bits_comparisons"].with_columns(low=pl.lit(None, pl.Float64))
+    assert not any(one.name.startswith("bits-diff") for one in drawings(altered(whole(), bits_comparisons=alone)))
 
 
 def test_gold_data_are_no_text() -> None:

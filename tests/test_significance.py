@@ -25,7 +25,8 @@ from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.rounding import Span, printed_span, share_span, signed_rank_span, statistic_span
 from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.wilcoxon import signed_rank
-from tokbench.tabulation.ngram_bits import ngram_documents_table
+from tokbench.tabulation.document_bits import document_bits_table
+from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 
 P_VALUES = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.04, 0.5, 1.0]) | st.floats(0, 1), max_size=12)
 
@@ -313,7 +314,12 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
     pl.DataFrame(outcomes, schema=OUTCOME, orient="row").write_parquet(tmp_path / "tables" / "outcomes.parquet")
     pl.DataFrame(rows, schema=ACCURACY, orient="row").write_parquet(tmp_path / "tables" / "accuracy.parquet")
     pl.DataFrame([renyi], schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
-    ngram_documents_table([]).write_parquet(tmp_path / "tables" / "ngram_documents.parquet")
+    for name, make in (
+        ("ngram_documents", ngram_documents_table),
+        ("ngram_bits", ngram_bits_table),
+        ("document_bits", document_bits_table),
+    ):
+        make([]).write_parquet(tmp_path / "tables" / f"{name}.parquet")
     bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
     recipes = {"variants": {"bpe": bpe}, "models": {"one": {"seed": 1}, "two": {"seed": 2}}}
     done = tokbench("analyse", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")

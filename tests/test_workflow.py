@@ -121,6 +121,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "measure_resource",
             "merge_part",
             "ngram_bits",
+            "power",
             "published",
             "read_sizes",
             "split_corpus",

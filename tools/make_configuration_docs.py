@@ -32,6 +32,7 @@ from tokbench.pretraining.options import ModelOptions
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
+from tokbench.statistics.options import StatisticsOptions
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\
@@ -106,6 +107,7 @@ def reference() -> str:
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
             "",
             *section("## Runs", "runs.N", Run),
+            *section("## Statistics", "statistics", StatisticsOptions),
             *section("## Report", "report", ReportOptions),
         ]
     )

@@ -20,6 +20,7 @@ from tokbench.inputs.numbers import LARGEST_VOCABULARY
 @click.option("--model-name", "name", default="", help="Name of the model in the tables.")
 @click.option("--variant", default="", help="Name of the tokenizer in the tables.")
 @click.option("--size", type=Whole(0, LARGEST_VOCABULARY), default=0, help="Vocabulary size in the tables.")
+@click.option("--corpus", default="", help="What the SHARDS are of, for the tables.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
 @click.argument("shards", nargs=-1)
 def command(
@@ -35,6 +36,7 @@ def command(
     name: str,
     variant: str,
     size: int,
+    corpus: str,
     output: str,
     shards: tuple[str, ...],
 ) -> None:
@@ -53,10 +55,10 @@ def command(
         recipe_options(recipe or suite, SuiteOptions, named_suites()),
         output,
         suite_name=suite,
-        names={"model": name, "variant": variant, "size": size},
+        names={"model": name, "variant": variant, "size": size, "corpus": corpus},
         hub_cache=hub_cache,
         batch_size=batch_size,
         device=device,
         limit=limit,
-        bits_per_byte_documents=(document.text for document in read_documents(shards)) if shards else None,
+        bits_per_byte_documents=read_documents(shards) if shards else None,
     )

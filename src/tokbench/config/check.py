@@ -33,6 +33,7 @@ def check(experiment: Experiment) -> list[str]:
         *_suites(experiment),
         *_runs(experiment),
         *_contradictions(experiment),
+        *_statistics(experiment),
         *_report(experiment),
         *_released(experiment),
     ]
@@ -180,6 +181,18 @@ def _contradictions(experiment: Experiment) -> Iterator[str]:
                     "name one corpus in both, or give the model a second name"
                 )
                 break
+
+
+def _statistics(experiment: Experiment) -> Iterator[str]:
+    pilot = experiment.statistics.pilot
+    if pilot is None:
+        return
+    if not (pilot / "bits_comparisons.parquet").is_file():
+        yield (
+            f"statistics.pilot: no bits_comparisons.parquet in '{pilot}'; name the folder statistics of an experiment "
+            "that trained language models, or leave the key out"
+        )
+    yield from path_mistakes("statistics.pilot", [pilot])
 
 
 def _report(experiment: Experiment) -> Iterator[str]:

@@ -28,6 +28,7 @@ from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.options import Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
+from tokbench.statistics.options import StatisticsOptions
 from tokbench.tokenizer_folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
@@ -67,6 +68,8 @@ class Experiment(Options):
     """Sets of downstream tasks: a named suite, or its options, with ``preset`` for what they change."""
     runs: list[Run] = Field(default_factory=list)
     """Language models to train and test."""
+    statistics: StatisticsOptions = Field(default_factory=StatisticsOptions)
+    """What is to be seen, told before the runs."""
     report: ReportOptions = Field(default_factory=ReportOptions)
     """What the report says beyond the tables."""
     released: Path | None = None

@@ -4,7 +4,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import NotRequired, Protocol, TypedDict
 
 import numpy as np
 import torch
@@ -30,11 +30,13 @@ class Cut(Protocol):
 
 
 class MeasuredDocument(TypedDict):
-    """What came of one document."""
+    """What came of one document, and where it is known which it is: its number in its source, and its language."""
 
     bits: float
     tokens: int
     bytes: int
+    document: NotRequired[int]
+    language: NotRequired[str]
 
 
 class Measured(TypedDict):

@@ -25,6 +25,8 @@ from tokbench.lean import OPTIONAL, VISION, lean_imports
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
 
+    from tokbench.corpus.documents import Document
+
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
 """No network, and no progress bars in logs."""
 WINDOW = 2048
@@ -47,7 +49,7 @@ def evaluate(
     batch_size: int = 16,
     device: str = "cpu",
     limit: int | None = None,
-    bits_per_byte_documents: Iterable[bytes] | None = None,
+    bits_per_byte_documents: Iterable["Document"] | None = None,
 ) -> None:
     """Write one JSON file of accuracies, per-question outcomes and, if documents are given, bits per byte.
 
@@ -58,9 +60,9 @@ def evaluate(
     per question its number, the log-likelihood (nats) of each choice, its length in characters and in the tokens
     that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
     suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
-    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document;
-    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer. Everything but
-    ``manifest`` is the same from run to run.
+    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document, each with its
+    number in the source and its language; ``bits_per_byte_equal_context`` is that with equally many bytes of context
+    for every tokenizer. Everything but ``manifest`` is the same from run to run.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
@@ -74,8 +76,9 @@ def evaluate(
         batch_size: sequences at a time.
         device: a torch device, or ``auto`` for a GPU where there is one.
         limit: only the first so many questions of each task, whatever the suite allows; for trials.
-        bits_per_byte_documents: texts for bits per byte: in windows of the model's ``max_seq_len`` that move by half
-            their length, and again with half as many bytes of context as that is tokens, and up to as many.
+        bits_per_byte_documents: texts for bits per byte, with their numbers and languages: in windows of the model's
+            ``max_seq_len`` that move by half their length, and again with half as many bytes of context as that is
+            tokens, and up to as many.
 
     Raises:
         TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device is absent.
@@ -139,11 +142,16 @@ def evaluate(
     result: dict[str, Any] = {**(names or {}), "suite": suite_name, **found}
     result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
     if bits_per_byte_documents is not None:
-        documents = list(bits_per_byte_documents)
+        named = list(bits_per_byte_documents)
+        documents = [document.text for document in named]
         half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
         result["bits_per_byte"], result["bits_per_byte_of"] = half
         lengths = np.fromiter(map(len, adapter.tokenizer.vocabulary.tokens), np.int64)
-        result |= zip(EQUAL_CONTEXT, measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1))), strict=True)
+        equal = measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1)))
+        result |= zip(EQUAL_CONTEXT, equal, strict=True)
+        for of in (half[1], equal[1]):
+            for measured, document in zip(of["by_document"], named, strict=True):
+                measured["document"], measured["language"] = document.document, document.language
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),

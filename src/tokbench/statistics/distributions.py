@@ -10,6 +10,7 @@ ROOM = 160 << 20
 
 require_room(ROOM)
 
-from scipy.stats import false_discovery_control, norm, rankdata, studentized_range  # noqa: E402
+from scipy.special import ndtr  # noqa: E402
+from scipy.stats import beta, chi2, false_discovery_control, norm, rankdata, studentized_range, t  # noqa: E402
 
-__all__ = ["false_discovery_control", "norm", "rankdata", "studentized_range"]
+__all__ = ["beta", "chi2", "false_discovery_control", "ndtr", "norm", "rankdata", "studentized_range", "t"]

@@ -5,6 +5,10 @@ from math import pi, sqrt
 
 ALPHA = 0.05
 POWER = 0.8
+DETECT = 0.01
+"""Difference in bits per byte that is to be seen where none is named."""
+LEAST = 1e-6
+"""The least that may be asked for."""
 EFFICIENCY = 3 / pi
 """Asymptotic relative efficiency of the signed-rank test to Student's t under normality (Pitman; Lehmann 1975)."""
 

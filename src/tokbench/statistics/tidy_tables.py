@@ -9,7 +9,10 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
+from tokbench.statistics.model_bits import BITS_COMPARISONS
+from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.tidy.table import require
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
 """Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
@@ -23,11 +26,15 @@ class TidyTables:
         folder: where they lie.
         experiment: ``variants`` and ``models``, their recipes in full.
         chosen: variant that others are relative to, by corpus.
+        pilot: folder of a pilot's statistics, where there was one.
+        detect: difference of bits per byte that is to be seen.
     """
 
     folder: Path
     experiment: Mapping[str, Any]
     chosen: Mapping[str, str] = field(default_factory=dict)
+    pilot: Path | None = None
+    detect: float = DETECT
 
     @cached_property
     def every(self) -> pl.DataFrame:
@@ -58,6 +65,21 @@ class TidyTables:
     def accuracy(self) -> pl.DataFrame:
         """Accuracies, means over seeds."""
         return over_seeds(self.seeded)
+
+    @cached_property
+    def bits_by_seed(self) -> pl.DataFrame:
+        """Bits of every document by language models, likewise."""
+        return with_seeds(self._read("document_bits"), self._seeds)
+
+    @cached_property
+    def pilot_comparisons(self) -> pl.DataFrame:
+        """What a pilot's models told of every pair; nothing where there was none."""
+        return pl.DataFrame(schema=BITS_COMPARISONS.schema) if self.pilot is None else compared_in(self.pilot)
+
+    @cached_property
+    def ngram_bits(self) -> pl.DataFrame:
+        """Bits per byte of token n-gram models."""
+        return self._read("ngram_bits")
 
     @cached_property
     def ngram_documents(self) -> pl.DataFrame:
@@ -97,3 +119,14 @@ class TidyTables:
 
     def _read(self, name: str) -> pl.DataFrame:
         return read_frame(self.folder / f"{name}.parquet", "tabulate again")
+
+
+def compared_in(pilot: Path) -> pl.DataFrame:
+    """The table of a pilot's comparisons by bits per byte, in the folder of its statistics.
+
+    Raises:
+        TokbenchError: it is not there, or lacks a column.
+    """
+    frame = read_frame(pilot / f"{BITS_COMPARISONS.name}.parquet", "name the folder statistics of a run with models")
+    require(frame, BITS_COMPARISONS.columns, f"{pilot}")
+    return frame

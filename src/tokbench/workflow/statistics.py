@@ -87,6 +87,18 @@ def baseline_flags(experiment: Experiment) -> list[str]:
     return [word for corpus, variant in chosen for word in ("--baseline", f"{corpus}={variant}")]
 
 
+def pilot_tables(experiment: Experiment) -> list[str]:
+    """The table of a pilot's comparisons, where there was a pilot."""
+    pilot = experiment.statistics.pilot
+    return [] if pilot is None else [str(pilot / "bits_comparisons.parquet")]
+
+
+def pilot_flags(experiment: Experiment) -> list[str]:
+    """The pilot and the difference that is to be seen; nothing where there was none."""
+    pilot = experiment.statistics.pilot
+    return [] if pilot is None else ["--pilot", str(pilot), "--detect", repr(experiment.statistics.detect)]
+
+
 def venn_flags(experiment: Experiment) -> list[str]:
     """The variants of the Venn diagram: the report's, or the first three that are built, which have sizes in common."""
     chosen = experiment.report.venn or list(experiment.built)[:3]

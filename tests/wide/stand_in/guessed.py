@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tokbench.atomic import atomic_file, reject_altered
+from tokbench.corpus.documents import Document
 from tokbench.downstream.suites import SuiteOptions
 
 
@@ -22,7 +23,7 @@ def evaluate(
     *,
     suite_name: str = "offline",
     names: Mapping[str, str | int] | None = None,
-    bits_per_byte_documents: Iterable[bytes] | None = None,
+    bits_per_byte_documents: Iterable[Document] | None = None,
     **unused: Any,
 ) -> None:
     """What evaluation writes, without a model that was asked."""
@@ -32,7 +33,8 @@ def evaluate(
     reject_altered(Path(model_folder) / "model.safetensors", "delete its folder")
     rng = np.random.default_rng(zlib.crc32(json.dumps(named, sort_keys=True).encode()))
     tasks = {name: _answered(Path(tasks_folder) / f"{name}.test.jsonl", rng) for name in suite.tasks}
-    sizes = [len(text) for text in bits_per_byte_documents or ()]
+    texts = list(bits_per_byte_documents or ())
+    sizes = [len(document.text) for document in texts]
     bits = [size * (2.5 + rng.random() / 10) for size in sizes]
     result = {
         **named,
@@ -42,7 +44,7 @@ def evaluate(
         "tasks": tasks,
         "texts": {},
         "bits_per_byte": sum(bits) / sum(sizes) if sizes else None,
-        "bits_per_byte_of": _text(sizes, bits) if sizes else None,
+        "bits_per_byte_of": _text(texts, bits) if sizes else None,
         "versions": {},
         "manifest": {"stands_in": True, "model": str(model_folder), "tokenizer": str(tokenizer_folder), "seconds": 0.0},
     }
@@ -87,7 +89,8 @@ def _answered(questions: Path, rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _text(sizes: list[int], bits: list[float]) -> dict[str, Any]:
+def _text(texts: list[Document], bits: list[float]) -> dict[str, Any]:
+    sizes = [len(document.text) for document in texts]
     tokens = [1 + size // 4 for size in sizes]
     return {
         "bits": sum(bits),
@@ -96,6 +99,13 @@ def _text(sizes: list[int], bits: list[float]) -> dict[str, Any]:
         "documents": len(sizes),
         "cut": {"window": 256, "stride": 128},
         "by_document": [
-            {"bits": bit, "tokens": count, "bytes": size} for bit, count, size in zip(bits, tokens, sizes, strict=True)
+            {
+                "bits": bit,
+                "tokens": count,
+                "bytes": len(document.text),
+                "document": document.document,
+                "language": document.language,
+            }
+            for bit, count, document in zip(bits, tokens, texts, strict=True)
         ],
     }

@@ -1,6 +1,7 @@
 """Token n-gram models: bits per byte by order, budget and language; what the documents tell apart."""
 
 from functools import partial
+from typing import Any
 
 import polars as pl
 
@@ -9,10 +10,13 @@ from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, ngram_bits
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Column, Table
+from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows, split
 from tokbench.report.wording import counted, slug
+from tokbench.statistics.by_language import NGRAM_LANGUAGES
 from tokbench.statistics.ngram_bits import NGRAM_COMPARISONS, NGRAM_RANKS
+from tokbench.statistics.ngram_verdicts import NGRAM_VERDICTS
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 from tokbench.tidy.ngrams import CANNOT
 
@@ -55,8 +59,24 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
             name = slug("ngram-ranks", *at.values())
             exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn)))
-        exhibits += split(content, NGRAM_COMPARISONS, **at)
+        exhibits += _forest(content, at)
+        for table in (NGRAM_COMPARISONS, NGRAM_VERDICTS, NGRAM_LANGUAGES):
+            exhibits += split(content, table, **at)
     return exhibits
+
+
+def _forest(content: ReportContent, at: dict[str, Any]) -> list[Drawing]:
+    """Differences from the baseline by Student's t over documents."""
+    frame = content.part(NGRAM_VERDICTS.name)
+    part = None if frame is None else frame.filter(**at)
+    if part is None or part.is_empty():
+        return []
+    caption = (
+        f"Bits per byte of token n-gram models of order {at['order']} trained on {at['training_bytes']:,} bytes, on "
+        f"the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, minus those with {{baseline}}; "
+    ) + SAID.format(over=f"by Student's t over {counted(part['documents'][0], 'document')}")
+    source = source_of(NGRAM_VERDICTS, **at)
+    return forest(content, part, slug("ngram-differences", *at.values()), f"{caption} {CANNOT}", source)
 
 
 def _last(part: pl.DataFrame) -> dict[str, int]:

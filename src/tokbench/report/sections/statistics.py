@@ -11,7 +11,7 @@ from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
-from tokbench.report.sections import ngram_bits
+from tokbench.report.sections import model_bits, ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.downstream import averages, ranked
@@ -57,7 +57,7 @@ def statistics(content: ReportContent) -> Section:
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
     exhibits += _scatters(content)
-    exhibits += ngram_bits.tested(content)
+    exhibits += [*model_bits.compared(content), *ngram_bits.tested(content)]
     for name, make in (
         ("correlations", _correlations),
         ("r_squared", partial(rows, R_SQUARED)),

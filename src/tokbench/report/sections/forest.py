@@ -1,0 +1,51 @@
+"""A forest: each variant's difference in bits per byte from the baseline, with its interval and what was said of it."""
+
+from functools import partial
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing
+from tokbench.report.figures import differences
+from tokbench.report.layout import Source
+from tokbench.statistics.judgement import BETTER, NOT_TOLD, WORSE
+
+OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD}
+SAID = (
+    "fewer bits are better. Lines are 95 % intervals, {over}; hollow where one holds zero. At the right what Holm's "
+    "procedure over all pairs says: better, worse, or not told apart, and then within what the difference lies, all "
+    "pairs together with 95 %."
+)
+"""How a forest is read; ``over`` is what its intervals have in them."""
+
+
+def forest(content: ReportContent, part: pl.DataFrame, name: str, caption: str, source: Source) -> list[Drawing]:
+    """The drawing of one family of judged pairs; nothing where none with the baseline has an interval.
+
+    Args:
+        part: pairs with the columns of :func:`tokbench.statistics.judgement.judgement_columns`, each two once.
+        name: stem of the files.
+        caption: with ``{baseline}`` in it.
+        source: where the numbers come from.
+    """
+    names = set(part["a"]) | set(part["b"])
+    baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
+    found = {}
+    for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
+        if row["low"] is None:
+            continue
+        forth = row["b"] == baseline
+        ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
+        verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
+        told = verdict
+        if verdict == NOT_TOLD:
+            told = f"within ± {row['excluded']:.4f}" if row["excluded"] else "the same bits"
+        other = row["a"] if forth else row["b"]
+        found[other] = differences.Row(other, row["difference"] if forth else -row["difference"], ends, told)
+    if not found:
+        return []
+    order = sorted(found, key=lambda one: (found[one].mean, one))
+    lines = [found[one] for one in content.drawn(order)]
+    draw = partial(differences.draw, lines, f"bits per byte minus those with {baseline}")
+    caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
+    return [Drawing(name, caption, draw, source)]

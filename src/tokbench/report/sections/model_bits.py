@@ -1,0 +1,43 @@
+"""Language models compared by their bits per byte, paired by seed and document."""
+
+from typing import Any
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing
+from tokbench.report.layout import Table
+from tokbench.report.sections.forest import SAID, forest
+from tokbench.report.sections.origins import source_of
+from tokbench.report.sections.rows import split
+from tokbench.report.wording import slug
+from tokbench.statistics.by_language import BITS_LANGUAGES
+from tokbench.statistics.measures import MEASURES
+from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
+from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
+
+
+def compared(content: ReportContent) -> list[Table | Drawing]:
+    """What a pilot told; for each corpus, model, suite and size a forest of differences from the baseline, the table of
+    all pairs, and that over languages; the measures beside each model."""
+    frame = content.part(BITS_COMPARISONS.name)
+    exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
+    if frame is None:
+        return exhibits
+    for values, part in frame.group_by(*KEY, maintain_order=True):
+        at = dict(zip(KEY, values, strict=True))
+        exhibits += [*_forest(content, part, at), *split(content, BITS_COMPARISONS, **at)]
+        exhibits += split(content, BITS_LANGUAGES, **at)
+    for model, suite in frame.select("model", "suite").unique(maintain_order=True).iter_rows():
+        exhibits += split(content, MEASURES, model=model, suite=suite)
+    return exhibits
+
+
+def _forest(content: ReportContent, part: pl.DataFrame, at: dict[str, Any]) -> list[Drawing]:
+    seeds, documents = (int(str(part[name].min())) for name in ("seeds", "documents"))
+    caption = (
+        f"Bits per byte of {at['model']} on the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, "
+        "minus those with {baseline}; "
+    ) + SAID.format(over=f"with seeds ({seeds}) and documents ({documents}) in them")
+    name = slug("bits-differences", *at.values())
+    return forest(content, part, name, caption, source_of(BITS_COMPARISONS, **at))

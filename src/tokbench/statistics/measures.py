@@ -1,0 +1,136 @@
+"""Which measure that needs no language model orders two tokenizers as language models do."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from tokbench.statistics.better import End, better_end
+from tokbench.statistics.judgement import BETTER, WORSE
+from tokbench.statistics.power import ALPHA
+from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
+from tokbench.tidy.table import SHARE, Column, Print, TidyTable
+
+Row = tuple[Any, ...]
+Point = tuple[str, int]
+NGRAM = "ngram_bits_per_byte"
+CLAIMED: Mapping[str, End] = {"renyi_efficiency": "highest", "gap": "lowest", NGRAM: "lowest"}
+"""Ends that are claimed to be the better ones, by the beginning of a measure's name, beside those of which the field
+agrees: Renyi efficiency by Zouhar et al. 2023, few tokens by the papers on compression."""
+NO_PAIR = "language models tell no pair apart"
+
+
+def measures_against_models(
+    bits_comparisons: pl.DataFrame, intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
+) -> pl.DataFrame:
+    """How many of the pairs that language models tell apart a measure orders alike.
+
+    Args:
+        bits_comparisons: see :data:`tokbench.statistics.model_bits.BITS_COMPARISONS`.
+        intrinsic: the tidy table of intrinsic metrics.
+        ngram_bits: the tidy table of bits per byte of token n-gram models.
+
+    Returns:
+        The columns of :data:`MEASURES`, a row for each model, suite, measure and text that it was taken on. Measures of
+        which neither end is claimed to be the better one are left out.
+    """
+    measured = list(_measured(intrinsic, ngram_bits))
+    rows: list[Row] = []
+    for (model, suite), part in bits_comparisons.group_by("model", "suite", maintain_order=True):
+        told = part.filter(pl.col("verdict").is_in([BETTER, WORSE])).select("a", "b", "size", "verdict").rows()
+        for name, end, values in measured:
+            of_these = [
+                (values[a, size] - values[b, size], verdict)
+                for a, b, size, verdict in told
+                if (a, size) in values and (b, size) in values
+            ]
+            if not of_these and told:
+                continue
+            rows.append((model, suite, *name, end, *_agreement(of_these, end)))
+    return pl.DataFrame(rows, schema=MEASURES.schema, orient="row").sort(
+        "model", "suite", pl.col("share").fill_null(-1), descending=[False, False, True], maintain_order=True
+    )
+
+
+def claimed_end(metric: str) -> End | None:
+    """The end of a measure that is claimed to be the better one; None where none is, or another row tells the same."""
+    if metric.startswith("relative_"):
+        return None
+    return better_end(metric) or next((end for name, end in CLAIMED.items() if metric.startswith(name)), None)
+
+
+def clopper_pearson(hits: int, of: int, alpha: float = ALPHA) -> tuple[float, float]:
+    """Exact interval of a share (Clopper and Pearson 1934)."""
+    from tokbench.statistics.distributions import beta
+
+    low = float(beta.ppf(alpha / 2, hits, of - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - alpha / 2, hits + 1, of - hits)) if hits < of else 1.0
+    return low, high
+
+
+def _agreement(pairs: list[tuple[float, str]], end: End) -> Row:
+    if not pairs:
+        return 0, None, None, None, None, None, NO_PAIR
+    sign = 1 if end == "highest" else -1
+    agreed = sum(sign * difference > 0 if verdict == BETTER else sign * difference < 0 for difference, verdict in pairs)
+    tied = sum(not difference for difference, _ in pairs)
+    return len(pairs), agreed, tied, agreed / len(pairs), *clopper_pearson(agreed, len(pairs)), None
+
+
+def _measured(
+    intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
+) -> Iterator[tuple[tuple[str, str, str], End, dict[Point, float]]]:
+    """Corpus, metric and definition of each measure, its better end, and its value for every tokenizer."""
+    alone = pl.col("language").n_unique().over("corpus") == 1
+    whole = intrinsic.filter((pl.col("language") == "") | alone).drop_nulls("value")
+    for (corpus, metric, definition), part in whole.group_by("corpus", "metric", "definition", maintain_order=True):
+        if (end := claimed_end(str(metric))) is not None:
+            yield (str(corpus), str(metric), str(definition)), end, _values(part)
+    for (corpus, order, budget), part in ngram_bits.filter(language="").group_by(
+        "corpus", "order", "training_bytes", maintain_order=True
+    ):
+        definition = f"order {order}, trained on {budget:,} bytes"
+        yield (str(corpus), NGRAM, definition), CLAIMED[NGRAM], _values(part)
+
+
+def _values(part: pl.DataFrame) -> dict[Point, float]:
+    return {(variant, size): value for variant, size, value in part.select("variant", "size", "value").iter_rows()}
+
+
+MEASURES = TidyTable(
+    "measures",
+    "a measure of a tokenizer, beside a model and suite",
+    (
+        MODEL,
+        SUITE,
+        CORPUS,
+        METRIC,
+        DEFINITION,
+        Column("end", pl.String, "which end is claimed to be the better one: highest or lowest", "", "better"),
+        Column("pairs", pl.Int64, "pairs of tokenizers at one size that language models tell apart, and that have the "
+               "measure", "pairs", "pairs"),
+        Column("agreed", pl.Int64, "those that the measure orders alike", "pairs", "alike"),
+        Column("tied", pl.Int64, "those of which it says nothing; they are not counted as ordered alike", "pairs",
+               "tied"),
+        Column("share", pl.Float64, "those ordered alike over the pairs", SHARE, "share (%)", 0),
+        Column("low", pl.Float64, "lower end of an exact 95 % interval of the share (Clopper and Pearson), pairs taken "
+               "as independent", SHARE, "low", 0),
+        Column("high", pl.Float64, "upper end", SHARE, "high", 0),
+        REASON,
+    ),
+    maker=measures_against_models,
+    takes=("bits_comparisons", "intrinsic", "ngram_bits"),
+    prints=(
+        Print(
+            "statistics",
+            "Which measure orders tokenizers as {model} does ({suite})? Of pairs that its bits per byte tell apart "
+            "by Holm's procedure, those that the measure orders alike, with an exact binomial interval; a half is what "
+            "chance gives. Pairs share tokenizers, so that the interval is too narrow rather than too wide.",
+            ("corpus", "metric", "definition", "end", "pairs", "agreed", "tied", "share", "low", "high"),
+            by=("model", "suite"),
+            folds_above=40,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""Tokenizers compared by the bits per byte of language models, paired by seed and document.
+
+Two tokenizers at one size, under one model and budget, are trained from the same seeds and tested on the same
+documents. What differs between them is therefore taken seed by seed and document by document, and its interval has both
+in it: how it would vary if the models were trained again, and if other documents were read.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from math import fsum, sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tokbench.statistics.effects import deviation
+from tokbench.statistics.judgement import BITS, Estimate, Judgement, judged, judgement_columns
+from tokbench.statistics.pairing import WHICH, compared, unordered
+from tokbench.statistics.two_sources import Spread, ratio_over_both
+from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
+from tokbench.tidy.table import Column, Print, TidyTable
+
+Row = tuple[Any, ...]
+Pair = tuple[str, str]
+KEY = ("corpus", "model", "suite", "size")
+ONE_SEED = "one seed: how much the difference varies from seed to seed is not known"
+ONE_DOCUMENT = "one document: how much the difference varies from document to document is not known"
+
+
+def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str]) -> pl.DataFrame:
+    """Every two tokenizers of a corpus, model, suite and size.
+
+    Args:
+        bits_by_seed: the tidy table of bits by document, siblings by seed under their common name, with a column
+            ``seed``, which is null where a model was trained once.
+        baselines: each variant's, for pairs where variants are many; see
+            :func:`tokbench.statistics.pairing.compared`.
+
+    Returns:
+        A row for each pair, each two variants once, over the seeds and documents that both have: the columns of
+        :data:`BITS_COMPARISONS`. With one seed or one document there is a difference and no statement of it.
+    """
+    rows: list[Row] = []
+    for group in _groups(bits_by_seed):
+        lowest = min(group.variants, key=lambda one: (group.level(one), one))
+        pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, lowest, baselines))})
+        spreads = {pair: group.spread(*pair) for pair in pairs}
+        known = {pair: one for pair, one in spreads.items() if isinstance(one, Spread)}
+        tested = judged([Estimate(one.mean, one.error, one.degrees) for one in known.values()])
+        told = dict(zip(known, tested, strict=True))
+        rows += [group.row(pair, spreads[pair], told.get(pair)) for pair in pairs]
+    return pl.DataFrame(rows, schema=BITS_COMPARISONS.schema, orient="row")
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The variants of a corpus, model, suite and size.
+
+    Attributes:
+        key: see :data:`KEY`.
+        bits: float64 [documents] of each seed, by variant; a seed that lacks a document is left out.
+        sizes: float64 [documents], their bytes.
+    """
+
+    key: Row
+    bits: Mapping[str, Mapping[int | None, NDArray[np.float64]]]
+    sizes: NDArray[np.float64]
+
+    @property
+    def variants(self) -> list[str]:
+        """In alphabetical order."""
+        return sorted(self.bits)
+
+    def level(self, variant: str) -> float:
+        """Bits of all documents, a mean over seeds."""
+        return fsum(fsum(of_seed.tolist()) for of_seed in self.bits[variant].values()) / len(self.bits[variant])
+
+    def common(self, a: str, b: str) -> list[int | None]:
+        """Seeds that both have."""
+        return [seed for seed in self.bits[a] if seed in self.bits[b]]
+
+    def spread(self, a: str, b: str) -> Spread | str:
+        """The difference over seeds and documents, or why nothing is said of it."""
+        seeds = self.common(a, b)
+        if not seeds:
+            return "no seed in common"
+        if len(seeds) < 2:
+            return ONE_SEED
+        if len(self.sizes) < 2:
+            return ONE_DOCUMENT
+        return ratio_over_both(np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds]), self.sizes)
+
+    def row(self, pair: Pair, spread: Spread | str, told: Judgement | None) -> Row:
+        """A row of the table."""
+        a, b = pair
+        seeds = self.common(a, b)
+        counts = (len(seeds), len(self.sizes))
+        if told is None or isinstance(spread, str):
+            whole = fsum(self.sizes.tolist())
+            parts = [fsum((self.bits[a][seed] - self.bits[b][seed]).tolist()) / whole for seed in seeds]
+            difference = fsum(parts) / len(parts) if parts else None
+            return (*self.key, *pair, difference, *[None] * 7, spread, *counts, None, None, None)
+        spreads = (self.run_deviation(pair, seeds), spread.seed_deviation, spread.document_error)
+        return (*self.key, *pair, *astuple(told), None, *counts, *spreads)
+
+    def run_deviation(self, pair: Pair, seeds: list[int | None]) -> float:
+        """Standard deviation of a tokenizer's own bits per byte from seed to seed, the two pooled."""
+        whole = fsum(self.sizes.tolist())
+        own = [deviation([fsum(self.bits[one][seed].tolist()) / whole for seed in seeds]) or 0.0 for one in pair]
+        return sqrt(fsum(one * one for one in own) / 2)
+
+
+def _groups(documents: pl.DataFrame) -> Iterator[_Group]:
+    """Documents that no variant lacks, and the seeds that have them all."""
+    for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
+        variants = part["variant"].n_unique()
+        place = ["document", "language", "bytes"]
+        shared = part.group_by(place).agg(pl.col("variant").n_unique()).filter(variant=variants).sort(place)
+        if not shared["bytes"].sum():
+            continue
+        bits: dict[str, dict[int | None, NDArray[np.float64]]] = {}
+        wanted = shared.select(place)
+        for (variant, seed), one in part.group_by("variant", "seed", maintain_order=True):
+            lined_up = wanted.join(one, on=place, how="inner", maintain_order="left")
+            if len(lined_up) == len(wanted):
+                bits.setdefault(str(variant), {})[seed] = lined_up["bits"].to_numpy()
+        if bits:
+            yield _Group(key, bits, shared["bytes"].to_numpy().astype(np.float64))
+
+
+_FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")
+BITS_COMPARISONS = TidyTable(
+    "bits_comparisons",
+    f"two variants at a vocabulary size under a model and suite; {WHICH}",
+    (
+        CORPUS,
+        MODEL,
+        SUITE,
+        SIZE,
+        A,
+        B,
+        *judgement_columns("seeds and documents as crossed random effects",
+                           "all pairs of the corpus, model, suite and size"),
+        Column("seeds", pl.Int64, "seeds that both were trained with", "seeds"),
+        Column("documents", pl.Int64, "documents that both were tested on", "documents"),
+        Column("run_deviation", pl.Float64, "standard deviation of one tokenizer's bits per byte from seed to seed, "
+               "the two pooled", BITS, "deviation of a run", 4),
+        Column("seed_deviation", pl.Float64, "standard deviation of the paired difference from seed to seed", BITS,
+               "of the difference", 4),
+        Column("document_error", pl.Float64, "part of the difference's standard error that comes of the documents, "
+               "which no further seed makes smaller", BITS, "error by documents", 4),
+    ),
+    maker=compare_model_bits,
+    takes=("bits_by_seed", "baselines"),
+    prints=(
+        Print(
+            "statistics",
+            "Bits per byte of a minus those of b, {model} on the evaluation split of {corpus} at vocabulary size "
+            "{size}, paired by seed and document; 95 % interval with both in it. Fewer bits are better. Of pairs that "
+            "Holm's procedure does not tell apart it is told which differences are excluded.",
+            (
+                "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "seeds",
+                "documents", "seed_deviation", "document_error",
+            ),
+            by=("corpus", "model", "suite", "size"),
+            files=_FILES,
+            folds_above=20,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip

@@ -1,0 +1,217 @@
+"""How many seeds a comparison needs, told before it is run, from a pilot that was.
+
+Models trained from the same seeds are compared by paired differences, whose standard deviation a pilot tells. With
+n seeds the difference has the variance seed_deviation^2 / n + document_error^2: the second part, which comes of the
+documents that all of them are tested on, no seed makes smaller.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, fsum, sqrt
+from typing import Any
+
+import polars as pl
+
+from tokbench.statistics.judgement import BITS
+from tokbench.statistics.power import ALPHA, POWER
+from tokbench.statistics.student import detectable, power_of
+from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE
+from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
+
+RULE = 15.7
+"""2 (z of 0.975 + z of 0.8)^2: runs of each of two independent samples are RULE (deviation / difference)^2."""
+MOST = 1000
+"""Seeds beyond which none are looked for."""
+SHOWN = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30)
+"""Numbers of seeds of which a table tells what they see."""
+KEY = ("corpus", "model", "suite", "size")
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a pilot tells of one corpus, model, suite and size.
+
+    Attributes:
+        key: see :data:`KEY`.
+        pairs, seeds, documents: how many it had.
+        run_deviation: of one tokenizer's bits per byte from seed to seed, pooled.
+        seed_deviation: of paired differences from seed to seed, pooled.
+        highest: upper end of a 95 % interval of that.
+        document_error: of a difference, pooled; of the documents that the pilot had.
+    """
+
+    key: Row
+    pairs: int
+    seeds: int
+    documents: int
+    run_deviation: float
+    seed_deviation: float
+    highest: float
+    document_error: float
+
+    def error(self, seeds: int, deviation: float | None = None) -> tuple[float, float]:
+        """Standard error of a difference over so many seeds, and its degrees of freedom (Satterthwaite 1946)."""
+        of_seeds = (self.seed_deviation if deviation is None else deviation) ** 2 / seeds
+        of_documents = self.document_error**2
+        whole = of_seeds + of_documents
+        parts = of_seeds**2 / (seeds - 1) + of_documents**2 / (self.documents - 1)
+        return sqrt(whole), whole * whole / parts if parts else seeds - 1.0
+
+    def seen(self, difference: float, seeds: int, deviation: float | None = None) -> float:
+        """Probability that a two-sided t test at level 0.05 sees a true difference."""
+        error, degrees = self.error(seeds, deviation)
+        return power_of(difference / error, degrees) if error else 1.0
+
+    def needed(self, difference: float, deviation: float | None = None) -> int | None:
+        """Fewest seeds that see it with probability 0.8; None where a thousand do not."""
+        if self.seen(difference, MOST, deviation) < POWER:
+            return None
+        low, high = 1, MOST
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.seen(difference, middle, deviation) >= POWER else (middle, high)
+        return high
+
+
+def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[Row, str]]:
+    """What each corpus, model, suite and size of a pilot tells, or why it tells nothing.
+
+    The variance of paired differences, pooled over all pairs of k tokenizers, has (k - 1) (seeds - 1) degrees of
+    freedom where tokenizers vary alike.
+    """
+    from tokbench.statistics.distributions import chi2
+
+    for key, part in comparisons.sort(*KEY).group_by(*KEY, maintain_order=True):
+        known = part.drop_nulls("seed_deviation")
+        if known.is_empty():
+            yield key, next(iter(part["reason"].drop_nulls().to_list()), "no pair was tested")
+            continue
+        pooled = {
+            name: sqrt(fsum(value * value for value in known[name].to_list()) / len(known))
+            for name in ("run_deviation", "seed_deviation", "document_error")
+        }
+        seeds, documents = (int(known[name].min()) for name in ("seeds", "documents"))  # type: ignore[arg-type]
+        variants = pl.concat([known["a"], known["b"]]).n_unique()
+        degrees = (variants - 1) * (seeds - 1)
+        highest = pooled["seed_deviation"] * sqrt(degrees / float(chi2.ppf(ALPHA / 2, degrees)))
+        yield Pilot(key, len(known), seeds, documents, highest=highest, **pooled)
+
+
+def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
+    """Seeds that are needed to see a difference.
+
+    Args:
+        pilot_comparisons: the table ``bits_comparisons`` of a pilot.
+        detect: the difference, in bits per byte.
+
+    Returns:
+        The columns of :data:`SEED_PLAN`, a row for each corpus, model, suite and size of the pilot.
+    """
+    rows: list[Row] = []
+    for one in pilots(pilot_comparisons):
+        if not isinstance(one, Pilot):
+            rows.append((*one[0], detect, *[None] * 10, one[1]))
+            continue
+        needed, at_most = one.needed(detect), one.needed(detect, one.highest)
+        floor = one.document_error * detectable(one.documents - 1.0)
+        reason = None
+        if needed is None or at_most is None:
+            reason = (
+                f"more than {MOST:,} seeds"
+                if floor < detect
+                else "no number of seeds: documents alone hide it; test on more"
+            )
+        rule = ceil(RULE * (one.run_deviation / detect) ** 2)
+        spreads = (one.run_deviation, one.seed_deviation, one.highest, one.document_error, floor)
+        rows.append((*one.key, detect, one.pairs, one.seeds, *spreads, max(2, rule), needed, at_most, reason))
+    return pl.DataFrame(rows, schema=SEED_PLAN.schema, orient="row")
+
+
+def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
+    """What so many seeds see.
+
+    Returns:
+        The columns of :data:`SEEN_BY_SEEDS`, a row for each corpus, model, suite and size of the pilot and number of
+        seeds; none where the pilot tells nothing.
+    """
+    rows: list[Row] = []
+    for one in pilots(pilot_comparisons):
+        for seeds in SHOWN if isinstance(one, Pilot) else ():
+            assert isinstance(one, Pilot)
+            error, degrees = one.error(seeds)
+            by_rule = sqrt(RULE / seeds) * one.run_deviation
+            rows.append((*one.key, seeds, error * detectable(degrees), by_rule, one.seen(detect, seeds)))
+    return pl.DataFrame(rows, schema=SEEN_BY_SEEDS.schema, orient="row")
+
+
+def told(plan: pl.DataFrame) -> Iterator[str]:
+    """A sentence on each row of :func:`plan_seeds`."""
+    for row in plan.iter_rows(named=True):
+        what = f"{row['model']} on {row['corpus'] or 'an unnamed corpus'} at {row['size']}"
+        if row["run_deviation"] is None:
+            yield f"{what}: {row['reason']}"
+            continue
+        needed = row["reason"] if row["needed"] is None else f"{row['needed']} seeds"
+        at_most = "" if row["needed_at_most"] in (None, row["needed"]) else f", {row['needed_at_most']} at most"
+        yield (
+            f"{what}: to see {row['detect']:g} bits per byte takes {needed}{at_most} "
+            f"({row['by_rule']} by the rule); deviation of a run {row['run_deviation']:.4f}, of the paired difference "
+            f"{row['seed_deviation']:.4f} (at most {row['highest']:.4f}), seen with any number of seeds "
+            f"{row['floor']:.4f}"
+        )
+
+
+_HEAD = (CORPUS, MODEL, SUITE, SIZE)
+_CAPTION = (
+    "Stated before the runs, from a pilot: differences are paired by seed, and a two-sided t test at level 0.05, not "
+    "corrected for the number of pairs, is to see them with probability 0.8."
+)
+SEED_PLAN = TidyTable(
+    "seed_plan",
+    "a corpus, model, suite and vocabulary size of a pilot",
+    (
+        *_HEAD,
+        Column("detect", pl.Float64, "difference that is to be seen", BITS, "to be seen", 4),
+        Column("pairs", pl.Int64, "pairs of variants that the pilot has", "pairs"),
+        Column("pilot_seeds", pl.Int64, "seeds that the pilot has", "seeds", "pilot's seeds"),
+        Column("run_deviation", pl.Float64, "standard deviation of a tokenizer's bits per byte from seed to seed, "
+               "pooled over pairs", BITS, "deviation of a run", 4),
+        Column("seed_deviation", pl.Float64, "standard deviation of paired differences from seed to seed, pooled", BITS,
+               "of the difference", 4),
+        Column("highest", pl.Float64, "upper end of a 95 % interval of that, tokenizers varying alike", BITS,
+               "at most", 4),
+        Column("document_error", pl.Float64, "standard error of a difference by the pilot's documents, pooled", BITS,
+               "error by documents", 4),
+        Column("floor", pl.Float64, "difference that would be seen on these documents with any number of seeds", BITS,
+               "floor", 4),
+        Column("by_rule", pl.Int64, "seeds by the rule n = 15.7 (deviation of a run / difference)^2, which is that of "
+               "runs that are not paired, and knows no documents", "seeds", "seeds, by rule"),
+        Column("needed", pl.Int64, "seeds by the power of the paired t test, documents included", "seeds",
+               "seeds needed"),
+        Column("needed_at_most", pl.Int64, "the same, were the deviation at the upper end of its interval", "seeds",
+               "at most"),
+        REASON,
+    ),
+    maker=plan_seeds,
+    takes=("pilot_comparisons", "detect"),
+    prints=(Print("statistics", f"Seeds that a difference of bits per byte needs. {_CAPTION}", arranged=True),),
+)  # fmt: skip
+SEEN_BY_SEEDS = TidyTable(
+    "seen_by_seeds",
+    "a number of seeds, for a corpus, model, suite and vocabulary size of a pilot",
+    (
+        *_HEAD,
+        Column("seeds", pl.Int64, "seeds", "seeds"),
+        Column("detectable", pl.Float64, "true difference that they see, documents included", BITS, "seen from", 4),
+        Column("by_rule", pl.Float64, "that by the rule n = 15.7 (deviation of a run / difference)^2", BITS, "by rule",
+               4),
+        Column("power", pl.Float64, "probability that they see the difference that is asked for", PROBABILITY,
+               "probability"),
+    ),
+    maker=seen_by_seeds,
+    takes=("pilot_comparisons", "detect"),
+    prints=(
+        Print("statistics", f"Differences of bits per byte that a number of seeds sees. {_CAPTION}", arranged=True),
+    ),
+)  # fmt: skip

@@ -1,0 +1,62 @@
+"""Student's t: p-values and intervals of a mean, and the difference that a test of it would see."""
+
+from functools import lru_cache
+from math import lgamma, log, sqrt
+
+import numpy as np
+
+from tokbench.statistics.power import ALPHA, POWER
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+"""Gauss and Legendre's, from -1 to 1."""
+REACH = 10.0
+"""Standard deviations of chi, which are less than one, within which it is integrated."""
+
+
+def two_sided(statistic: float, degrees: float) -> float:
+    """Probability that t reaches the statistic on either side."""
+    from tokbench.statistics.distributions import t
+
+    return float(min(1.0, 2 * t.sf(abs(statistic), degrees)))
+
+
+@lru_cache(maxsize=4096)
+def quantile(alpha: float, degrees: float) -> float:
+    """The t that is exceeded with probability ``alpha`` on either side together; half an interval over its error."""
+    from tokbench.statistics.distributions import t
+
+    return float(t.isf(alpha / 2, degrees))
+
+
+def power_of(difference: float, degrees: float, alpha: float = ALPHA) -> float:
+    """Probability that a two-sided t test rejects, at a true difference in units of its standard error.
+
+    Exact under normality: the standard error's own distribution, that of chi over the root of the degrees, is
+    integrated out (Johnson, Kotz and Balakrishnan 1995, chapter 31). SciPy's noncentral t gives no number in far tails.
+
+    Args:
+        difference: the noncentrality.
+        degrees: of freedom, 1 or more.
+        alpha: level.
+    """
+    from tokbench.statistics.distributions import ndtr
+
+    middle = sqrt(degrees)
+    low, high = max(0.0, middle - REACH), middle + REACH
+    chi = low + (high - low) * (1 + NODES) / 2
+    density = np.exp((degrees - 1) * np.log(chi) - chi**2 / 2 - (degrees / 2 - 1) * log(2) - lgamma(degrees / 2))
+    least = quantile(alpha, degrees) * chi / middle
+    rejected = ndtr(difference - least) + ndtr(-difference - least)
+    return min(1.0, float((WEIGHTS * density * rejected).sum() * (high - low) / 2))
+
+
+@lru_cache(maxsize=4096)
+def detectable(degrees: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """True difference, in units of its standard error, that a two-sided t test sees with probability ``power``."""
+    low, high = 0.0, 1.0
+    while power_of(high, degrees, alpha) < power:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if power_of(middle, degrees, alpha) < power else (low, middle)
+    return high
