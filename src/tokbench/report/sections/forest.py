@@ -48,4 +48,4 @@ def forest(content: ReportContent, part: pl.DataFrame, name: str, caption: str, 
     lines = [found[one] for one in content.drawn(order)]
     draw = partial(differences.draw, lines, f"bits per byte minus those with {baseline}")
     caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
-    return [Drawing(name, caption, draw, source)]
+    return [Drawing(name, caption, draw, source, [row.name for row in lines])]
