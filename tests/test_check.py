@@ -350,5 +350,5 @@ def test_the_command_s_status_where_something_fails(
 def test_no_tokenizer_to_check(tmp_path: Path, tokbench: Tokbench) -> None:
     assert "does not exist" in tokbench("check", tmp_path / "nowhere").message
     (tmp_path / "file").write_text("x")
-    assert "file: is a file; name the folder of a tokenizer" in tokbench("check", tmp_path / "file").message
+    assert "file: of no form that is known; name it with --from" in tokbench("check", tmp_path / "file").message
     assert "tokbench.json" in tokbench("check", tmp_path).message
