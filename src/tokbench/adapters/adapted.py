@@ -16,6 +16,7 @@ from tokbench.errors import TokbenchError
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, special_tokens
 from tokbench.tokenizer_folder import SETTINGS
 
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
@@ -82,6 +83,10 @@ class AdaptedTokenizer(Tokenizer):
     @property
     def id_limit(self) -> int:
         return self.ids
+
+    @property
+    def end_of_text(self) -> int:
+        return special_tokens(self.ids, self.special)[END_OF_TEXT]
 
     def __repr__(self) -> str:
         return f"AdaptedTokenizer({self.name!r}, {self.library_name}, {len(self)} tokens)"

@@ -82,7 +82,7 @@ def command(
     losses = loss_of(tokenizer, documents) if documents else None
     imported["loss"] = losses.record() if losses else None
     with atomic_folder(output, "tokenizer") as folder:
-        tokenizer.save(folder, configuration=False)
+        tokenizer.save(folder)
         write_manifest(folder / "manifest.json", tokenizer.origin, started)
     native = imported["how"] == "native"
     how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"
