@@ -111,6 +111,20 @@ class Tokenizer:
         return len(self) if self._places is None else len(self._places)
 
     @property
+    def entries(self) -> int:
+        """Ids that some text may give, among which models by counts share what is left to the unseen."""
+        return len(self)
+
+    @property
+    def lossless(self) -> bool:
+        """Whether decoding gives back every text, byte for byte, whatever it is."""
+        return True
+
+    def bytes_lost(self, text: bytes) -> int:
+        """Bytes of a text that are not found again, in order, in what its ids decode to: at most so many."""
+        return 0
+
+    @property
     def end_of_text(self) -> int:
         """The id that ends each document of what models are trained on, which no text gives.
 
