@@ -32,7 +32,7 @@ def refined(first: Automaton, second: Automaton) -> Automaton:
         LanguageError: there is none, or it has too many states.
     """
     cutting = _Cutting(second)
-    surely, able = Steps(first).surely, _able(first)
+    surely, ends_later = Steps(first).surely, able(first)
     symbols = first.symbols
     numbers: dict[Pair, int] = {}
     targets: list[list[int]] = [[DEAD] * symbols.count, [DEAD] * symbols.count]
@@ -62,7 +62,7 @@ def refined(first: Automaton, second: Automaton) -> Automaton:
         for symbol in range(symbols.count):
             ended, target = first.ends[state] >> symbol & 1, first.targets[state][symbol]
             cut, then = (False, GAP) if symbol == symbols.end else cutting.step(inner, symbol)
-            if cut and not ended and able >> target & 1:
+            if cut and not ended and ends_later >> target & 1:
                 if not surely >> target & 1:
                     raise LanguageError
                 ended = 1
@@ -112,7 +112,7 @@ class _Cutting:
         return (False, target) if target != DEAD else (True, self.begun(symbol))
 
 
-def _able(automaton: Automaton) -> int:
+def able(automaton: Automaton) -> int:
     """The states, as bits, in which a match may still end."""
     found = sum(1 << state for state, ends in enumerate(automaton.ends) if ends)
     while True:
