@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,108 +61,111 @@ def plain_texts(tokenizer: Any, folder: Path) -> Tokenizer:
     return ours
 
 
-if find_spec("transformers") is not None:
+def opened(folder: Path) -> Any:
+    return pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder)
 
-    def opened(folder: Path) -> Any:
-        from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(folder)
+def test_auto_tokenizer_gives_the_ids(folder: Path) -> None:
+    ours = plain_texts(tokenizer := opened(folder), folder)
+    batch = tokenizer([TEXT, "for"], padding=True, return_offsets_mapping=True)
+    spans = list(map(tuple, ours.character_offsets(TEXT).tolist()))
+    assert batch["offset_mapping"][0] == spans
+    assert batch["input_ids"][1][-1] == tokenizer.pad_token_id == ours.id_limit + 1
+    assert tokenizer.eos_token_id == tokenizer.bos_token_id == ours.end_of_text == ours.id_limit
+    assert tokenizer.convert_tokens_to_ids(tokenizer.tokenize(TEXT)) == ours.encode(TEXT).tolist()
 
-    def test_auto_tokenizer_gives_the_ids(folder: Path) -> None:
-        ours = plain_texts(tokenizer := opened(folder), folder)
-        batch = tokenizer([TEXT, "for"], padding=True, return_offsets_mapping=True)
-        spans = list(map(tuple, ours.character_offsets(TEXT).tolist()))
-        assert batch["offset_mapping"][0] == spans
-        assert batch["input_ids"][1][-1] == tokenizer.pad_token_id == ours.id_limit + 1
-        assert tokenizer.eos_token_id == tokenizer.bos_token_id == ours.end_of_text == ours.id_limit
-        assert tokenizer.convert_tokens_to_ids(tokenizer.tokenize(TEXT)) == ours.encode(TEXT).tolist()
 
-    def test_rows_of_embeddings_are_its_length(folder: Path) -> None:
-        """As many as the largest id asks for, each with a name, so that nothing that is added takes a hole."""
-        tokenizer, limit = opened(folder), Tokenizer.load(folder).id_limit
-        assert (tokenizer.vocab_size, len(tokenizer)) == (limit, limit + 2)
-        assert sorted(tokenizer.get_vocab().values()) == list(range(limit + 2))
-        assert tokenizer.add_tokens(["<new>", "the"]) == 1
-        assert tokenizer("a<new>")["input_ids"][1] == limit + 2
-        names = tokenizer.convert_ids_to_tokens(list(range(limit)))
-        assert len(set(names)) == limit
-        assert tokenizer.convert_tokens_to_ids(names) == list(range(limit))
+def test_rows_of_embeddings_are_its_length(folder: Path) -> None:
+    """As many as the largest id asks for, each with a name, so that nothing that is added takes a hole."""
+    tokenizer, limit = opened(folder), Tokenizer.load(folder).id_limit
+    assert (tokenizer.vocab_size, len(tokenizer)) == (limit, limit + 2)
+    assert sorted(tokenizer.get_vocab().values()) == list(range(limit + 2))
+    assert tokenizer.add_tokens(["<new>", "the"]) == 1
+    assert tokenizer("a<new>")["input_ids"][1] == limit + 2
+    names = tokenizer.convert_ids_to_tokens(list(range(limit)))
+    assert len(set(names)) == limit
+    assert tokenizer.convert_tokens_to_ids(names) == list(range(limit))
 
-    def test_special_ids_of_the_file_are_special(folder: Path) -> None:
-        tokenizer = opened(folder)
-        text = "a <s>b<a\u2581b>[END]" + END_OF_TEXT
-        ids = tokenizer(text)["input_ids"]
-        assert [one for one in ids if one in SPECIAL or one >= 2 * SIZE + 99] == [3, 13, 2 * SIZE + 99, 2 * SIZE + 100]
-        assert tokenizer.decode(ids) == text
-        assert tokenizer.decode(ids, skip_special_tokens=True) == "a b"
-        assert not set(SPECIAL) & set(tokenizer(text, split_special_tokens=True)["input_ids"])
-        assert tokenizer.decode([3, 11]) == "<s><s>"
-        assert tokenizer.convert_ids_to_tokens([3, 11, 5, 15]) == ["<s>", "<unused 11>", "<unused 5>", "<unused 15>"]
-        with pytest.raises(TokbenchError, match=r"^id 33 is not in the vocabulary, whose ids have holes$"):
-            tokenizer.decode([33])
 
-    @pytest.mark.parametrize("how", ["saved", "pickled", "copied"])
-    def test_copies(how: str, folder: Path, tmp_path: Path) -> None:
-        tokenizer = opened(folder)
-        tokenizer.add_tokens(["<new>"])
-        if how == "saved":
-            tokenizer.save_pretrained(tmp_path)
-            again = opened(tmp_path)
-        else:
-            again = pickle.loads(pickle.dumps(tokenizer)) if how == "pickled" else copy.deepcopy(tokenizer)
-        text = TEXT + "<s><new>" + PADDING
-        assert again(text)["input_ids"] == tokenizer(text)["input_ids"]
-        assert again.decode(again(text)["input_ids"], skip_special_tokens=True) == TEXT + "<new>"
-        assert len(again) == len(tokenizer)
+def test_special_ids_of_the_file_are_special(folder: Path) -> None:
+    tokenizer = opened(folder)
+    text = "a <s>b<a\u2581b>[END]" + END_OF_TEXT
+    ids = tokenizer(text)["input_ids"]
+    assert [one for one in ids if one in SPECIAL or one >= 2 * SIZE + 99] == [3, 13, 2 * SIZE + 99, 2 * SIZE + 100]
+    assert tokenizer.decode(ids) == text
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "a b"
+    assert not set(SPECIAL) & set(tokenizer(text, split_special_tokens=True)["input_ids"])
+    assert tokenizer.decode([3, 11]) == "<s><s>"
+    assert tokenizer.convert_ids_to_tokens([3, 11, 5, 15]) == ["<s>", "<unused 11>", "<unused 5>", "<unused 15>"]
+    with pytest.raises(TokbenchError, match=r"^id 33 is not in the vocabulary, whose ids have holes$"):
+        tokenizer.decode([33])
 
-    def test_the_end_of_text_may_be_one_of_its_own(merges: Vocabulary, tmp_path: Path) -> None:
-        special = {4: END_OF_TEXT.encode(), 6: PADDING.encode()}
-        Tokenizer(own(merges, special), "gpt2", "merge").save(tmp_path)
-        tokenizer = opened(tmp_path)
-        assert (tokenizer.eos_token_id, tokenizer.pad_token_id) == (4, 6)
-        assert len(tokenizer) == Tokenizer.load(tmp_path).id_limit
-        plain_texts(tokenizer, tmp_path)
 
-    def test_a_model_is_scored_as_with_other_ids(
-        torch: ModuleType, merges: Vocabulary, offline_tasks: Path, tmp_path: Path
-    ) -> None:
-        """The rows of its embeddings in the order of the ids: the same tasks, bits and bits of equal context."""
-        from tokbench.downstream.evaluate import evaluate
-        from tokbench.downstream.suites import SuiteOptions
+@pytest.mark.parametrize("how", ["saved", "pickled", "copied"])
+def test_copies(how: str, folder: Path, tmp_path: Path) -> None:
+    tokenizer = opened(folder)
+    tokenizer.add_tokens(["<new>"])
+    if how == "saved":
+        tokenizer.save_pretrained(tmp_path)
+        again = opened(tmp_path)
+    else:
+        again = pickle.loads(pickle.dumps(tokenizer)) if how == "pickled" else copy.deepcopy(tokenizer)
+    text = TEXT + "<s><new>" + PADDING
+    assert again(text)["input_ids"] == tokenizer(text)["input_ids"]
+    assert again.decode(again(text)["input_ids"], skip_special_tokens=True) == TEXT + "<new>"
+    assert len(again) == len(tokenizer)
 
-        rows = np.random.default_rng(3).permutation(len(merges) + 2).astype(np.int32)
-        special = {int(rows[-2]): END_OF_TEXT.encode(), int(rows[-1]): PADDING.encode()}
-        numbered = Vocabulary(merges.tokens, merges.merges, ids=rows[:-2], special=special)
-        found = []
-        for name, vocabulary, order in (("plain", merges, np.arange(len(rows))), ("own", numbered, rows)):
-            model = tiny_mpt(torch, 64)
-            model.resize_token_embeddings(len(rows), mean_resizing=False)
-            weights = torch.randn(len(rows), 32, generator=torch.Generator().manual_seed(1))
-            with torch.no_grad():
-                model.get_input_embeddings().weight[torch.from_numpy(order).long()] = weights
-            model.save_pretrained(tmp_path / f"model_{name}")
-            Tokenizer(vocabulary, "gpt2", "merge").save(tmp_path / name)
-            evaluate(
-                tmp_path / f"model_{name}", tmp_path / name, offline_tasks, SuiteOptions(tasks=("last_word",)),
-                tmp_path / f"{name}.json", limit=2, bits_per_byte_documents=[DOCUMENTS[0][1][:300]],
-            )  # fmt: skip
-            found.append(json.loads((tmp_path / f"{name}.json").read_text()))
-        plain, numbered_found = found
-        assert plain["bits_per_byte"] > 1
-        for key in ("bits_per_byte", "bits_per_byte_equal_context"):
-            assert numbered_found[key] == pytest.approx(plain[key], rel=1e-5)
-        for ours, theirs in zip(*(one["tasks"]["last_word"]["documents"] for one in found), strict=True):
-            assert ours["log_likelihoods"] == pytest.approx(theirs["log_likelihoods"], rel=1e-4)
 
-    def test_what_opens_a_text_is_what_the_model_names(folder: Path, torch: ModuleType) -> None:
-        from types import SimpleNamespace
+def test_the_end_of_text_may_be_one_of_its_own(merges: Vocabulary, tmp_path: Path) -> None:
+    special = {4: END_OF_TEXT.encode(), 6: PADDING.encode()}
+    Tokenizer(own(merges, special), "gpt2", "merge").save(tmp_path)
+    tokenizer = opened(tmp_path)
+    assert (tokenizer.eos_token_id, tokenizer.pad_token_id) == (4, 6)
+    assert len(tokenizer) == Tokenizer.load(tmp_path).id_limit
+    plain_texts(tokenizer, tmp_path)
 
-        from tokbench.downstream.evaluate import _start
 
-        tokenizer = opened(folder)
-        limit = tokenizer.vocab_size
-        for bos, eos, start in ((3, 5, 3), (None, 5, 5), (None, None, limit), (None, [1, 2], limit)):
-            assert _start(SimpleNamespace(bos_token_id=bos, eos_token_id=eos), tokenizer) == start
+def test_a_model_is_scored_as_with_other_ids(
+    torch: ModuleType, merges: Vocabulary, offline_tasks: Path, tmp_path: Path
+) -> None:
+    """The rows of its embeddings in the order of the ids: the same tasks, bits and bits of equal context."""
+    from tokbench.downstream.evaluate import evaluate
+    from tokbench.downstream.suites import SuiteOptions
+
+    rows = np.random.default_rng(3).permutation(len(merges) + 2).astype(np.int32)
+    special = {int(rows[-2]): END_OF_TEXT.encode(), int(rows[-1]): PADDING.encode()}
+    numbered = Vocabulary(merges.tokens, merges.merges, ids=rows[:-2], special=special)
+    found = []
+    for name, vocabulary, order in (("plain", merges, np.arange(len(rows))), ("own", numbered, rows)):
+        model = tiny_mpt(torch, 64)
+        model.resize_token_embeddings(len(rows), mean_resizing=False)
+        weights = torch.randn(len(rows), 32, generator=torch.Generator().manual_seed(1))
+        with torch.no_grad():
+            model.get_input_embeddings().weight[torch.from_numpy(order).long()] = weights
+        model.save_pretrained(tmp_path / f"model_{name}")
+        Tokenizer(vocabulary, "gpt2", "merge").save(tmp_path / name)
+        evaluate(
+            tmp_path / f"model_{name}", tmp_path / name, offline_tasks, SuiteOptions(tasks=("last_word",)),
+            tmp_path / f"{name}.json", limit=2, bits_per_byte_documents=[DOCUMENTS[0][1][:300]],
+        )  # fmt: skip
+        found.append(json.loads((tmp_path / f"{name}.json").read_text()))
+    plain, numbered_found = found
+    assert plain["bits_per_byte"] > 1
+    for key in ("bits_per_byte", "bits_per_byte_equal_context"):
+        assert numbered_found[key] == pytest.approx(plain[key], rel=1e-5)
+    for ours, theirs in zip(*(one["tasks"]["last_word"]["documents"] for one in found), strict=True):
+        assert ours["log_likelihoods"] == pytest.approx(theirs["log_likelihoods"], rel=1e-4)
+
+
+def test_what_opens_a_text_is_what_the_model_names(folder: Path, torch: ModuleType) -> None:
+    from types import SimpleNamespace
+
+    from tokbench.downstream.evaluate import _start
+
+    tokenizer = opened(folder)
+    limit = tokenizer.vocab_size
+    for bos, eos, start in ((3, 5, 3), (None, 5, 5), (None, None, limit), (None, [1, 2], limit)):
+        assert _start(SimpleNamespace(bos_token_id=bos, eos_token_id=eos), tokenizer) == start
 
 
 # Exports

@@ -66,7 +66,7 @@ def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
 
     vocabulary = tokenizer.vocabulary
     spelt = spellings(tokenizer)
-    ids = dict(zip(spelt, ids_of(vocabulary), strict=True)) | (special if vocabulary.ids is not None else {})
+    ids = dict(zip(spelt, ids_of(vocabulary), strict=True)) | (dict(special) if vocabulary.ids is not None else {})
     if tokenizer.segmentation in BY_BPE:
         pairs = [(spelt[left], spelt[right]) for left, right, _ in _merges(tokenizer).tolist()]
         return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation != "merge")
