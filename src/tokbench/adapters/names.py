@@ -2,6 +2,7 @@
 
 from tokbench.byte_level import spell
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import special_tokens
 from tokbench.vocabulary import Vocabulary
 
 
@@ -32,6 +33,11 @@ def special_names(tokenizer: Tokenizer) -> dict[str, int]:
         if text and text not in taken:
             found.setdefault(text, number)
     return found
+
+
+def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
+    """All special ids by name: a tokenizer's own, and those of the end of a text and of padding."""
+    return special_names(tokenizer) | special_tokens(tokenizer.id_limit, tokenizer.vocabulary.special)
 
 
 def unused_name(number: int) -> str:

@@ -22,14 +22,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokbench.adapters.comparison import MOST_COMPARED, compare
-from tokbench.adapters.names import ids_of, special_names, unused_name
+from tokbench.adapters.names import ids_of, special_ids, unused_name
 from tokbench.adapters.patterns import pattern_of
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation.likelihood import UNKNOWN_PENALTY
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING, special_tokens
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 from tokbench.vocabulary import Vocabulary
 
 MODEL = "tokenizer.model"
@@ -60,7 +60,7 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
         )
     # Protocol buffers make their classes when they are imported.
     model: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined,unused-ignore]
-    vocabulary, special = tokenizer.vocabulary, _special(tokenizer)
+    vocabulary, special = tokenizer.vocabulary, special_ids(tokenizer)
     known = {number: (name, 0.0, CONTROL) for name, number in special.items()}
     for token, number, piece in zip(vocabulary.tokens, ids_of(vocabulary), _pieces(vocabulary, kind), strict=True):
         known[number] = (spell(token), *piece)
@@ -81,10 +81,6 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     model.normalizer_spec.escape_whitespaces = False
     serialised: bytes = model.SerializeToString()
     return serialised
-
-
-def _special(tokenizer: Tokenizer) -> dict[str, int]:
-    return special_names(tokenizer) | special_tokens(tokenizer.id_limit, tokenizer.vocabulary.special)
 
 
 def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
@@ -171,7 +167,7 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
     settings = {
         "pretokenization": tokenizer.scheme.setting,
         "pattern": pattern,
-        "special_tokens": _special(tokenizer),
+        "special_tokens": special_ids(tokenizer),
     }
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     one = "" if pattern is None else ", each given by itself"

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.adapters.comparison import MOST_COMPARED, compare
-from tokbench.adapters.names import ids_of, special_names, spellings, unused_name
+from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.splits import splits_of, why_not
 from tokbench.byte_level import CONTINUATION
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import pairs_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import special_tokens
 
 if TYPE_CHECKING:
     import tokenizers
@@ -48,7 +47,7 @@ def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
     from tokenizers import AddedToken, decoders, pre_tokenizers
     from tokenizers import Tokenizer as HuggingFaceTokenizer
 
-    special = special_names(tokenizer) | special_tokens(tokenizer.id_limit, tokenizer.vocabulary.special)
+    special = special_ids(tokenizer)
     model, splits = _model(tokenizer, special), splits_of(tokenizer.scheme)
     if model is None or isinstance(splits, str):
         return None
@@ -120,8 +119,7 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
     longest = int(np.diff(counts.offsets).max(initial=0)) if counts is not None else 0
     if longest > LONGEST_WORD and tokenizer.segmentation in BY_WORDPIECE:
         return f"{REFUSED}Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
-    named = special_names(tokenizer) | special_tokens(tokenizer.id_limit, tokenizer.vocabulary.special)
-    if wrong := [name for name, number in named.items() if converted.token_to_id(name) != number]:
+    if wrong := [name for name, number in special_ids(tokenizer).items() if converted.token_to_id(name) != number]:
         return f"{REFUSED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
     told = compare(tokenizer, counts, lambda texts: _ids(converted, texts), most)
     if told.differs is not None:

@@ -20,13 +20,13 @@ from transformers.utils import PaddingStrategy
 
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.encoded import Encoded, Padding, Source
-from tokbench.adapters.names import names_by_id, special_names, unused_name
+from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
 from tokbench.adapters.rows import rows_of, texts_of
 from tokbench.adapters.windows import Truncation
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING, special_tokens
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 
 ATTRIBUTES = {
     "input_ids": "ids",
@@ -82,7 +82,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     def _add_own(self, settings: dict[str, Any]) -> None:
         """Put the special tokens of a tokenizer that was made elsewhere among those that are added, with their ids."""
         own = special_names(self.tokenizer)
-        ids = own | special_tokens(self.vocab_size, self.tokenizer.vocabulary.special)
+        ids = special_ids(self.tokenizer)
         self._names += map(unused_name, range(self.vocab_size, max(ids.values()) + 1))
         taken = set(ids.values())
         self._ids = {name: index for index, name in enumerate(self._names) if index not in taken}

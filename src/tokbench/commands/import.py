@@ -10,9 +10,8 @@ from tokbench import memory
 from tokbench.commands.fields import field_options
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
+from tokbench.commands.reading import ADDED
 from tokbench.errors import TokbenchError
-
-ADDED = ("words", "text", "tokens")
 
 
 @click.command("import")
