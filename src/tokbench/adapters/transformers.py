@@ -57,18 +57,9 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
-    def __init__(
-        self,
-        vocab_file: str,
-        settings_file: str | None = None,
-        merges_file: str | None = None,
-        scores_file: str | None = None,
-        continuation_file: str | None = None,
-        events_file: str | None = None,
-        ids_file: str | None = None,
-        special_ids_file: str | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, vocab_file: str, **settings: Any) -> None:
+        for beside in self.vocab_files_names:  # They lie in one folder.
+            settings.pop(beside, None)
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
         self._names = names_by_id(self.tokenizer)
         self._ids = {name: index for index, name in enumerate(self._names)}
