@@ -45,13 +45,15 @@ LANGUAGE_MODELS = [
         "test_hugging_face",
         "test_transformers",
         "test_exports",
+        "test_transformers_uses",
         "test_lean",
         "test_fingerprint",
         "test_saving",
         "test_security",
         "test_disk_full",
     ),
-    *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_local_tasks", "test_determinism"),
+    *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
+    "test_determinism",
     *("test_packing", "test_attention", "test_pretraining"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 from random import Random
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 from tokbench.downstream.passages import read_paragraphs
 from tokbench.downstream.tasks import TaskOptions
+from tokbench.vocabulary import Vocabulary
 
 WORDS = [
     "time",
@@ -75,13 +76,11 @@ def toy_adapter():
     import numpy as np
     from transformers import PreTrainedTokenizer
 
-    vocabulary = [bytes([value]) for value in range(256)] + [b"e h", b"d w", b"er", b" w", b"in", b"t r"]
-    ids = {token: number for number, token in enumerate(vocabulary)}
-
-    spelt = SimpleNamespace(tokens=tuple(vocabulary))
+    tokens = [bytes([value]) for value in range(256)] + [b"e h", b"d w", b"er", b" w", b"in", b"t r"]
+    ids = {token: number for number, token in enumerate(tokens)}
 
     class Tokenizer:
-        vocabulary = spelt
+        vocabulary = Vocabulary(tuple(tokens))
 
         def encode(self, text: str | bytes):
             data = text.encode() if isinstance(text, str) else text
@@ -100,19 +99,19 @@ def toy_adapter():
 
         @property
         def vocab_size(self) -> int:
-            return len(vocabulary)
+            return len(tokens)
 
         def get_vocab(self) -> dict[str, int]:
             return {token.hex(): number for token, number in ids.items()}
 
         def _tokenize(self, text: str, **_) -> list[str]:
-            return [vocabulary[number].hex() for number in self.tokenizer.encode(text).tolist()]
+            return [tokens[number].hex() for number in self.tokenizer.encode(text).tolist()]
 
         def _convert_token_to_id(self, token: str) -> int | None:
             return ids.get(bytes.fromhex(token)) if not token.startswith("<") else None
 
         def _convert_id_to_token(self, index: int) -> str:
-            return vocabulary[index].hex()
+            return tokens[index].hex()
 
     return Adapter()
 

@@ -85,7 +85,7 @@ def ngram_documents() -> pl.DataFrame:
     """Five documents in two languages: the later a variant stands the more bits it needs, by every model."""
     rows = [
         (variant, size, "books", order, budget, document, ("en", "uk")[document % 2], 100,
-         100 * (2.5 - 0.2 * order - 1e-5 * size - 1e-7 * budget + 0.01 * place + 0.1 * document))
+         100 * (2.5 - 0.2 * order - 1e-5 * size - 1e-7 * budget + 0.01 * place + 0.1 * document), 0)
         for place, variant in enumerate(VARIANTS) for size in SIZES for order in (1, 2, 3)
         for budget in (50_000, 100_000) for document in range(5)
     ]  # fmt: skip
@@ -105,7 +105,7 @@ def bits_by_seed() -> pl.DataFrame:
 def ngram_bits() -> pl.DataFrame:
     """The same as bits per byte, of the whole and of each language."""
     keys = ["variant", "size", "corpus", "language", "order", "training_bytes"]
-    counts = {"vocabulary": 1024, "training_tokens": 20_000, "unused_entries": 20, "unseen_tokens": 3}
+    counts = {"vocabulary": 1024, "training_tokens": 20_000, "unused_entries": 20, "unseen_tokens": 3, "bytes_lost": 0}
     documents = pl.concat([ngram_documents(), ngram_documents().with_columns(language=pl.lit(""))])
     return (
         documents.group_by(keys)

@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from tests.adversarial import EDGES
 from tests.outside import DATA, needs
 from tests.settings import EVERY
-from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, to_hugging_face
+from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.byte_level import CHARACTERS, spell, unspell
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 from tokbench.vocabulary import BYTES, Vocabulary
 
 tokenizers = pytest.importorskip("tokenizers")

@@ -20,10 +20,13 @@ from tokbench.fitness.contexts import BEFORE, contexts, likeness
 from tokbench.fitness.digits import consistency
 from tokbench.fitness.every import GROUPS
 from tokbench.fitness.kept import _common
+from tokbench.fitness.pieces import Pieces
 from tokbench.fitness.plain import Checked, as_json, checked, fit
 from tokbench.fitness.shorten import shortest
 from tokbench.fitness.subject import Subject
-from tokbench.pretokenization import schemes
+from tokbench.options import Options
+from tokbench.patterns.sequence import automaton_of_sequence
+from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -232,6 +235,56 @@ def test_a_part_of_a_character_is_reached_in_its_context() -> None:
     assert token in told.witness
 
 
+def test_tokens_that_are_taken_whole_are_proved_unreachable() -> None:
+    """No merges make abcd, as bc comes first: only where it is a pre-token by itself is it reached."""
+    tokens = vocabulary(b"bc", b"abcd", b"1bcd")
+    fives = {"method": "regex", "pattern": "[a-z]{5}|[a-z]|[^a-z]"}
+    for pattern, proofs in (
+        ("[a-z]+|[^a-z]", {b"abcd": "alone", b"1bcd": "segmentation"}),
+        ("x[a-z]+|[^x]+", {b"abcd": "alone", b"1bcd": "alone"}),
+        ("x?[a-z]{4}|[a-z]|1[a-z]*2?|[^a-z]", {b"abcd": "alone", b"1bcd": "alone"}),
+        (fives["pattern"], {b"abcd": "segmentation", b"1bcd": "segmentation"}),
+    ):
+        told = reached(Tokenizer(tokens, {"method": "regex", "pattern": pattern}, "ranked"))
+        assert {token: told[token].proof for token in proofs} == proofs
+    merges = np.array([[98, 99, 256]], np.int32)
+    whole = Vocabulary(tokens.tokens, merges, ids=np.arange(len(tokens), dtype=np.int32) * 3 + 7)
+    told = reached(Tokenizer(whole, fives, "whole_or_merge"))
+    assert (told[b"abcd"].proof, told[b"abcd"].witness) == ("segmentation", "its bytes are always cut as 61|62 63|64")
+    assert (told[b"abcd"].id, told[b"bc"].proof) == (7 + 3 * 257, "search"), "abcbc has it, which none tries"
+
+
+PATTERNS = ("gpt2", "cl100k", "superbpe_2", "deepseek_v3", {"method": "regex", "pattern": "ab(?=c)|a|[^a]{2,3}"})
+
+
+@pytest.mark.parametrize("setting", PATTERNS)
+@given(st.text(st.sampled_from([*"asé \n1½!'漢bc"]), min_size=1, max_size=4), st.data())
+def test_no_text_has_what_is_proved(setting: Any, token: str, data: st.DataObject) -> None:
+    """A text that has the token in one piece, or as one, is found for nothing of which it is proved that none has."""
+    scheme = pretokenization_of(setting)
+    assert scheme.splits is not None
+    pieces = Pieces(automaton_of_sequence(scheme.splits))
+    around = st.text(st.sampled_from([*"asé \n1½!'漢bc"]), max_size=5).map(str.encode)
+    own = token.encode()[data.draw(st.integers(0, 1)) :]
+    before, after = data.draw(around), data.draw(around)
+    bounds = set(scheme.boundaries(before + own + after).tolist())
+    start, end = len(before), len(before) + len(own)
+    inside = not bounds & set(range(start + 1, end))
+    assert pieces.within(own) or not inside
+    assert pieces.alone(own) or not (inside and {start, end} <= bounds)
+
+
+def test_what_patterns_never_keep() -> None:
+    cl100k, superbpe = (
+        Pieces(automaton_of_sequence(schemes[name].cut(Options()).splits)) for name in ("cl100k", "superbpe_2")
+    )
+    assert [cl100k.within(token) for token in (b"1234", b"a1", b" 12", b"a b", b"123", b" ab", b"!a")] == [
+        False
+    ] * 4 + [True] * 3
+    assert [cl100k.alone(token) for token in (b"\n a", b"'ll", b"ll", b"\xa9a")] == [False, True, True, True]
+    assert [superbpe.within(token) for token in (b"a1", b"a b", b"a..")] == [False, True, True]
+
+
 CHARACTERS = st.sampled_from(["a", "s", "l", "é", " ", "\n", "\u3000", "1", "½", "!", "'", "\ufffd", "漢", "\u0301"])
 
 
@@ -350,5 +403,5 @@ def test_the_command_s_status_where_something_fails(
 def test_no_tokenizer_to_check(tmp_path: Path, tokbench: Tokbench) -> None:
     assert "does not exist" in tokbench("check", tmp_path / "nowhere").message
     (tmp_path / "file").write_text("x")
-    assert "file: is a file; name the folder of a tokenizer" in tokbench("check", tmp_path / "file").message
+    assert "file: of no form that is known; name it with --from" in tokbench("check", tmp_path / "file").message
     assert "tokbench.json" in tokbench("check", tmp_path).message

@@ -150,3 +150,16 @@ def test_adapters_pickle_and_copy(copied: Callable[[Any], Any], adapted: Path) -
     made_anew = copied(pickle.dumps(tokenizer) if copied is pickle.loads else tokenizer)
     assert made_anew.encode(TEXT).tolist() == tokenizer.encode(TEXT).tolist()
     assert (len(made_anew), made_anew.id_limit, made_anew.origin) == (420, 420, tokenizer.origin)
+
+
+def test_entries_are_what_text_gives(adapted: Path, tmp_path: Path) -> None:
+    """The unknown token is one where some text gives it; special ones and holes are none."""
+    tokenizer = Tokenizer.load(adapted)
+    assert (tokenizer.entries, tokenizer.lossless, tokenizer.bytes_lost(b"ABc")) == (420, False, 2)
+    words = read(made.written(tmp_path / "bert.json", made.bert()), "tokenizer_json")
+    assert words.entries == len(words) + 1
+    fallback = made.sentencepiece_model(byte_fallback=True, vocab_size=500)
+    pieces = read(made.written(tmp_path / "bytes.model", fallback), "sentencepiece")
+    assert pieces.entries == len(pieces)
+    ours = Tokenizer(Vocabulary(BYTES, ids=np.arange(256, dtype=np.int32) * 2), "none", "greedy")
+    assert (ours.entries, ours.lossless, ours.bytes_lost(ODD)) == (256, True, 0)

@@ -8,7 +8,6 @@ import pytest
 from safetensors.numpy import save_file
 
 from tests.conftest import TOPICS, Tokbench
-from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.counting.count import count_pretokens
@@ -16,8 +15,10 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import read_mds
+from tokbench.pretraining.pack import Packing, read_occurrences
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT
 from tokbench.vocabulary import BYTES, Vocabulary
 
 # Ids of a vocabulary's own
@@ -70,16 +71,6 @@ def test_every_way_of_cutting_gives_the_vocabulary_s_ids(tmp_path: Path) -> None
     assert drawn.encode("ab xab").tolist() == [400, 42, 130, 400]
 
 
-def test_no_other_class_is_named_where_ids_are_a_vocabulary_s_own(tmp_path: Path) -> None:
-    Tokenizer(numbered(400, 3), "gpt2", "greedy").save(tmp_path / "a")
-    assert not (tmp_path / "a" / "tokenizer_config.json").exists()
-    with pytest.raises(TokbenchError, match="has ids of its own"):
-        to_hugging_face(Tokenizer(numbered(400, 3), "gpt2", "greedy"))
-    plain = Vocabulary(BYTES, ids=np.arange(256, dtype=np.int32))
-    Tokenizer(plain, "gpt2", "greedy").save(tmp_path / "b")
-    assert (tmp_path / "b" / "tokenizer_config.json").exists()
-
-
 def test_embeddings_stand_in_the_rows_of_the_ids(tmp_path: Path) -> None:
     vocabulary = numbered(400, 3)
     save_file({"transformer.wte.weight": np.arange(404.0)[:, None]}, tmp_path / "model.safetensors")
@@ -97,6 +88,19 @@ def test_packing_leaves_every_id_its_own(tmp_path: Path, tokbench: Tokbench) -> 
     line = ["pack", tmp_path / "a", "--sequence-length", 4, tmp_path / "0000.parquet", "-o", tmp_path / "packed"]
     assert tokbench(*line).status == 0
     assert np.concatenate(list(read_mds(tmp_path / "packed"))).ravel().tolist() == [3, 42, 400, 451]
+
+
+def test_the_end_of_a_text_is_the_file_s_where_it_has_one(tmp_path: Path, tokbench: Tokbench) -> None:
+    vocabulary = numbered(400, 3, special={7: END_OF_TEXT.encode(), 450: b"</s>"})
+    Tokenizer(vocabulary, "gpt2", "greedy", name="a").save(tmp_path / "a")
+    with open_shards([tmp_path / "0000.parquet"]) as add:
+        add(Document(0, "en", b"abc ab"))
+    line = ["pack", tmp_path / "a", "--sequence-length", 6, tmp_path / "0000.parquet", "-o", tmp_path / "packed"]
+    assert tokbench(*line, "--token-counts", tmp_path / "counts.parquet").status == 0
+    assert np.concatenate(list(read_mds(tmp_path / "packed"))).ravel().tolist() == [3, 42, 400, 7, 452, 452]
+    occurrences = read_occurrences(tmp_path / "counts.parquet", 451)
+    assert (occurrences[[3, 7, 42, 400]].tolist(), occurrences.sum()) == ([1, 1, 1, 1], 4)
+    assert Packing.read(tmp_path / "packed").end_of_text == 7
 
 
 def test_a_method_does_not_start_from_what_has_other_ids(tmp_path: Path, tokbench: Tokbench) -> None:

@@ -13,13 +13,14 @@ import pytest
 from tests.conftest import TOPICS
 from tests.imports import each_after
 from tests.settings import EVERY
-from tokbench.adapters.tokenizer_json import END_OF_TEXT, PADDING, export, to_hugging_face
+from tokbench.adapters.tokenizer_json import export, to_hugging_face
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import bpe, bytespan, ngram, unigram
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 from tokbench.vocabulary import BYTES, Vocabulary
 
 tokenizers = pytest.importorskip("tokenizers")

@@ -173,7 +173,7 @@ def comparable() -> pl.DataFrame:
         for budget in (500, 1000):
             for variant, more in (("a", 0.0), ("b", 0.1), ("c", 0.1 + draws.normal(0, 0.01) - 0.2 * (budget == 500))):
                 bits = size * (common + more + draws.normal(0, 0.01))
-                rows.append((variant, 1024, "books", 2, budget, document, "", size, bits))
+                rows.append((variant, 1024, "books", 2, budget, document, "", size, bits, 0))
     return pl.DataFrame(rows, schema=ngram_documents_table([]).schema, orient="row")
 
 
@@ -234,3 +234,36 @@ def test_tables_by_language(tmp_path: Path) -> None:
     path.write_text('{"variant": "bytes", "size": 256}')
     with pytest.raises(TokbenchError, match=r"bits\.json: no key corpus"):
         ngram_bits_table([path])
+
+
+def test_ids_with_holes_are_no_entries() -> None:
+    """Ids three times as far apart give the same bits, and the same tokens are unused."""
+
+    def spread(given: Any) -> Any:
+        for piece in by_bytes(given):
+            yield piece._replace(ids=piece.ids * 3 + 5)
+
+    plain = measured()
+    held = ngram_bits(
+        spread, 256, lambda: documents(TRAINING), documents(TEST), order=3, training_bytes=[7, 14], ids=1000
+    )
+    assert held == plain
+    counted = ngram_bits(spread, 1000, lambda: documents(TRAINING), documents(TEST), order=3, training_bytes=[7, 14])
+    assert all(
+        more["bits_per_byte"] > one["bits_per_byte"]
+        for more, one in zip(counted["models"], plain["models"], strict=True)
+    )
+
+
+def test_what_is_lost_stands_beside_the_bits(tmp_path: Path) -> None:
+    """A number of a tokenizer that loses some of the text goes with how much, and is compared with no other."""
+    found = measured(lost=lambda text: text.count(b"b"))
+    assert [one["bytes_lost"] for one in found["documents"]] == [1, 0, 0]
+    assert found["bytes"] == measured()["bytes"]
+    path = tmp_path / "bits.json"
+    path.write_text(json.dumps({"variant": "lossy", "size": 256, "corpus": "books", **found}))
+    table = ngram_bits_table([path]).filter(order=2, training_bytes=14)
+    assert dict(table.select("language", "bytes_lost").iter_rows()) == {"": 1, "en": 1, "uk": 0}
+    lost = comparable().with_columns(bytes_lost=(pl.col("variant") == "b").cast(pl.Int64))
+    assert set(rank_ngram_bits(lost)["variant"]) == {"a", "c"}
+    assert compare_ngram_bits(lost, {}).select("a", "b").unique().rows() == [("a", "c")]

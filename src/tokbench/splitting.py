@@ -14,7 +14,7 @@ import regex
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError, shortened
-from tokbench.pretokenization import Cut
+from tokbench.pretokenization import Boundaries, Cut
 
 Characters = Callable[[str], Iterable[int]]
 """Where the pieces of a text end, in characters, ascending; the last is its length."""
@@ -80,22 +80,30 @@ def search(pattern: str) -> Characters:
     return ends
 
 
-def cut_by_characters(*steps: Characters, splits: tuple[str, ...] | None) -> Cut:
+def cut_by_characters(
+    *steps: Characters, splits: tuple[str, ...] | None, first: Boundaries | None = None, done: int = 0
+) -> Cut:
     """A cut that takes steps one after another, each on every piece of the one before.
 
     Args:
         steps: one or more.
         splits: the patterns that do the same.
+        first: what does the same as the first steps, on bytes.
+        done: how many of the steps that is.
     """
 
     def boundaries(text: bytes) -> NDArray[np.int64]:
         characters = text.decode("utf-8", "surrogateescape")
         ends: Iterable[int] = [len(characters)] if characters else []
-        for step in steps:
+        places = None if characters.isascii() else _sizes(characters).cumsum()
+        if first is not None:
+            bounds = first(text)[1:]
+            ends = (bounds if places is None else np.searchsorted(places, bounds) + 1).tolist()
+        for step in steps[done:]:
             ends = _within(characters, ends, step)
         found = np.fromiter(ends, np.int64)
-        if not characters.isascii():
-            found = _sizes(characters).cumsum()[found - 1]
+        if places is not None:
+            found = places[found - 1]
         return np.concatenate([np.zeros(1, np.int64), found])
 
     return Cut(boundaries=boundaries, splits=splits, characters=steps)

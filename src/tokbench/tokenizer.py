@@ -29,7 +29,7 @@ from tokbench.parallel import mapped
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
-from tokbench.tokenizer_config import write_configuration
+from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS, is_adapted, read_settings, sealed
 from tokbench.vocabulary import Vocabulary
 
@@ -117,6 +117,28 @@ class Tokenizer:
     def id_limit(self) -> int:
         """One more than the largest id: the number of tokens, but where the ids were given elsewhere."""
         return len(self) if self._places is None else len(self._places)
+
+    @property
+    def entries(self) -> int:
+        """Ids that some text may give, among which models by counts share what is left to the unseen."""
+        return len(self)
+
+    @property
+    def lossless(self) -> bool:
+        """Whether decoding gives back every text, byte for byte, whatever it is."""
+        return True
+
+    def bytes_lost(self, text: bytes) -> int:
+        """Bytes of a text that are not found again, in order, in what its ids decode to: at most so many."""
+        return 0
+
+    @property
+    def end_of_text(self) -> int:
+        """The id that ends each document of what models are trained on, which no text gives.
+
+        It follows all others, but where a vocabulary that was made elsewhere has one of that name.
+        """
+        return special_tokens(self.id_limit, self.vocabulary.special)[END_OF_TEXT]
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
@@ -287,8 +309,7 @@ class Tokenizer:
 
         Args:
             folder: where the files go.
-            configuration: write ``tokenizer_config.json`` too, by which ``transformers.AutoTokenizer`` finds our class;
-                it is never written of a tokenizer with ids of its own, which that class has not.
+            configuration: write ``tokenizer_config.json`` too, by which ``transformers.AutoTokenizer`` finds our class.
 
         Raises:
             TokbenchError: files of something else stand in the way, or there is no space left.
@@ -309,7 +330,7 @@ class Tokenizer:
                 "origin": self.origin,
             }
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
-            if configuration and self._numbers is None:
+            if configuration:
                 write_configuration(partial)
             stale += outdated_export(folder / SETTINGS, partial)
 

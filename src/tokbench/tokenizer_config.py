@@ -1,6 +1,7 @@
 """The file by which ``transformers.AutoTokenizer`` finds our class, and the special tokens that it names."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,15 @@ END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 
 
-def special_tokens(size: int) -> dict[str, int]:
-    """The special tokens with their ids, for a vocabulary of a size."""
-    return {END_OF_TEXT: size, PADDING: size + 1}
+def special_tokens(size: int, own: Mapping[int, bytes] | None = None) -> dict[str, int]:
+    """The special tokens with their ids, for a vocabulary of a size.
+
+    Args:
+        size: one more than its largest id.
+        own: special ids that it has of its own, with their names: where one bears a name of ours, it is that one.
+    """
+    named = {name.decode("utf-8", "replace"): number for number, name in (own or {}).items()}
+    return {END_OF_TEXT: named.get(END_OF_TEXT, size), PADDING: named.get(PADDING, size + 1)}
 
 
 def write_configuration(folder: Path, name: str = CLASS) -> None:

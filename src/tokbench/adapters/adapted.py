@@ -16,10 +16,13 @@ from tokbench.errors import TokbenchError
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, special_tokens
 from tokbench.tokenizer_folder import SETTINGS
 
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
 """What a tokenizer in our three phases has, and this one has not."""
+STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
+"""Letters, numbers and signs that hardly any vocabulary has, and a long word: which the unknown token stands for."""
 
 
 class AdaptedTokenizer(Tokenizer):
@@ -82,6 +85,27 @@ class AdaptedTokenizer(Tokenizer):
     @property
     def id_limit(self) -> int:
         return self.ids
+
+    @property
+    def entries(self) -> int:
+        """Ids that some text may give: the tokens, and that of what they cannot spell where there is such text."""
+        unknown = self.library.unknown
+        return self.tokens + (unknown is not None and any(unknown in self.encode(text) for text in STRANGE))
+
+    @property
+    def lossless(self) -> bool:
+        """False: nothing is known of what the library does to every text."""
+        return False
+
+    def bytes_lost(self, text: bytes) -> int:
+        """Bytes of a text that are not found again, in order, in what its ids decode to: at most so many."""
+        from tokbench.adapters.loss import bytes_lost
+
+        return bytes_lost(text, self.decode(self.encode(text)))
+
+    @property
+    def end_of_text(self) -> int:
+        return special_tokens(self.ids, self.special)[END_OF_TEXT]
 
     def __repr__(self) -> str:
         return f"AdaptedTokenizer({self.name!r}, {self.library_name}, {len(self)} tokens)"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from tokbench.adapters.names import ids_of
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
@@ -68,6 +69,8 @@ def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -
 
 
 def _tokens(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+    if ids_of(tokenizer.vocabulary) != list(range(len(tokenizer))):
+        raise TokbenchError("a list of tokens numbers them by line, and ids of this one have holes or another order")
     write_tokens(tokenizer.vocabulary.tokens, folder / TOKENS)
     return f"{TOKENS} has {len(tokenizer)} tokens, and nothing of how they cut"
 

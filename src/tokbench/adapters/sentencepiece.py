@@ -2,9 +2,9 @@
 
 SentencePiece works on characters, our tokens are bytes. Pieces are therefore tokens in GPT-2's printable spelling, one
 character a byte, and the model's table of normalisation turns each character of a text into the spelling of its bytes,
-the table for decoding back. Ids are ours; end of text and padding follow, and last the unknown piece, which stands for
-the characters that the table does not hold: U+0000, and those that Unicode has not assigned or leaves to private use
-outside the basic plane.
+the table for decoding back. Ids are ours, those that stand for nothing being unused pieces; end of text and padding
+follow, and last the unknown piece, which stands for the characters that the table does not hold: U+0000, and those that
+Unicode has not assigned or leaves to private use outside the basic plane.
 
 SentencePiece has no pre-tokens. Where a scheme cuts, its model is to be given one pre-token at a time; without a
 scheme, the text. It ranks merges by what they make, as tiktoken does, and sums scores in single precision: whether ids
@@ -22,21 +22,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokbench.adapters.comparison import MOST_COMPARED, compare
+from tokbench.adapters.names import ids_of, special_ids, unused_name
 from tokbench.adapters.patterns import pattern_of
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation.likelihood import UNKNOWN_PENALTY
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING, special_tokens
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 from tokbench.vocabulary import Vocabulary
 
 MODEL = "tokenizer.model"
 SETTINGS = "sentencepiece.json"
 """What the model does not hold: the pattern of the pre-tokenization, and the special tokens."""
-KINDS = {"merge": "BPE", "likelihood": "UNIGRAM"}
+KINDS = {"merge": "BPE", "ranked": "BPE", "likelihood": "UNIGRAM"}
 """Segmentations that SentencePiece has, and what it calls them."""
-WAYS = {"merge": "ranks merges by what they make", "likelihood": "sums scores in single precision"}
+WAYS = {"BPE": "ranks merges by what they make", "UNIGRAM": "sums scores in single precision"}
 """What may make its ids others than ours."""
 NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 """Types of pieces."""
@@ -54,23 +55,26 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     kind = KINDS.get(tokenizer.segmentation)
     if kind is None:
         raise TokbenchError(
-            f"SentencePiece has no model for segmentation '{tokenizer.segmentation}', only for merge and likelihood; "
+            f"SentencePiece has no model for segmentation '{tokenizer.segmentation}', only for {', '.join(KINDS)}; "
             "nothing is written"
         )
     # Protocol buffers make their classes when they are imported.
     model: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined,unused-ignore]
-    for token, (score, form) in zip(tokenizer.vocabulary.tokens, _pieces(tokenizer.vocabulary, kind), strict=True):
-        model.pieces.add(piece=spell(token), score=score, type=form)
-    for piece in (END_OF_TEXT, PADDING):
-        model.pieces.add(piece=piece, score=0, type=CONTROL)
+    vocabulary, special = tokenizer.vocabulary, special_ids(tokenizer)
+    known = {number: (name, 0.0, CONTROL) for name, number in special.items()}
+    for token, number, piece in zip(vocabulary.tokens, ids_of(vocabulary), _pieces(vocabulary, kind), strict=True):
+        known[number] = (spell(token), *piece)
+    for number in range(max(known) + 1):
+        text, score, form = known.get(number, (unused_name(number), 0.0, UNUSED))
+        model.pieces.add(piece=text, score=score, type=form)
     model.pieces.add(piece=UNKNOWN_PIECE, score=0, type=UNKNOWN)
     trainer = model.trainer_spec
     trainer.model_type = type(trainer).ModelType.Value(kind)
     trainer.vocab_size = len(model.pieces)
     trainer.unk_piece, trainer.pad_piece = UNKNOWN_PIECE, PADDING
     trainer.bos_piece = trainer.eos_piece = END_OF_TEXT
-    trainer.bos_id = trainer.eos_id = len(tokenizer)
-    trainer.pad_id, trainer.unk_id = len(tokenizer) + 1, len(tokenizer) + 2
+    trainer.bos_id = trainer.eos_id = special[END_OF_TEXT]
+    trainer.pad_id, trainer.unk_id = special[PADDING], len(model.pieces) - 1
     tables = sentencepiece_model_pb2.ModelProto.FromString(_tables())  # type: ignore[attr-defined,unused-ignore]
     model.normalizer_spec.CopyFrom(tables.normalizer_spec)
     model.denormalizer_spec.CopyFrom(tables.denormalizer_spec)
@@ -82,10 +86,12 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
 def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
     """The score and the type of each token's piece; what no merge makes, and what is barred, matches nothing."""
     if kind == "BPE":
-        assert vocabulary.merges is not None
         ranks: dict[int, int] = {}
-        for rank, (_, _, made) in enumerate(vocabulary.merges.tolist()):
-            ranks.setdefault(made, rank)
+        if vocabulary.merges is None:  # What is joined has its own place as its rank.
+            ranks = {index: index for index, token in enumerate(vocabulary.tokens) if len(token) > 1}
+        else:
+            for rank, (_, _, made) in enumerate(vocabulary.merges.tolist()):
+                ranks.setdefault(made, rank)
         for index, token in enumerate(vocabulary.tokens):
             yield (-float(ranks[index]), NORMAL) if index in ranks else (0.0, NORMAL if len(token) == 1 else CONTROL)
         return
@@ -155,15 +161,13 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     told = compare(tokenizer, counts, processor.encode, most, lambda text: all(map(spelt, text)))
     if told.differs is not None:
-        why = (
-            "ranks merges by what they make" if tokenizer.segmentation == "merge" else "sums scores in single precision"
-        )
-        raise TokbenchError(f"SentencePiece, which {why}, gives other ids for {told.differs!r}; nothing is written")
+        way = WAYS[KINDS[tokenizer.segmentation]]
+        raise TokbenchError(f"SentencePiece, which {way}, gives other ids for {told.differs!r}; nothing is written")
     (folder / MODEL).write_bytes(model)
     settings = {
         "pretokenization": tokenizer.scheme.setting,
         "pattern": pattern,
-        "special_tokens": special_tokens(len(tokenizer)),
+        "special_tokens": special_ids(tokenizer),
     }
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     one = "" if pattern is None else ", each given by itself"

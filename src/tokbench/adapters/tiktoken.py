@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.adapters.comparison import MOST_COMPARED, compare
+from tokbench.adapters.names import ids_of, special_names
 from tokbench.adapters.patterns import WHOLE, pattern_of
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
@@ -51,15 +52,14 @@ def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":
 
 def _ranks(vocabulary: Vocabulary) -> dict[bytes, int]:
     """The tokens with their ids, those that they have elsewhere too."""
-    ids = range(len(vocabulary)) if vocabulary.ids is None else vocabulary.ids.tolist()
-    return dict(zip(vocabulary.tokens, ids, strict=True))
+    return dict(zip(vocabulary.tokens, ids_of(vocabulary), strict=True))
 
 
 def _special(tokenizer: Tokenizer) -> dict[str, int]:
     """The special tokens with their ids: those that it has elsewhere, where it was made elsewhere."""
     if tokenizer.vocabulary.ids is None:
         return special_tokens(len(tokenizer))
-    return {name.decode("utf-8", "replace"): one for one, name in tokenizer.vocabulary.special.items()}
+    return special_names(tokenizer)
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int = MOST_COMPARED) -> str:

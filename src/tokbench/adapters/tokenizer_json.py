@@ -1,17 +1,21 @@
 """Export to ``tokenizer.json``, where Hugging Face's own models give the same ids as ours."""
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.adapters.comparison import MOST_COMPARED, compare
+from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.splits import splits_of, why_not
-from tokbench.byte_level import CONTINUATION, spell
-from tokbench.errors import TokbenchError
+from tokbench.byte_level import CONTINUATION
+from tokbench.kernels.trie import Trie
+from tokbench.kernels.whole import pairs_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 
 if TYPE_CHECKING:
     import tokenizers
@@ -22,6 +26,9 @@ REFUSED = "not exported: "
 BY_WORDPIECE = ("greedy", "longest_prefix")
 """Segmentations that Hugging Face's WordPiece model does."""
 
+BY_BPE = ("merge", "whole_or_merge", "ranked")
+"""Segmentations that its BPE model does."""
+
 UNBOUNDED = 10**9
 """Longest word, in characters, that Hugging Face's WordPiece model may cut; its own 100 would make unknowns."""
 
@@ -29,60 +36,67 @@ LONGEST_WORD = 2000
 """Bytes of the longest pre-token that its WordPiece model cuts in good time, which grows with the length's cube."""
 
 
-def spellings(tokenizer: Tokenizer) -> list[str]:
-    """The tokens' printable spellings, in id order; all different.
-
-    Raises:
-        TokbenchError: the tokenizer has ids of its own, which are not its tokens' places.
-    """
-    ids = tokenizer.vocabulary.ids
-    if ids is not None and not np.array_equal(ids, np.arange(len(ids))):
-        raise TokbenchError(
-            f"{tokenizer.name or 'the tokenizer'} has ids of its own, with holes or special ones between; open the "
-            "file that it was imported from instead"
-        )
-    flags = tokenizer.vocabulary.continuation
-    marks = [False] * len(tokenizer) if flags is None else flags.tolist()
-    return [spell(token, mark) for token, mark in zip(tokenizer.vocabulary.tokens, marks, strict=True)]
-
-
 def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
     """The same tokenizer as an object of the ``tokenizers`` library, or None where that has no such model or cut.
 
-    Merge and whole or merge become BPE, likelihood becomes Unigram, greedy and longest prefix become WordPiece without
-    and with a continuation prefix. Ids are the same; end of text and padding follow the vocabulary.
+    Merge, whole or merge and ranked become BPE, likelihood becomes Unigram, greedy and longest prefix become WordPiece
+    without and with a continuation prefix. Ids are the same; end of text and padding follow the vocabulary. Special ids
+    that a tokenizer has of its own are special tokens, and stand in the model, too: the library numbers what does not
+    as it comes.
     """
     from tokenizers import AddedToken, decoders, pre_tokenizers
     from tokenizers import Tokenizer as HuggingFaceTokenizer
 
-    model, splits = _model(tokenizer), splits_of(tokenizer.scheme)
+    special = special_ids(tokenizer)
+    model, splits = _model(tokenizer, special), splits_of(tokenizer.scheme)
     if model is None or isinstance(splits, str):
         return None
     converted = HuggingFaceTokenizer(model)
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     converted.pre_tokenizer = pre_tokenizers.Sequence([*splits, level])
     converted.decoder = decoders.Sequence([decoders.Replace(CONTINUATION, ""), decoders.ByteLevel()])
-    converted.add_special_tokens([AddedToken(END_OF_TEXT, special=True), AddedToken(PADDING, special=True)])
+    names = sorted(special, key=special.__getitem__)
+    converted.add_special_tokens([AddedToken(name, special=True) for name in names])
     return converted
 
 
-def _model(tokenizer: Tokenizer) -> Any:
+def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
     from tokenizers import models
 
     vocabulary = tokenizer.vocabulary
     spelt = spellings(tokenizer)
-    ids = {spelling: index for index, spelling in enumerate(spelt)}
-    if tokenizer.segmentation in ("merge", "whole_or_merge") and vocabulary.merges is not None:
-        pairs = [(spelt[left], spelt[right]) for left, right, _ in vocabulary.merges.tolist()]
-        return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation == "whole_or_merge")
+    ids = dict(zip(spelt, ids_of(vocabulary), strict=True)) | (dict(special) if vocabulary.ids is not None else {})
+    if tokenizer.segmentation in BY_BPE:
+        pairs = [(spelt[left], spelt[right]) for left, right, _ in _merges(tokenizer).tolist()]
+        return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation != "merge")
     if tokenizer.segmentation == "likelihood" and vocabulary.scores is not None:
-        return models.Unigram(list(zip(spelt, vocabulary.scores.tolist(), strict=True)))
+        return models.Unigram(_scored(tokenizer, dict(zip(spelt, vocabulary.scores.tolist(), strict=True)), ids))
     if tokenizer.segmentation in BY_WORDPIECE:
         prefix = "" if vocabulary.continuation is None else CONTINUATION
         return models.WordPiece(
             ids, unk_token=spelt[0], max_input_chars_per_word=UNBOUNDED, continuing_subword_prefix=prefix
         )
     return None
+
+
+def _merges(tokenizer: Tokenizer) -> NDArray[np.int32]:
+    """Places of what is joined, in the order of ranks: of a segmentation by ranks every pair that makes a token."""
+    vocabulary = tokenizer.vocabulary
+    if tokenizer.segmentation != "ranked":
+        assert vocabulary.merges is not None
+        return vocabulary.merges
+    data, offsets = vocabulary.flat()
+    return pairs_of(Trie(data, offsets), Trie(data, offsets, backwards=True), data, offsets)
+
+
+def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str, int]) -> list[tuple[str, float]]:
+    """What Unigram numbers from 0 on: tokens with their scores; other ids by names that no text is spelt by."""
+    if tokenizer.vocabulary.ids is None:
+        return list(scores.items())
+    names = {number: name for name, number in ids.items()}
+    lowest = min((score for score in scores.values() if math.isfinite(score)), default=0.0)
+    entries = (names.get(number, unused_name(number)) for number in range(max(names) + 1))
+    return [(name, scores.get(name, lowest)) for name in entries]
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, most: int = MOST_COMPARED) -> str:
@@ -105,6 +119,8 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
     longest = int(np.diff(counts.offsets).max(initial=0)) if counts is not None else 0
     if longest > LONGEST_WORD and tokenizer.segmentation in BY_WORDPIECE:
         return f"{REFUSED}Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
+    if wrong := [name for name, number in special_ids(tokenizer).items() if converted.token_to_id(name) != number]:
+        return f"{REFUSED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
     told = compare(tokenizer, counts, lambda texts: _ids(converted, texts), most)
     if told.differs is not None:
         return f"{REFUSED}Hugging Face's model gives other ids for {told.differs!r}"

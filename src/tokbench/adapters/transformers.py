@@ -1,7 +1,8 @@
 """The adapter that shows a tokenizer to ``transformers``, llm-foundry and lm-eval.
 
 Ids are ours; end of text is id V and padding id V + 1, each with an id of its own, because trainers mask the labels
-that equal the padding id and end of text would never be learned.
+that equal the padding id and end of text would never be learned. A tokenizer that was made elsewhere has its own ids:
+V is one more than the largest, and its special tokens stand among those that are added; one may be the end of text.
 
 It answers calls as ``PreTrainedTokenizerFast`` does, offsets, windows and words included, though it is none: a fast
 tokenizer is one of the models of ``tokenizers``, and most segmentations are not among them. It is ``is_fast`` therefore
@@ -13,14 +14,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizer
+from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedTokenizer
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.encoded import Encoded, Padding, Source
+from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
 from tokbench.adapters.rows import rows_of, texts_of
-from tokbench.adapters.tokenizer_json import spellings
 from tokbench.adapters.windows import Truncation
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
@@ -51,26 +52,34 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         "scores_file": "scores.txt",
         "continuation_file": "continuation.txt",
         "events_file": "events.tsv",
+        "ids_file": "ids.txt",
+        "special_ids_file": "special_ids.tsv",
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
-    def __init__(
-        self,
-        vocab_file: str,
-        settings_file: str | None = None,
-        merges_file: str | None = None,
-        scores_file: str | None = None,
-        continuation_file: str | None = None,
-        events_file: str | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, vocab_file: str, **settings: Any) -> None:
+        for beside in self.vocab_files_names:  # They lie in one folder.
+            settings.pop(beside, None)
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
-        self._spellings = spellings(self.tokenizer)
-        self._ids = {spelling: index for index, spelling in enumerate(self._spellings)}
+        self._names = names_by_id(self.tokenizer)
+        self._ids = {name: index for index, name in enumerate(self._names)}
+        if self.tokenizer.vocabulary.ids is not None:
+            self._add_own(settings)
         for role, token in (("eos_token", END_OF_TEXT), ("bos_token", END_OF_TEXT), ("pad_token", PADDING)):
             settings.setdefault(role, token)
         settings.setdefault("clean_up_tokenization_spaces", False)
         super().__init__(**settings)
+
+    def _add_own(self, settings: dict[str, Any]) -> None:
+        """Put the special tokens of a tokenizer that was made elsewhere among those that are added, with their ids."""
+        own = special_names(self.tokenizer)
+        ids = special_ids(self.tokenizer)
+        self._names += map(unused_name, range(self.vocab_size, max(ids.values()) + 1))
+        taken = set(ids.values())
+        self._ids = {name: index for index, name in enumerate(self._names) if index not in taken}
+        added = {number: AddedToken(name, special=True, normalized=False) for name, number in ids.items()}
+        settings["added_tokens_decoder"] = added | settings.get("added_tokens_decoder", {})
+        settings.setdefault("additional_special_tokens", [name for name in own if name not in (END_OF_TEXT, PADDING)])
 
     @classmethod
     def from_folder(cls, folder: Path | str) -> "TokbenchTokenizer":
@@ -81,7 +90,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
 
     @property
     def vocab_size(self) -> int:
-        return len(self.tokenizer)
+        return self.tokenizer.id_limit
 
     def get_vocab(self) -> dict[str, int]:
         return {**self._ids, **self.added_tokens_encoder}
@@ -90,13 +99,13 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self._ids.get(token)
 
     def _convert_id_to_token(self, index: int) -> str:
-        if not 0 <= index < len(self._spellings):
+        if not 0 <= index < len(self._names):
             raise TokbenchError(f"id {index} is not in the vocabulary (0 to {len(self) - 1})")
-        return self._spellings[index]
+        return self._names[index]
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         for text in map(str, new_tokens or ()):
-            if text in self._ids and unspell(text) != text.encode():
+            if text in self._ids and text != unused_name(self._ids[text]) and unspell(text) != text.encode():
                 raise TokbenchError(
                     f"{text[:60]!r} cannot be added: so the token {unspell(text).hex()} is spelt, "
                     "which is other bytes; choose another text"
@@ -221,7 +230,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     def _pieces(self, ids: list[int], skip_special_tokens: bool) -> Iterator[bytes]:
         """The bytes of ids, those of added tokens by their content."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
-        own = len(self.tokenizer)
+        own = self.vocab_size
         for ours, group in groupby((one for one in ids if one not in left_out), key=lambda one: 0 <= one < own):
             if ours:
                 yield self.tokenizer.decode(list(group))

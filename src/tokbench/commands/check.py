@@ -9,6 +9,7 @@ import click
 from tokbench import memory
 from tokbench.commands.fields import field_options
 from tokbench.commands.numbers import Whole
+from tokbench.commands.reading import Reading, reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ UNFIT = 1
 @click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Documents that are read at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options
+@reading_options
 def command(
     path: str,
     files: tuple[str, ...],
@@ -34,22 +36,24 @@ def command(
     as_json: bool,
     text_field: str | None,
     language_field: str | None,
+    reading: Reading,
 ) -> None:
-    """Tell whether the tokenizer at PATH is fit: whether texts come back, calls agree, tokens can be reached.
+    """Tell whether the tokenizer at PATH is fit: whether texts come back, calls agree, tokens can be reached. PATH is a
+    folder of ours, or what 'tokbench import' takes.
 
     What fails names the shortest input found that shows it. The exit status is 1 where anything failed; warnings and
     what is only told do not count.
     """
     import json
 
-    from tokbench.commands.opened import opened
+    from tokbench.commands.opened import is_ours, opened
     from tokbench.fitness import plain
     from tokbench.fitness.subject import Subject
 
     memory.purpose(f"check {path}")
     documents = _documents([*named, *files], limit, text_field, language_field)
-    tokenizer = opened(path)
-    subject = Subject(tokenizer, Path(path) if Path(path).is_dir() else Path(path).parent, documents)
+    tokenizer = opened(path, reading)
+    subject = Subject(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
     done = plain.checked(subject)
     if as_json:
         about = {"path": path, "name": getattr(tokenizer, "name", ""), "size": len(tokenizer)}

@@ -5,6 +5,7 @@ import click
 from tokbench import memory
 from tokbench.commands.fields import field_options
 from tokbench.commands.numbers import Whole
+from tokbench.commands.reading import Reading, reading_options
 
 
 @click.command("compare")
@@ -14,6 +15,7 @@ from tokbench.commands.numbers import Whole
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
 @field_options
+@reading_options
 def command(
     a: str,
     b: str,
@@ -22,11 +24,13 @@ def command(
     limit: int,
     text_field: str | None,
     language_field: str | None,
+    reading: Reading,
 ) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
-    (VARIANT, or VARIANT/SIZE), or folders of tokenizers. They are compared at the sizes they share: on the documents of
-    the evaluation split, or of FILES, and, where an experiment has both, by its tables and its models' answers."""
+    (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. They are compared at the sizes
+    they share: on the documents of the evaluation split, or of FILES, and, where an experiment has both, by its tables
+    and its models' answers."""
     from tokbench.commands.comparison import comparison
 
     memory.purpose(f"compare {a} with {b}")
-    click.echo(comparison(a, b, files, results, limit, text_field, language_field), nl=False)
+    click.echo(comparison(a, b, files, results, limit, text_field, language_field, reading), nl=False)

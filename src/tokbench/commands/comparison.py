@@ -5,13 +5,14 @@ from itertools import islice
 from pathlib import Path
 
 from tokbench.commands.documents import documents_of
+from tokbench.commands.opened import AS_IT_IS, one_of_several, reject_unused
+from tokbench.commands.reading import Reading
 from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.errors import TokbenchError
 from tokbench.report.terminal import Line, Part, comparison_text
 from tokbench.report.wording import counted
 from tokbench.statistics.contrast import token_counts
-from tokbench.tokenizer import Tokenizer
 
 
 def comparison(
@@ -22,6 +23,7 @@ def comparison(
     limit: int,
     text_field: str | None = None,
     language_field: str | None = None,
+    reading: Reading = AS_IT_IS,
 ) -> str:
     """The comparison of two tokenizers as text; the arguments are those of the command.
 
@@ -29,6 +31,7 @@ def comparison(
         TokbenchError: there is no such tokenizer, or nothing to compare the two on.
     """
     left, right = side(a, results), side(b, results)
+    reject_unused(reading, [*left.folders.values(), *right.folders.values()])
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
     if files:
@@ -37,7 +40,7 @@ def comparison(
         raise TokbenchError("--text-field, --language-field: they are of FILES; name files after the tokenizers")
     else:
         given = _evaluation(experiment, limit)
-    parts = [_tokens(left, right, sizes, where, found) for where, found in given]
+    parts = [_tokens(left, right, sizes, where, found, reading) for where, found in given]
     if experiment is not None:
         from tokbench.commands.experiment_comparison import experiment_parts
 
@@ -61,17 +64,17 @@ def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Doc
     ]
 
 
-def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document]) -> Part:
+def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document], reading: Reading) -> Part:
     """Tokens of the same documents."""
     lines = []
     for size_a, size_b in sizes:
-        counts = [_counts(one.folders[size], documents) for one, size in ((a, size_a), (b, size_b))]
+        counts = [_counts(one.folders[size], documents, reading) for one, size in ((a, size_a), (b, size_b))]
         if found := token_counts(*counts):
             lines.append(Line(size_label(size_a, size_b), found, "lowest", f"token count on {where}"))
     heading = f"Tokens of {counted(len(documents), 'document')}: {where}; drawn: documents"
     return Part(heading, "count", "share", lines)
 
 
-def _counts(folder: Path, documents: Iterable[Document]) -> list[int]:
-    tokenizer = Tokenizer.load(folder)
+def _counts(place: Path, documents: Iterable[Document], reading: Reading) -> list[int]:
+    tokenizer = one_of_several(place, reading)
     return [tokenizer.count(document.text) for document in documents]

@@ -8,6 +8,7 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -15,17 +16,19 @@ if TYPE_CHECKING:
 
 
 @click.command("decode")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
 @click.argument("ids", type=click.File("rb"))
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="Where the bytes go; standard output if left out."
 )
-def command(folder: str, ids: BinaryIO, output: str | None) -> None:
-    """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with the tokenizer in FOLDER."""
-    from tokbench.tokenizer import Tokenizer
+@reading_options
+def command(path: str, ids: BinaryIO, output: str | None, reading: Reading) -> None:
+    """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with TOKENIZER, a folder or what 'tokbench
+    import' takes."""
+    from tokbench.commands.opened import opened
 
     memory.purpose(f"decode {ids.name}")
-    tokenizer = Tokenizer.load(folder)
+    tokenizer = opened(path, reading)
     texts = decoded(tokenizer, ids)
     if output is None:
         sys.stdout.buffer.writelines(texts)

@@ -11,6 +11,7 @@ from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.memory_option import largest_text, memory_option
 from tokbench.commands.numbers import THREADS
+from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -24,21 +25,31 @@ COPIES = 8
 
 
 @click.command("encode")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
 @click.argument("file", type=click.File("rb"))
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the ids go; .npy for a NumPy array.")
 @click.option("--count", is_flag=True, help="Print the number of tokens alone.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
-def command(folder: str, file: BinaryIO, output: str | None, count: bool, threads: int, megabytes: int | None) -> None:
-    """Encode FILE ('-' for standard input) with the tokenizer in FOLDER; ids are decimal numbers between spaces."""
+@reading_options
+def command(
+    path: str,
+    file: BinaryIO,
+    output: str | None,
+    count: bool,
+    threads: int,
+    megabytes: int | None,
+    reading: Reading,
+) -> None:
+    """Encode FILE ('-' for standard input) with TOKENIZER, a folder or what 'tokbench import' takes; ids are decimal
+    numbers between spaces."""
     from tokbench.commands.id_files import write_array, write_decimals
-    from tokbench.tokenizer import Tokenizer
+    from tokbench.commands.opened import opened
 
     if count and output is not None:
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     memory.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
-    tokenizer = Tokenizer.load(folder)
+    tokenizer = opened(path, reading)
     largest = largest_text(megabytes, COPIES)
     size = PIECE_BYTES * threads if largest is None else min(PIECE_BYTES * threads, largest.size)
     pieces = _pieces(file, tokenizer, size, largest)

@@ -12,9 +12,8 @@ from tokbench import memory
 from tokbench.commands.fields import field_options
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
+from tokbench.commands.reading import ADDED
 from tokbench.errors import TokbenchError
-
-ADDED = ("words", "text", "tokens")
 
 
 @click.command("import")
@@ -90,7 +89,7 @@ def command(
     losses = loss_of(tokenizer, documents) if files else None
     imported["loss"] = losses.record() if losses else None
     with atomic_folder(output, "tokenizer") as folder:
-        tokenizer.save(folder, configuration=False)
+        tokenizer.save(folder)
         write_manifest(folder / "manifest.json", tokenizer.origin, started)
     native = imported["how"] == "native"
     how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"

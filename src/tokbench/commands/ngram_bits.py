@@ -76,7 +76,8 @@ def command(
     """Train token n-gram models on the ids that the tokenizer in FOLDER gives a text, and test them on another.
 
     Prints as JSON, for each order up to --order and each number of --training-bytes, bits per byte of the test text
-    and bits of each of its documents; the entries counted as vocabulary; and tokens never seen in training.
+    and bits of each of its documents; the entries counted as vocabulary; and tokens never seen in training. Of a
+    tokenizer that may lose some of a text, each document tells how many of its bytes do not come back.
 
     A TEXT is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name). Shards of a corpus
     are read in the order of their documents. What does not fit into --memory is done token by token.
@@ -96,12 +97,14 @@ def command(
 
     found = ngram_bits(
         lambda documents: encoded(tokenizer, documents),
-        tokenizer.id_limit,
+        tokenizer.entries,
         lambda: read(training),
         read(tested),
         order=order,
         training_bytes=training_bytes or None,
         allowed=allowed,
+        ids=tokenizer.id_limit,
+        lost=None if tokenizer.lossless else tokenizer.bytes_lost,
     )
     size = tokenizer.nominal_size
     result = {"variant": variant or tokenizer.name, "size": size, "corpus": corpus, **found}

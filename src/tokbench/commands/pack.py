@@ -63,6 +63,7 @@ def command(
         Path(output),
         sequence_length=sequence_length,
         seed=seed,
+        end_of_text=tokenizer.end_of_text,
         budget=None if epochs is text_bytes is None else TextBudget(epochs, text_bytes),
         counts=None if counts is None else Path(counts),
     )

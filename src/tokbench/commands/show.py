@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench import memory
+from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ MOST_BYTES = 100_000
 @click.option("--file", type=click.Path(dir_okay=False), help="File of the text; then TEXT is left out.")
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(words: tuple[str, ...], file: str | None, results: str | None, as_json: bool) -> None:
+@reading_options
+def command(words: tuple[str, ...], file: str | None, results: str | None, as_json: bool, reading: Reading) -> None:
     """Show how tokenizers cut one TEXT ('-' for standard input): ids and borders, those that differ in a colour of
-    their own. Each TOKENIZER is a folder, or a variant of the experiment (VARIANT, or VARIANT/SIZE)."""
-    from tokbench.commands.opened import opened_at_sizes
+    their own. Each TOKENIZER is a folder, a variant of the experiment (VARIANT, or VARIANT/SIZE), or what 'tokbench
+    import' takes."""
+    from tokbench.commands.opened import opened_at_sizes, reject_unused
     from tokbench.cuts.cut import cut
 
     names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
@@ -36,7 +39,8 @@ def command(words: tuple[str, ...], file: str | None, results: str | None, as_js
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
     memory.purpose(f"show {' '.join(names)}")
-    tokenizers = [one for name in names for one in opened_at_sizes(name, results)]
+    reject_unused(reading, map(Path, names))
+    tokenizers = [one for name in names for one in opened_at_sizes(name, results, reading)]
     cuts = [cut(name, tokenizer, text) for name, tokenizer in _told_apart(tokenizers, names)]
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
 

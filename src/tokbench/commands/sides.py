@@ -32,7 +32,8 @@ def side(text: str, results: str | None) -> Side:
     """What a name or a folder stands for.
 
     Args:
-        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, the folder of a tokenizer, or of one at several sizes.
+        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, the folder of a tokenizer, or of one at several sizes;
+            or the file of a tokenizer of another library, or a folder of ``transformers`` with one.
         results: folder of the experiment.
 
     Raises:
@@ -40,6 +41,8 @@ def side(text: str, results: str | None) -> Side:
     """
     if (place := Path(text)).is_dir() and (found := _sized(place)):
         return found
+    if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
+        return Side(place.name, {0: place}, None)
     if results is None:
         raise TokbenchError(f"{text}: no folder of a tokenizer; name one, or an experiment with --results")
     variant, _, size = text.partition("/")
@@ -51,6 +54,12 @@ def side(text: str, results: str | None) -> Side:
     if size not in ("", OWN, *map(str, found.folders)):
         raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
     return found
+
+
+def _made_elsewhere(folder: Path) -> bool:
+    from tokbench.adapters.forms.transformers import file_in
+
+    return file_in(folder) is not None
 
 
 def _sized(place: Path) -> Side | None:

@@ -32,11 +32,11 @@ class Spellings:
         """Sort the tokens.
 
         Args:
-            tokens: bytes of each id; special tokens, which spell nothing, come after them and are left out.
+            tokens: bytes of each id; none of ids that no text gives. Special tokens that come after them are left out.
         """
         self.tokens = tokens
         self.longest = max(map(len, tokens), default=0)
-        self._ids = sorted(range(len(tokens)), key=tokens.__getitem__)
+        self._ids = sorted(filter(tokens.__getitem__, range(len(tokens))), key=tokens.__getitem__)
         self._ordered = [tokens[id] for id in self._ids]
 
     def length(self, ids: Iterable[int]) -> int:

@@ -7,7 +7,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from tokbench.lean import OPTIONAL, VISION, lean_imports
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
 
+    from tokbench.adapters.transformers import TokbenchTokenizer
     from tokbench.corpus.documents import Document
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
@@ -110,9 +111,12 @@ def evaluate(
     adapter = TokbenchTokenizer.from_folder(tokenizer_folder)
     model = AutoModelForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
     model = model.to(device).eval()
-    if model.config.vocab_size < len(adapter):
+    tokens = adapter.tokenizer.vocabulary.by_id
+    start = _start(model.config, adapter)
+    rows = len(adapter) if adapter.tokenizer.vocabulary.ids is None else max(_last(tokens), start) + 1
+    if model.config.vocab_size < rows:
         raise TokbenchError(
-            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {len(adapter)} "
+            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {rows} "
             "tokens; evaluate the model with the tokenizer that it was trained with"
         )
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
@@ -125,8 +129,8 @@ def evaluate(
         model,
         adapter,
         encode,
-        adapter.eos_token_id,
-        spellings=Spellings(adapter.tokenizer.vocabulary.tokens),
+        start,
+        spellings=Spellings(tokens),
         window=window,
         batch_size=batch_size,
     )
@@ -134,7 +138,7 @@ def evaluate(
         bits_per_byte,
         model,
         encode,
-        start=adapter.eos_token_id,
+        start=start,
         batch_size=batch_size,
         device=device,
     )
@@ -152,6 +156,8 @@ def evaluate(
         for of in (half[1], equal[1]):
             for measured, document in zip(of["by_document"], named, strict=True):
                 measured["document"], measured["language"] = document.document, document.language
+        lengths = np.fromiter(map(len, tokens), np.int64)
+        result |= zip(EQUAL_CONTEXT, measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1))), strict=True)
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),
@@ -165,6 +171,21 @@ def evaluate(
     }
     with atomic_file(output) as unfinished:
         unfinished.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _start(config: Any, adapter: "TokbenchTokenizer") -> int:
+    """The id that opens every sequence: the end of text; of ids that were given elsewhere the one that the model names.
+
+    Such a model was not trained by us, as a rule, and what opens its texts is told by its configuration alone.
+    """
+    named = [getattr(config, f"{role}_token_id", None) for role in ("bos", "eos")]
+    told = [number for number in named if type(number) is int]
+    return int(adapter.eos_token_id if adapter.tokenizer.vocabulary.ids is None or not told else told[0])
+
+
+def _last(tokens: Sequence[bytes]) -> int:
+    """The largest id that a text gives."""
+    return max(number for number, token in enumerate(tokens) if token)
 
 
 def evaluate_suite(

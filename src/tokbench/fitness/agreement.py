@@ -100,12 +100,14 @@ def exported(subject: Subject) -> Finding:
     path = None if subject.folder is None else subject.folder / EXPORTED
     if path is None or not path.is_file():
         return not_applicable(f"no {EXPORTED} lies beside it")
-    texts = [text for text in (*_texts(subject), *numbers(), *blocks(), *subject.tokens.values()) if _plain_text(text)]
+    special = {END_OF_TEXT, PADDING, *subject.traits.special}
+    every = (*_texts(subject), *numbers(), *blocks(), *subject.tokens.values())
+    texts = [text for text in every if _plain_text(text, special)]
     theirs = _opened(path)
     shown = dict(zip(texts, theirs([text.decode() for text in texts]), strict=True))
 
     def differs(text: bytes) -> bool:
-        if not _plain_text(text):
+        if not _plain_text(text, special):
             return False
         return shown.get(text, theirs([text.decode()])[0]) != subject.encode(text)
 
@@ -121,10 +123,10 @@ def _opened(path: Path) -> Callable[[list[str]], list[list[int]]]:
     return lambda texts: [encoding.ids for encoding in opened.encode_batch(texts, add_special_tokens=False)]
 
 
-def _plain_text(text: bytes) -> bool:
+def _plain_text(text: bytes, special: set[str]) -> bool:
     """Whether the other library can be given a text, and has no special token to find in it."""
     try:
-        return not any(special in text.decode() for special in (END_OF_TEXT, PADDING))
+        return not any(name in text.decode() for name in special if name)
     except UnicodeDecodeError:
         return False
 

@@ -33,7 +33,7 @@ def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
     if tail := _tail(token):
         leads = heads_of(tail)
         before = (*leads, *(b" " + lead for lead in leads[: len(CLASSES) + 1]), *before)
-    if head := _head(token):
+    if head := head_of(token):
         after = (*tails_of(head), *after)
     return _diagonally(before, after)
 
@@ -43,7 +43,7 @@ def rare_contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
     before, after = (b"", b" ", *RARE, *(b" " + one for one in RARE)), (b"", *RARE)
     if tail := _tail(token):
         before = tuple(b"".join((one, lead)) for lead in heads_of(tail) for one in (b"", RARE[0], RARE[-1]))
-    if head := _head(token):
+    if head := head_of(token):
         after = tails_of(head)
     return _diagonally(before, after)
 
@@ -79,7 +79,7 @@ def _tail(token: bytes) -> bytes:
     return token[:size] if size <= LONGEST else b""
 
 
-def _head(token: bytes) -> bytes:
+def head_of(token: bytes) -> bytes:
     """The bytes at its end that begin a character without ending it."""
     for size in range(1, min(LONGEST, len(token)) + 1):
         byte = token[-size]

@@ -4,16 +4,18 @@ A token whose own bytes encode to it is reached. For the others, in this order:
 
 - **segmentation**: how a pre-token of its bytes is cut shows that none has it. Merges that make a token make it of its
   bytes alone, because none of them crosses its ends; and where other tokens of its bytes have a greater sum of scores,
-  they would take its place in any text.
+  they would take its place in any text. Where pre-tokens that are tokens are taken whole, merges must not make it, and
+  no text may have it as a pre-token by itself, see :mod:`tokbench.fitness.pieces`.
 - **context**: a text around its bytes has it. That text is its witness.
-- **pre-tokenization**: a built-in scheme cuts its bytes in every context, see :mod:`tokbench.fitness.contexts`.
+- **pre-tokenization**: a built-in scheme cuts its bytes in every context, see :mod:`tokbench.fitness.contexts`, or
+  patterns that are compiled do in every state of their automaton, see :mod:`tokbench.fitness.pieces`.
 - **search**: none of those, and no context has it. That is no proof.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,10 +25,15 @@ from tokbench.fitness.subject import Refusal, Subject
 from tokbench.pretokenization import Boundaries
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 
+if TYPE_CHECKING:
+    from tokbench.kernels.merge import MergeSegmenter
+
 Proof = Literal["alone", "context", "segmentation", "pre-tokenization", "normaliser", "search"]
 MARGIN = 1e-9
 """Nats by which a sum of scores must be greater than a token's own; rounding may account for less."""
 SHOWN = 5
+WHOLE = ("ranked", "whole_or_merge")
+"""Segmentations that take a pre-token that is a token whole."""
 CUT = "every text is cut within its bytes"
 
 
@@ -83,26 +90,47 @@ def _by_segmentation(subject: Subject, ids: Sequence[int]) -> dict[int, Reach]:
     """Tokens that no pre-token has, by what a pre-token of their bytes becomes."""
     tokenizer, found = subject.tokenizer, {}
     method = subject.traits.segmentation
-    if method not in ("merge", "likelihood") or subject.ids != list(range(len(subject.ids))):
+    if method not in (*WHOLE, "merge", "likelihood") or subject.traits.tokens is None:
         return {}
-    for one, parts in zip(ids, _segmented(tokenizer, [subject.tokens[one] for one in ids]), strict=True):
-        if parts == [one] or (method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, one, parts)):
+    tokens, places = subject.traits.tokens, {one: place for place, one in enumerate(subject.ids)}
+    for one, parts in zip(ids, _segmented(tokenizer, [subject.tokens[one] for one in ids], method), strict=True):
+        if parts == [places[one]]:
             continue
-        pieces = "|".join(subject.tokens[part].hex(" ") for part in parts)
+        if method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, places[one], parts):
+            continue
+        if method in WHOLE and (subject.pieces is None or subject.pieces.alone(subject.tokens[one])):
+            continue
+        pieces = "|".join(tokens[part].hex(" ") for part in parts)
         found[one] = Reach(one, subject.tokens[one], "segmentation", f"its bytes are always cut as {pieces}")
     return found
 
 
-def _segmented(tokenizer: Any, tokens: Sequence[bytes]) -> list[list[int]]:
-    """How pre-tokens of these bytes are cut."""
+def _segmented(tokenizer: Any, tokens: Sequence[bytes], method: str) -> list[list[int]]:
+    """How pre-tokens of these bytes are cut, as places in the vocabulary; by merges alone where they would be whole."""
     from tokbench.pretokens import PretokenCounts
 
     if not tokens:
         return []
     counts = PretokenCounts.from_pairs((token, 1) for token in tokens)
-    ids, bounds = tokenizer.segment(counts)
+    if method in WHOLE:
+        ids, bounds = _merging(tokenizer.vocabulary, method).segment(counts.data, counts.offsets)
+    else:
+        ids, bounds = tokenizer.segment(counts)
     cut = {token: ids[bounds[place] : bounds[place + 1]].tolist() for place, (token, _) in enumerate(counts.items())}
     return [cut[token] for token in tokens]
+
+
+def _merging(vocabulary: Any, method: str) -> "MergeSegmenter":
+    from tokbench.kernels.merge import MergeSegmenter
+    from tokbench.kernels.trie import Trie
+    from tokbench.kernels.whole import pairs_of
+    from tokbench.segmentation.merge import byte_ids, joined_bytes, replayed
+
+    if method == "whole_or_merge":
+        return MergeSegmenter(*replayed(vocabulary, method))
+    data, offsets = vocabulary.flat()
+    pairs = pairs_of(Trie(data, offsets), Trie(data, offsets, backwards=True), data, offsets)
+    return MergeSegmenter(pairs, byte_ids(vocabulary), joined_bytes(vocabulary), True)
 
 
 def _beaten(scores: Any, one: int, parts: Sequence[int]) -> bool:
@@ -122,7 +150,7 @@ def _in_context(subject: Subject, one: int, token: bytes, cut: set[bytes]) -> Re
     """
     boundaries = subject.traits.boundaries if subject.traits.scheme in KERNEL_SCHEMES else None
     alike = b"" if boundaries is None else likeness(token)
-    if alike in cut:
+    if alike in cut or (boundaries is None and subject.pieces is not None and not subject.pieces.within(token)):
         return Reach(one, token, "pre-tokenization", CUT)
     kept = tried = 0
     for pairs in (contexts(token), rare_contexts(token)):

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tokbench.fitness.pieces import Pieces
 from tokbench.fitness.traits import Traits, traits_of
 from tokbench.memory import may_be_short
 
@@ -88,6 +89,17 @@ class Subject:
         if tokens is not None and len(tokens) == len(self.ids):
             return dict(zip(self.ids, tokens, strict=True))
         return dict(self._decoded())
+
+    @cached_property
+    def pieces(self) -> Pieces | None:
+        """What pre-tokens there are, where patterns that are compiled cut texts."""
+        from tokbench.patterns.parse import LanguageError
+        from tokbench.patterns.sequence import automaton_of_sequence
+
+        try:
+            return Pieces(automaton_of_sequence(self.traits.patterns)) if self.traits.patterns else None
+        except LanguageError:  # As of the built-in schemes that count the end of a text.
+            return None
 
     def _decodes(self, one: int) -> bool:
         try:

@@ -26,6 +26,7 @@ class Traits:
         normalized: the normaliser that it declares, ``normalized`` or ``library.normalized``.
         boundaries: what cuts a text into its pre-tokens, that of ``scheme`` or of ``pretokenization``.
         scheme: the name of its pre-tokenization.
+        patterns: regular expressions that cut as the scheme does, one after another, where a scanner was made of them.
         segmentation: the name of its segmentation.
         last_cut: what tells where a text may be cut.
     """
@@ -39,6 +40,7 @@ class Traits:
     normalized: Callable[[str], str] | None
     boundaries: Boundaries | None
     scheme: str
+    patterns: tuple[str, ...]
     segmentation: str
     last_cut: Callable[[bytes], int] | None
 
@@ -63,6 +65,7 @@ def traits_of(tokenizer: Any) -> Traits:
         normalized=_part(tokenizer, "normalized") or _part(library, "normalized"),
         boundaries=own or (schemes[name].function if name in schemes else None),
         scheme=name,
+        patterns=_patterns(_part(tokenizer, "scheme")),
         segmentation=str(_part(tokenizer, "segmentation") or ""),
         last_cut=_part(tokenizer, "last_cut"),
     )
@@ -73,6 +76,10 @@ def _part(whole: Any, name: str) -> Any:
         return getattr(whole, name, None)
     except TokbenchError:
         return None
+
+
+def _patterns(scheme: Any) -> tuple[str, ...]:
+    return tuple(_part(scheme, "splits") or ()) if _part(scheme, "scanner") is not None else ()
 
 
 def _special(tokenizer: Any) -> dict[str, int]:

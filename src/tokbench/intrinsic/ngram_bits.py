@@ -5,6 +5,8 @@ of each test document their bits, its end included. Divided by the bytes of the 
 token length: all predict the same bytes. Nothing is drawn at random.
 
 Every entry of the vocabulary shares what the smoothing leaves to the unseen, used or not, so that an idle entry costs.
+Entries are what text may give: no special ids, and none that stand for nothing. A tokenizer that loses some of a text
+predicts less and is charged for the same bytes; how many of them do not come back stands beside its bits.
 """
 
 from collections import deque
@@ -190,14 +192,14 @@ def before(text: bytes, size: int) -> bytes:
     return text[: end if text[end] & 0xC0 != 0x80 else size]
 
 
-def _held(fitted: TokenNgrams, places: int, vocabulary: int, allowed: Allowance | None) -> int:
+def _held(fitted: TokenNgrams, places: int, ids: int, allowed: Allowance | None) -> int:
     """Places whose records may be held at a time.
 
     The mapped ids count as held while they leave half of the memory: the system takes their pages back at need.
     """
     if allowed is None:
         return MAX_PLACES
-    room = allowed.room - PER_SYMBOL * vocabulary
+    room = allowed.room - PER_SYMBOL * ids
     room = max(room - ID_BYTES * places, room // 2) // RECORD_BYTES
     if room < (least := fitted.most_after()):
         needed = allowed.megabytes + 2 * (least - room) * RECORD_BYTES // 1_000_000 + 1
@@ -217,6 +219,8 @@ def ngram_bits(
     order: int,
     training_bytes: Sequence[int] | None = None,
     allowed: Allowance | None = None,
+    ids: int | None = None,
+    lost: Callable[[bytes], int] | None = None,
 ) -> dict[str, Any]:
     """Train the models of all orders on each budget, and test them.
 
@@ -225,24 +229,28 @@ def ngram_bits(
 
     Args:
         encode: the tokenizer.
-        vocabulary: its entries, all of which encoding may give.
+        vocabulary: its entries: the ids that some text gives.
         training: gives the documents of the training text, each time it is called.
         tested: documents of the test text.
         order: highest order.
         training_bytes: see :func:`budgets_of`.
         allowed: memory; as much as it takes where it is left out.
+        ids: one more than the largest id; ``vocabulary`` where ids are 0, 1, 2, ...
+        lost: how many bytes of a text decoding its ids does not give back; left out of a tokenizer that loses nothing.
 
     Returns:
         ``vocabulary``, ``order``, ``bytes`` and ``tokens`` of the test text, ``documents`` of it (``document``,
-        ``language``, ``bytes``), ``training`` (:class:`TrainedOn`, by budget), and ``models``, for each budget and
-        order: ``training_bytes``, ``order``, ``bits_per_byte``, and ``bits`` of each document.
+        ``language``, ``bytes``, and ``bytes_lost`` where ``lost`` is given), ``training`` (:class:`TrainedOn`, by
+        budget), and ``models``, for each budget and order: ``training_bytes``, ``order``, ``bits_per_byte``, and
+        ``bits`` of each document.
 
     Raises:
         TokbenchError: a text is empty, the vocabulary is too large, or there is too little memory.
     """
-    symbols = vocabulary + 2
+    ids = vocabulary if ids is None else ids
+    symbols = ids + 2
     if symbols > MAX_SYMBOLS:
-        raise TokbenchError(f"a vocabulary of {vocabulary:,} is too large for token n-grams of {MAX_SYMBOLS - 2:,}")
+        raise TokbenchError(f"a vocabulary of {ids:,} is too large for token n-grams of {MAX_SYMBOLS - 2:,}")
     budgets = budgets_of(((each.language, len(each.text)) for each in training()), training_bytes)
     documents: list[dict[str, Any]] = []
     with ExitStack() as stack:
@@ -250,13 +258,14 @@ def ngram_bits(
         def stream() -> _Stream:
             return _Stream(stack.enter_context(TemporaryFile()), symbols, order)
 
-        def noted() -> Iterator[Document]:
+        def tested_documents() -> Iterator[Document]:
             for each in tested:
-                documents.append({"document": each.document, "language": each.language, "bytes": len(each.text)})
+                noted = {"document": each.document, "language": each.language, "bytes": len(each.text)}
+                documents.append(noted if lost is None else {**noted, "bytes_lost": lost(each.text)})
                 yield each
 
         test = stream()
-        for piece in encode(noted()):
+        for piece in encode(tested_documents()):
             test.add(piece)
         size = sum(each["bytes"] for each in documents)
         if not size:
@@ -268,8 +277,9 @@ def ngram_bits(
             places = one.places
             one.append(test)
             fitted = TokenNgrams(one.mapped(), places, symbols, vocabulary, order)
-            bits = fitted.bits(_held(fitted, one.places, vocabulary, allowed))
-            unseen = fitted.unused(), fitted.unseen()
+            bits = fitted.bits(_held(fitted, one.places, ids, allowed))
+            unused = vocabulary - (ids - fitted.unused())
+            unseen = unused, fitted.unseen()
             trained.append(asdict(TrainedOn(budget.training_bytes, text_bytes, one.documents, one.tokens, *unseen)))
             for number in range(order):
                 found = bits[:, number].tolist()

@@ -26,12 +26,13 @@ cdef enum:
     TOKEN_BITS = 21
     FRACTION = 52           # binary places in which bits are added
     MANY = 5                # types with more counts are not told apart
+    MOST_DOCUMENTS = 0x7FFFFFFF
 
 MAX_ORDER = HIGHEST
 MAX_SYMBOLS = 1 << TOKEN_BITS
 MAX_PLACES = 1 << 42
-RECORD_BYTES = 24
-"""Held for a place: its record, and what the order below makes of it."""
+RECORD_BYTES = 28
+"""Held for a place: its record, its document, and what the order below makes of it."""
 
 cdef double BITS_IN_NAT = 1.4426950408889634
 cdef double UNIT = 4503599627370496.0       # 2**FRACTION
@@ -77,6 +78,7 @@ cdef struct Sums:
     const int64_t *ends         # the place of each document's EOS
     int64_t documents
     int64_t orders
+    int32_t *document           # of each record of the token at hand, where it is scored
     int64_t *whole              # by document and order
     int64_t *parts              # below one bit, in units of 2**-52
     double *probabilities       # by place and order; NULL where they are not asked for
@@ -117,21 +119,28 @@ cdef Discounts discounts_of(const int64_t *types) noexcept nogil:
     return made
 
 
-cdef inline void add(Sums *sums, int64_t place, int64_t order, double probability) noexcept nogil:
-    """Add a place's bits to those of its document."""
-    cdef int64_t low = 0, high = sums.documents, middle, whole
-    cdef double bits = -log(probability) * BITS_IN_NAT
+cdef inline int32_t document_of(Sums *sums, int64_t place) noexcept nogil:
+    """The document that a place is in."""
+    cdef int64_t low = 0, high = sums.documents, middle
     while low < high:
         middle = (low + high) // 2
         if sums.ends[middle] < place:
             low = middle + 1
         else:
             high = middle
-    low = low * sums.orders + order - 1
+    return <int32_t>low
+
+
+cdef inline void add(
+    Sums *sums, int32_t document, int64_t place, int64_t order, double probability
+) noexcept nogil:
+    """Add a place's bits to those of its document."""
+    cdef int64_t row = document * sums.orders + order - 1, whole
+    cdef double bits = -log(probability) * BITS_IN_NAT
     whole = <int64_t>bits
-    sums.parts[low] += <int64_t>((bits - whole) * UNIT)
-    sums.whole[low] += whole + (sums.parts[low] >> FRACTION)
-    sums.parts[low] &= (<int64_t>1 << FRACTION) - 1
+    sums.parts[row] += <int64_t>((bits - whole) * UNIT)
+    sums.whole[row] += whole + (sums.parts[row] >> FRACTION)
+    sums.parts[row] &= (<int64_t>1 << FRACTION) - 1
     if sums.probabilities:
         sums.probabilities[(place - sums.first) * sums.orders + order - 1] = probability
 
@@ -252,6 +261,8 @@ cdef class TokenNgrams:
         cdef Sums sums
         if not len(ends):
             return whole + parts / UNIT
+        if len(ends) > MOST_DOCUMENTS:
+            raise ValueError(f"{len(ends)} documents are more than {MOST_DOCUMENTS}")
         sums.ends, sums.documents, sums.orders, sums.first = &end[0], len(ends), self.order, self.trained
         sums.whole, sums.parts = &wholes[0, 0], &part[0, 0]
         sums.probabilities = NULL
@@ -262,6 +273,8 @@ cdef class TokenNgrams:
         ranges = ranges_of(starts, held)
         records = np.empty((max(starts[last] - starts[first] for first, last in ranges), 2), np.uint64)
         below = np.empty(self.most_after())
+        cdef int32_t[::1] document = np.empty(self.most_after(), np.int32)
+        sums.document = &document[0]
         self.continued[:] = 0
         self.types[:] = 0
         for first, last in ranges:
@@ -386,7 +399,11 @@ cdef class TokenNgrams:
             if place_of(records[i]) >= self.trained:
                 found = True
                 token = token_of(records[i])
-                add(sums, place_of(records[i]), 1, interpolated(self.raw[token], &counts[0], &discounts[0], uniform))
+                sums.document[i] = document_of(sums, place_of(records[i]))
+                add(
+                    sums, sums.document[i], place_of(records[i]), 1,
+                    interpolated(self.raw[token], &counts[0], &discounts[0], uniform),
+                )
                 below[i] = interpolated(self.continued[token], &counts[1], &discounts[1], uniform)
         return found
 
@@ -412,7 +429,10 @@ cdef class TokenNgrams:
                 for i in range(first, last):
                     if place_of(records[i]) >= self.trained:
                         seen = &self.seen[token_of(records[i])]
-                        add(sums, place_of(records[i]), order, interpolated(seen.raw, counts, discounts, below[i]))
+                        add(
+                            sums, sums.document[i], place_of(records[i]), order,
+                            interpolated(seen.raw, counts, discounts, below[i]),
+                        )
                         below[i] = interpolated(seen.continued, counts + 1, discounts + 1, below[i])
                 for i in range(first, last):
                     seen = &self.seen[token_of(records[i])]

@@ -308,11 +308,14 @@ def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int])
             else:
                 ended = at_end
             ends[state] |= ended << symbol
-    return _smallest(Automaton(symbols, tuple(map(tuple, targets)), tuple(ends), tuple(worlds)))
+    return smallest(Automaton(symbols, tuple(map(tuple, targets)), tuple(ends), tuple(worlds)))
 
 
-def _smallest(automaton: Automaton) -> Automaton:
-    """The same with as few states as can be (Moore 1956); the dead state stays 0 and the start 1, alone."""
+def groups_of(automaton: Automaton) -> list[int]:
+    """The number of each state's group: states of a group are told apart by no text (Moore 1956).
+
+    The dead state is in group 0, the start in group 1, alone.
+    """
     rows = range(len(automaton.targets))
     group = [0 if state == DEAD else 1 if state == START else 2 for state in rows]
     count = 0
@@ -326,10 +329,15 @@ def _smallest(automaton: Automaton) -> Automaton:
             for state in rows
         ]
         if len(keys) == count:
-            break
+            return group
         group, count = fresh, len(keys)
+
+
+def smallest(automaton: Automaton) -> Automaton:
+    """The same with as few states as can be; the dead state stays 0 and the start 1."""
+    group = groups_of(automaton)
     first = {number: state for state, number in reversed(list(enumerate(group)))}
-    order = [first[number] for number in range(count)]
+    order = [first[number] for number in range(len(first))]
     return Automaton(
         automaton.symbols,
         tuple(tuple(group[target] for target in automaton.targets[state]) for state in order),

@@ -5,14 +5,18 @@ Such a pattern cuts a text where characters of its set meet others. So the chara
 set and one for what is in none, and a match within one takes what is of another for the end of the text. Within the
 world of a run of any length the last pattern cuts as anywhere else. Within that of a counted run it must not cut: that
 is tried on all runs.
+
+Patterns after such a one may cut its pieces further where that can be done as one reads (:mod:`.refined`), as numbers
+after the pattern of GPT-2.
 """
 
 from collections.abc import Sequence
 from itertools import product
 
-from tokbench.patterns.automaton import Automaton, automaton_of, symbols_of
+from tokbench.patterns.automaton import Automaton, automaton_of, looks_for_end, sets_in, symbols_of
 from tokbench.patterns.characters import Ranges
 from tokbench.patterns.parse import Characters, LanguageError, Node, Repeat, parsed
+from tokbench.patterns.refined import refined
 
 MOST_RUNS = 10_000
 
@@ -25,10 +29,31 @@ def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:
     """
     if not patterns:
         raise LanguageError
-    *before, last = map(parsed, patterns)
+    nodes = list(map(parsed, patterns))
+    for count in range(len(nodes), 0, -1):
+        try:
+            return _cut_further(_runs_first(nodes[:count], nodes[count:]), nodes[count:])
+        except LanguageError:
+            if count == 1:
+                raise
+    raise LanguageError
+
+
+def _cut_further(first: Automaton, nodes: Sequence[Node]) -> Automaton:
+    """The pieces of an automaton cut further by patterns, one after another."""
+    if any(map(looks_for_end, nodes)):
+        raise LanguageError
+    for node in nodes:
+        first = refined(first, automaton_of(first.symbols, [node], [0] * first.symbols.classes.count))
+    return first
+
+
+def _runs_first(every: Sequence[Node], more: Sequence[Node]) -> Automaton:
+    """The automaton of runs and a last pattern; symbols tell apart what further ones do."""
+    *before, last = every
     runs = [_run(node) for node in before]
     sets = [node.ranges for node, _ in runs]
-    symbols = symbols_of([last], sets)
+    symbols = symbols_of([last], [*sets, *(ranges for node in more for ranges in sets_in(node))])
     if before and symbols.final is not None:
         raise LanguageError
     worlds = [0] * symbols.classes.count

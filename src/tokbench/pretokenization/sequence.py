@@ -6,7 +6,7 @@ alternatives would do: a step sees nothing beyond its piece.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from typing import Annotated, Any
 
 import numpy as np
@@ -49,12 +49,19 @@ def sequence(options: SequenceOptions) -> Cut:
 
 
 def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
-    """The steps by one scanner, by searching in text that is decoded once, or each on bytes."""
-    if splits and all(step.scanner is not None for step in steps):
-        from tokbench.pattern_cuts import cut_by_scanner
+    """The steps by one scanner, the first ones by one and the others in decoded text, or each on bytes."""
+    from tokbench.pattern_cuts import cut_by_scanner
 
-        if scanned := cut_by_scanner(*splits):
-            return scanned
+    compiled = list(takewhile(lambda step: step.scanner is not None and step.splits is not None, steps))
+    first, done = None, 0
+    for count in range(len(compiled), 0, -1):
+        patterns = tuple(chain.from_iterable(step.splits or () for step in compiled[:count]))
+        scanned = compiled[0].cut if count == 1 else cut_by_scanner(*patterns) if patterns else None
+        if scanned is not None and count == len(steps):
+            return replace(scanned, splits=splits)
+        if scanned is not None:
+            first, done = scanned.boundaries, len(patterns)
+            break
     if any(step.scanner is None and step.cut.characters is None for step in steps):
         return Cut(boundaries=_one_after_another([step.boundaries for step in steps]), splits=splits)
     from tokbench.splitting import cut_by_characters, search
@@ -62,7 +69,7 @@ def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
     characters = (
         map(search, step.splits or ()) if step.cut.characters is None else step.cut.characters for step in steps
     )
-    return cut_by_characters(*chain.from_iterable(characters), splits=splits)
+    return cut_by_characters(*chain.from_iterable(characters), splits=splits, first=first, done=done)
 
 
 def _one_after_another(steps: Sequence[Boundaries]) -> Boundaries:

@@ -19,6 +19,7 @@ def publish(
     output: Path,
     *,
     end_of_text: int,
+    padding: int,
     settings: dict[str, Any],
     started: float,
 ) -> None:
@@ -33,7 +34,8 @@ def publish(
         tokenizer_folder: files to stand beside the model.
         curve: the training curve.
         output: gets config.json, model.safetensors, curve.csv, manifest.json and the tokenizer's files.
-        end_of_text: id of ``<|endoftext|>``; the next one is ``<|padding|>``.
+        end_of_text: id of ``<|endoftext|>``.
+        padding: id of ``<|padding|>``.
         settings: what made the model, for its manifest.
         started: ``time.monotonic()`` when training began, or would have without interruptions.
 
@@ -46,7 +48,7 @@ def publish(
         raise TokbenchError(f"{exported}: {wrong[0]} has no place in transformers' MPT; change the model's options")
     for config in (model.config, model.generation_config):
         config.bos_token_id = config.eos_token_id = end_of_text
-        config.pad_token_id = end_of_text + 1
+        config.pad_token_id = padding
     del model.config.auto_map
     with atomic_folder(output, "model") as partial:
         model.save_pretrained(partial, safe_serialization=True)

@@ -51,7 +51,7 @@ class Packing:
         padding: ids at the end of the last sequence that are no tokens of the text.
         sequence_length: ids in a sequence.
         vocabulary: tokens of the tokenizer, special ones not counted.
-        end_of_text: id that ends every document; the next one is that of the padding.
+        end_of_text: id that ends every document; that of the padding is ``vocabulary + 1``.
         seed: decided the order of the documents.
         split_bytes: bytes of all documents that there are.
         budget: the budget of text, see :func:`tokbench.pretraining.budget.of_text`; empty where it is none of text.
@@ -103,13 +103,14 @@ def pack(
     *,
     sequence_length: int,
     seed: int,
+    end_of_text: int | None = None,
     budget: TextBudget | None = None,
     counts: Path | None = None,
 ) -> Packing:
     """Join documents, cut them into sequences and write these, whole or not at all.
 
-    Every document is followed by the end-of-text id, ``vocabulary``. Sequences run across documents, the last one is
-    filled up with the padding id, ``vocabulary + 1``. A budget ends with the document that reaches it; of a split that
+    Every document is followed by the end-of-text id. Sequences run across documents, the last one is filled up with the
+    padding id, ``vocabulary + 1``. A budget ends with the document that reaches it; of a split that
     is larger nothing else is written. Equal text gives equal files, byte for byte.
 
     Args:
@@ -118,6 +119,7 @@ def pack(
         folder: gets MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
         sequence_length: ids in a sequence.
         seed: what decided the order.
+        end_of_text: the id that ends every document; ``vocabulary`` where left out.
         budget: text that a training reads; as often as it takes where left out.
         counts: Parquet file for how often each id stands in the sequences, see :func:`read_occurrences`.
 
@@ -126,6 +128,7 @@ def pack(
     """
     if not text.text_bytes:
         raise TokbenchError("the pretraining split has no text; give it a share of some")
+    end = vocabulary if end_of_text is None else end_of_text
     asked = budget.bytes_of(text.text_bytes) if budget else 0
     passes, rest = divmod(asked, text.text_bytes) if asked > text.text_bytes else (int(asked > 0), 0)
     seen, in_rest = Read(), Read()
@@ -137,7 +140,7 @@ def pack(
         nonlocal padding
         left = np.empty(0, np.int32)
         for group in _groups(_budgeted(text.pieces, asked, rest, seen, in_rest)):
-            ids = np.concatenate([left, *_with_ends(group, vocabulary)])
+            ids = np.concatenate([left, *_with_ends(group, end)])
             occurrences[:] += _counted(ids[len(left) :], vocabulary)
             whole = len(ids) // sequence_length * sequence_length
             left = ids[whole:].copy()
@@ -158,7 +161,7 @@ def pack(
             padding=padding,
             sequence_length=sequence_length,
             vocabulary=vocabulary,
-            end_of_text=vocabulary,
+            end_of_text=end,
             seed=seed,
             split_bytes=text.text_bytes,
             budget=str(budget or ""),
@@ -188,7 +191,7 @@ def check_sequences(folder: Path, packing: Packing) -> None:
 
 
 def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
-    """How often each id stands in packed sequences: int64 [vocabulary + 1], the last that of the end of text.
+    """How often each id stands in packed sequences: int64 [vocabulary + 1], the end of text among them.
 
     Raises:
         TokbenchError: the file is no such file, or one of another tokenizer.

@@ -111,6 +111,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             curve,
             output,
             end_of_text=packing.end_of_text,
+            padding=packing.vocabulary + 1,
             settings=settings,
             started=time.monotonic() - float(last["seconds"]),
         )

@@ -2,7 +2,8 @@
 
 Two tokenizers encode the same documents, so that their bits are paired. Documents are drawn with replacement, the same
 draws for all pairs, and the statistic is the difference of bits over the bytes of those drawn: long documents weigh
-more, as they do in bits per byte. With few documents an interval says how much these vary, and no more.
+more, as they do in bits per byte. With few documents an interval says how much these vary, and no more. Tokenizers that
+lose some of a text have less to predict, and are not compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,8 +99,9 @@ class _Group:
 
 
 def _groups(documents: pl.DataFrame) -> Iterator[_Group]:
-    """Documents that a variant lacks are left out of its group."""
-    for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
+    """Documents that a variant lacks are left out of its group, and variants that lose some of any document."""
+    whole = documents.filter(pl.col("bytes_lost").sum().over(*KEY, "variant") == 0)
+    for key, part in whole.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
         variants = [name for name in wide.columns if name not in ("document", "bytes")]
         if wide["bytes"].sum():

@@ -43,10 +43,12 @@ def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
                 *(taken(training[budget], key, path) for key in ("tokens", "unused_entries", "unseen_tokens")),
             ]
             for language, numbers in languages.items():
-                size = sum(documents[number]["bytes"] for number in numbers)
+                size, lost = (
+                    sum(documents[number].get(key, 0) for number in numbers) for key in ("bytes", "bytes_lost")
+                )
                 if size:
                     value = fsum(bits[number] for number in numbers) / size
-                    rows.append((*head, language, order, budget, value, len(numbers), size, *counts))
+                    rows.append((*head, language, order, budget, value, len(numbers), size, *counts, lost))
         frames.append(framed(rows, NGRAM_BITS.schema, path))
     return pl.concat(frames).sort("corpus", "language", "training_bytes", "order", "size", "variant")
 
@@ -57,11 +59,11 @@ def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
     for path in ngram_files:
         head, content = _read(path)
         documents = [
-            tuple(taken(document, key, path) for key in ("document", "language", "bytes"))
+            (*(taken(document, key, path) for key in ("document", "language", "bytes")), document.get("bytes_lost", 0))
             for document in taken(content, "documents", path, kind=list)
         ]
         rows = [
-            (*head, model["order"], model["training_bytes"], *document, bits)
+            (*head, model["order"], model["training_bytes"], *document[:-1], bits, document[-1])
             for model in taken(content, "models", path, kind=list)
             for document, bits in zip(documents, taken(model, "bits", path, kind=list), strict=True)
         ]
@@ -74,6 +76,9 @@ def _read(path: Path | str) -> tuple[Row, Any]:
     return tuple(taken(content, key, path) for key in ("variant", "size", "corpus")), content
 
 
+LOST = Column("bytes_lost", pl.Int64,
+              "bytes of it that do not come back when its tokens are decoded, at most; bits are over all bytes still",
+              "bytes")  # fmt: skip
 _FILES = ("ngram_bits/{variant}/{size}.json",)
 NGRAM_BITS = TidyTable(
     "ngram_bits",
@@ -94,6 +99,7 @@ NGRAM_BITS = TidyTable(
         Column("unused_entries", pl.Int64, "entries that the training text does not have", "tokens"),
         Column("unseen_tokens", pl.Int64, "tokens of the whole test text that the training text does not have",
                "tokens"),
+        LOST,
     ),
     maker=ngram_bits_table,
     takes=("ngram_files",),
@@ -134,6 +140,7 @@ NGRAM_DOCUMENTS = TidyTable(
         LANGUAGE,
         Column("bytes", pl.Int64, "text of the document", "bytes"),
         Column("bits", pl.Float64, "what the model spends on it, its end included", "bits"),
+        LOST,
     ),
     maker=ngram_documents_table,
     takes=("ngram_files",),

@@ -1,22 +1,20 @@
 """A folder of ``transformers``: whichever of the other forms is in it. No code of a folder's is ever run."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-from tokbench.adapters.forms import Found, ReadOptions, merges, sentencepiece, tekken, tiktoken, tokenizer_json
+from tokbench.adapters.forms import Found, ReadOptions, reader
 from tokbench.adapters.forms.merges import named_file
 from tokbench.errors import TokbenchError
 
-Reader = Callable[[Path, ReadOptions], Found]
-FILES: dict[str, Reader] = {
-    "tokenizer.json": tokenizer_json.read,
-    "tekken.json": tekken.read,
-    "tokenizer.model": sentencepiece.read,
-    "spiece.model": sentencepiece.read,
-    "sentencepiece.bpe.model": sentencepiece.read,
-    "merges.txt": merges.read,
+FILES = {
+    "tokenizer.json": "tokenizer_json",
+    "tekken.json": "tekken",
+    "tokenizer.model": "sentencepiece",
+    "spiece.model": "sentencepiece",
+    "sentencepiece.bpe.model": "sentencepiece",
+    "merges.txt": "merges",
 }
-"""Files by which a folder is read, the first that is there."""
+"""Files by which a folder is read, the first that is there, with their forms."""
 
 
 def read(path: Path, options: ReadOptions) -> Found:
@@ -29,9 +27,16 @@ def read(path: Path, options: ReadOptions) -> Found:
         raise TokbenchError(
             f"{path}: no folder of transformers; name one, or a name on the hub with --revision, its full hash"
         )
-    for name, read_file in FILES.items():
-        if file := named_file(path, name, required=False):
-            return read_file(file, options)
-    for file in sorted(path.glob("*.tiktoken*")):
-        return tiktoken.read(file, options)
-    raise TokbenchError(f"{path}: no tokenizer that is known; it has none of {', '.join(FILES)} and *.tiktoken")
+    found = file_in(path)
+    if found is None:
+        raise TokbenchError(f"{path}: no tokenizer that is known; it has none of {', '.join(FILES)} and *.tiktoken")
+    file, form = found
+    return reader(form)(file, options)
+
+
+def file_in(folder: Path) -> tuple[Path, str] | None:
+    """The file by which a folder is read, and its form; None where there is none."""
+    for name, form in FILES.items():
+        if file := named_file(folder, name, required=False):
+            return file, form
+    return next(((file, "tiktoken") for file in sorted(folder.glob("*.tiktoken*"))), None)

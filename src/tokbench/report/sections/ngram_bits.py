@@ -29,7 +29,7 @@ def measured(content: ReportContent) -> list[Table | Drawing]:
         return exhibits
     for (corpus,), part in frame.group_by("corpus", maintain_order=True):
         whole, languages = part.filter(language=""), part.filter(pl.col("language") != "")
-        exhibits.append(_drawing(content, str(corpus), whole))
+        exhibits.append(_drawing(content, str(corpus), whole.filter(bytes_lost=0)))
         for budget in whole["training_bytes"].unique().sort(descending=True):
             exhibits.append(_table(content, str(corpus), budget, whole.filter(training_bytes=budget)))
         if languages.height:
@@ -101,19 +101,20 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
 
 
 def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame) -> Table:
-    found = {(row["variant"], row["size"], row["order"]): row["value"] for row in part.iter_rows(named=True)}
+    found = {(row["variant"], row["size"], row["order"]): row for row in part.iter_rows(named=True)}
     tokenizers = content.in_order({(variant, size) for variant, size, _ in found})
+    whole = {key: row["value"] for key, row in found.items() if not row["bytes_lost"]}
     orders = part["order"].unique().sort().to_list()
     data = {"variant": [variant for variant, _ in tokenizers], "size": [size for _, size in tokenizers]} | {
-        f"order {order}": [found.get((*tokenizer, order)) for tokenizer in tokenizers] for order in orders
+        f"order {order}": [whole.get((*tokenizer, order)) for tokenizer in tokenizers] for order in orders
     }
     columns = [Column("variant"), Column("size", kind="count")]
     columns += [Column(f"order {order}", kind="real", decimals=4, best="lowest") for order in orders]
     reasons = {
-        (index, f"order {order}"): "not measured for this tokenizer"
+        (index, f"order {order}"): _why(found.get((*tokenizer, order)))
         for index, tokenizer in enumerate(tokenizers)
         for order in orders
-        if (*tokenizer, order) not in found
+        if (*tokenizer, order) not in whole
     }
     documents = counted(part["documents"][0], "document")
     return Table(
@@ -125,3 +126,10 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
         best_within="size",
         source=source_of(NGRAM_BITS, 0, corpus=corpus, training_bytes=budget),
     )
+
+
+def _why(row: dict[str, Any] | None) -> str:
+    """Why a number does not stand among the others."""
+    if row is None:
+        return "not measured for this tokenizer"
+    return f"{row['value']:.4f}, but {row['bytes_lost']:,} of {row['bytes']:,} bytes of the text do not come back"

@@ -1,0 +1,132 @@
+"""Files of other libraries given to commands in place of a tokenizer's folder: their forms told, options, mistakes."""
+
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import made_elsewhere as made
+from tests.conftest import TOPICS, Tokbench
+from tests.existing import few, level, ranks, read  # noqa: F401
+from tokbench.adapters.forms.recognised import form_of
+from tokbench.errors import TokbenchError
+from tokbench.fitness.every import GROUPS
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
+
+PATTERN = ("--pattern", "cl100k")
+TEXT = "I'LL pay for it, naïve"
+
+
+@pytest.fixture
+def files(level: dict[str, Any], ranks: dict[bytes, int], tmp_path: Path) -> dict[str, Path]:
+    """One of each form, under names that tell nothing."""
+    merges = "\n".join(" ".join(pair) for pair in level["model"]["merges"])
+    tokens = "".join(f"{token.hex()}\r\n" for token in (*BYTES, b"the"))
+    contents: dict[str, Any] = {
+        "tokenizer_json": level,
+        "tiktoken": made.tiktoken_file(ranks),
+        "tekken": made.tekken(ranks),
+        "sentencepiece": made.sentencepiece_model(),
+        "tokens": tokens,
+        "merges": merges,
+    }
+    return {form: made.written(tmp_path / f"file_{number}", one) for number, (form, one) in enumerate(contents.items())}
+
+
+def test_forms_are_told_by_what_is_in_a_file(files: dict[str, Path], level: dict[str, Any], tmp_path: Path) -> None:
+    for form, path in files.items():
+        assert form_of(path) == form
+        packed = path.with_suffix(".gz")
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        assert form_of(packed) == form
+    assert form_of(made.written(tmp_path / "m", "#version: 0.2\nt h\nth e\n")) == "merges"
+    assert form_of(made.written(tmp_path / "n", "\ufeff" + json.dumps(level))) == "tokenizer_json"
+    for content in (b"", b"\n\n", b"{}", b'{"model": []}', b"a b c\n", b"YQ== 0\nb\n", b"\x0a\x05abc", b"\xff\xfe"):
+        with pytest.raises(
+            TokbenchError, match="of no form that is known; name it with --from, one of tokenizer_json,"
+        ):
+            form_of(made.written(tmp_path / "other", content))
+    with pytest.raises(TokbenchError, match="not JSON"):
+        form_of(made.written(tmp_path / "other", b"{"))
+
+
+def test_commands_take_files(files: dict[str, Path], tmp_path: Path, tokbench: Tokbench) -> None:
+    """What a folder made by ``import`` gives, the file gives by itself."""
+    text = made.written(tmp_path / "text.txt", TEXT)
+    for form, more in {
+        "tokenizer_json": (),
+        "tiktoken": PATTERN,
+        "sentencepiece": (),
+        "tokens": (*PATTERN, "--segmentation", "greedy"),
+    }.items():
+        given = [files[form], *more]
+        tokbench("import", *given, "--from", form, "-o", tmp_path / form)
+        ids = tokbench("encode", tmp_path / form, text).stdout
+        assert ids
+        assert tokbench("encode", *given, text).stdout == ids
+        made.written(tmp_path / "ids", ids)
+        decoded = tokbench("decode", tmp_path / form, tmp_path / "ids").stdout
+        assert tokbench("decode", *given, tmp_path / "ids").stdout == decoded
+        shown = json.loads(tokbench("show", *given, "--json", TEXT).stdout)["tokenizers"]
+        assert [token["id"] for token in shown[0]["tokens"]] == list(map(int, ids.split()))
+        assert shown[0]["name"] == files[form].name
+
+
+def test_check_of_a_file(
+    files: dict[str, Path], tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ``tokenizer.json`` beside it is not an export of it; two of the checks stand for all."""
+    chosen = [check for checks in GROUPS.values() for check in checks if check.name in ("exported", "every_byte")]
+    monkeypatch.setattr("tokbench.fitness.plain.GROUPS", {"Some": chosen})
+    made.written(tmp_path / "tokenizer.json", made.byte_level(300))
+    outcome = tokbench("check", files["tiktoken"], *PATTERN, "--json")
+    assert outcome.status == 0
+    found = json.loads(outcome.stdout)
+    assert (found["path"], found["size"]) == (str(files["tiktoken"]), 420)
+    outcome = tokbench("check", files["sentencepiece"])
+    assert outcome.status == 1
+    assert b"file_3: AdaptedTokenizer('file_3', sentencepiece" in outcome.stdout
+
+
+def test_several_are_read_each_as_it_is(
+    files: dict[str, Path], level: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """A pattern is of the files that do not say theirs; a folder of ``transformers`` and ours stand beside them."""
+    (tmp_path / "model").mkdir()
+    made.written(tmp_path / "model" / "tokenizer.json", level)
+    Tokenizer(Vocabulary(BYTES), "none", "greedy").save(tmp_path / "bytes")
+    names = [files["tiktoken"], files["tokenizer_json"], tmp_path / "model", tmp_path / "bytes"]
+    told = json.loads(tokbench("show", *names, "--json", "pay", *PATTERN).stdout)["tokenizers"]
+    assert [len(one["tokens"]) for one in told[:3]] == [len(told[0]["tokens"])] * 3
+    assert len(told[3]["tokens"]) == 3
+    text = made.written(tmp_path / "text.txt", TOPICS[0])
+    compared = tokbench("compare", *names[:2], text, *PATTERN)
+    assert compared.status == 0
+    assert b"file_1" in compared.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("check @tiktoken", "does not say how texts are cut; name the pattern, as in --pattern cl100k"),
+        ("check @tiktoken --from ranks", "--from: 'ranks' is not a form"),
+        ("check @tokenizer_json --pattern gpt2", "how it cuts texts is in the file; leave --pattern out"),
+        ("check @text", "of no form that is known"),
+        ("check @ours --pattern gpt2", "the folder says all of its tokenizer; leave --pattern out"),
+        ("show @ours --added text x", "--added: is of files of other libraries, and none is given; leave it out"),
+        ("compare @ours @ours @text --from tokens", "--from: is of files of other libraries, and none is given"),
+        ("encode @tokens @text", "name both, as in --pattern gpt2 --segmentation greedy"),
+        ("decode @nowhere @text", "does not exist"),
+    ],
+)
+def test_mistakes(line: str, told: str, files: dict[str, Path], tmp_path: Path, tokbench: Tokbench) -> None:
+    made.written(tmp_path / "text", TEXT)
+    Tokenizer(Vocabulary(BYTES), "none", "greedy").save(tmp_path / "ours")
+    places = {**files, "text": tmp_path / "text", "ours": tmp_path / "ours", "nowhere": tmp_path / "nowhere"}
+    words = [str(places[word[1:]]) if word.startswith("@") else word for word in line.split(" ")]
+    assert told in tokbench(*words).message
