@@ -150,14 +150,12 @@ def evaluate(
         documents = [document.text for document in named]
         half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
         result["bits_per_byte"], result["bits_per_byte_of"] = half
-        lengths = np.fromiter(map(len, adapter.tokenizer.vocabulary.tokens), np.int64)
+        lengths = np.fromiter(map(len, tokens), np.int64)
         equal = measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1)))
         result |= zip(EQUAL_CONTEXT, equal, strict=True)
         for of in (half[1], equal[1]):
             for measured, document in zip(of["by_document"], named, strict=True):
                 measured["document"], measured["language"] = document.document, document.language
-        lengths = np.fromiter(map(len, tokens), np.int64)
-        result |= zip(EQUAL_CONTEXT, measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1))), strict=True)
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),
