@@ -98,10 +98,14 @@ class _Group:
         return {one: fsum(column) for one, column in zip(self.variants, self.bits.T.tolist(), strict=True)}
 
 
+def given_back(ngram_documents: pl.DataFrame) -> pl.DataFrame:
+    """The documents of the tokenizers that give back all of every text: others spell other documents than these."""
+    return ngram_documents.filter(pl.col("bytes_lost").sum().over(*KEY, "variant") == 0)
+
+
 def _groups(documents: pl.DataFrame) -> Iterator[_Group]:
-    """Documents that a variant lacks are left out of its group, and variants that lose some of any document."""
-    whole = documents.filter(pl.col("bytes_lost").sum().over(*KEY, "variant") == 0)
-    for key, part in whole.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
+    """Documents that a variant lacks are left out of its group."""
+    for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
         variants = [name for name in wide.columns if name not in ("document", "bytes")]
         if wide["bytes"].sum():

@@ -10,6 +10,7 @@ import polars as pl
 
 from tokbench.inputs.frames import read_frame
 from tokbench.statistics.model_bits import BITS_COMPARISONS
+from tokbench.statistics.ngram_bits import given_back
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.tidy.table import require
@@ -85,7 +86,7 @@ class TidyTables:
     def ngram_documents(self) -> pl.DataFrame:
         """Bits of every document by token n-gram models, without tokenizers that do not give back all of a text: they
         spell other documents than the rest."""
-        return self._read("ngram_documents").filter(~pl.col("variant").is_in(self._lossy))
+        return given_back(self._read("ngram_documents"))
 
     @cached_property
     def baselines_of_tokenizers(self) -> dict[str, str]:
@@ -105,13 +106,6 @@ class TidyTables:
             for variant in frame["variant"].unique().to_list()
         }
         return {variant: baseline for variant, baseline in found.items() if baseline is not None}
-
-    @cached_property
-    def _lossy(self) -> list[str]:
-        """Tokenizers made elsewhere that lose text, or of which nobody has tried."""
-        if not (self.folder / "imported.parquet").is_file():
-            return []
-        return list(self._read("imported").filter(pl.col("documents_changed").fill_null(1) != 0)["variant"])
 
     @cached_property
     def _seeds(self) -> dict[str, tuple[str, int]]:
