@@ -17,7 +17,7 @@ VARIANTS ?= 1000
 SEED ?= 0
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
-OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
+OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events fuzz greedtok kernels longest_suffix ngram ngram_lm \
   pathpiece picky_bpe pretokenization randtrain sage segmentation shortest_path trie unigram within wordpiece
 OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
 
