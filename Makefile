@@ -17,7 +17,7 @@ VARIANTS ?= 1000
 SEED ?= 0
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
-OF_KERNELS := bpe bpe_dropout bytespan counting cover encode events existing_ids fuzz greedtok kernels \
+OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events existing_ids fuzz greedtok kernels \
   longest_suffix ngram ngram_bits ngram_lm optimum order pathpiece patterns picky_bpe pretokenization randtrain sage \
   segmentation shortest_path token_ngrams trie unigram well_known within wordpiece
 OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long

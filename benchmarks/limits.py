@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 from job import Job
 
+from tokbench.candidates.initial import fitting
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
-from tokbench.kernels.pathpiece import omission_costs
+from tokbench.kernels.pathpiece import MAX_WIDTH, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import expect
 from tokbench.pretokenization import schemes
@@ -104,7 +105,7 @@ def kernels(folder: Path) -> Iterator[Limit]:
 
 
 def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limit]:
-    """Training of BPE and WordPiece, one step of Unigram's estimation, one round of PathPiece, GreedTok."""
+    """Training of BPE and WordPiece, what :func:`estimating` gives, GreedTok."""
     for method in ("bpe", "wordpiece"):
         construction = constructions[method]
         options = construction.options()
@@ -114,6 +115,17 @@ def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limi
         seconds = best(lambda: construction.function(counts, job.size, options), 3)  # noqa: B023
         formula = "4 a unique byte + 12 a merged place; 3 places for each: its pair and the two beside it"
         yield Limit(f"train {method}", formula, 4 * unique + 12 * merged, 3 * merged, seconds)
+    yield from estimating(job, counts)
+    construction = constructions["greedtok"]
+    words = PretokenCounts.read(job.folder / "text_words.parquet")
+    seconds = best(lambda: construction.function(words, 5256, construction.options()), 2)
+    formula = "12 a byte for suffixes and what they share; a place a byte"
+    yield Limit("greedtok, 5,000 tokens", formula, 12 * int(words.data.size), int(words.data.size), seconds)
+
+
+def estimating(job: Job, counts: PretokenCounts) -> Iterator[Limit]:
+    """One step of Unigram's estimation, and one round of PathPiece with those of its tokens that PathPiece may have."""
+    unique = int(counts.data.size)
     vocabulary = Vocabulary.read(job.tokenizer("likelihood"))
     trie = Trie(*vocabulary.flat())
     assert vocabulary.scores is not None
@@ -122,13 +134,10 @@ def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limi
     seconds = best(lambda: expect(trie, probabilities, *text, expected))
     formula = "unique pre-tokens + 16 a byte; a place a byte"
     yield Limit("expectation of unigram, once", formula, 17 * unique, unique, seconds)
-    seconds = best(lambda: omission_costs(trie, *text, *np.zeros((2, len(vocabulary)), np.int64)))
+    short = Vocabulary(fitting(vocabulary, MAX_WIDTH))
+    trie = Trie(*short.flat())
+    seconds = best(lambda: omission_costs(trie, *text, *np.zeros((2, len(short)), np.int64)))
     yield Limit("round of pathpiece, once", formula, 17 * unique, unique, seconds)
-    construction = constructions["greedtok"]
-    words = PretokenCounts.read(job.folder / "text_words.parquet")
-    seconds = best(lambda: construction.function(words, 5256, construction.options()), 2)
-    formula = "12 a byte for suffixes and what they share; a place a byte"
-    yield Limit("greedtok, 5,000 tokens", formula, 12 * int(words.data.size), int(words.data.size), seconds)
 
 
 def machine() -> dict[str, object]:

@@ -77,7 +77,7 @@ cdef class DropoutSegmenter(MergeSegmenter):
     """
 
     def __init__(self, merges, byte_ids, joined, double dropout, uint64_t seed=0, bint placed=False):
-        super().__init__(merges, byte_ids, joined)
+        super().__init__(merges, byte_ids, joined, derive=False)
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout is {dropout}, not a probability")
         self.dropped = <uint64_t>ceil(dropout * 2.0 ** 53)

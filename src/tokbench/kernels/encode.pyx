@@ -3,8 +3,8 @@
 """Encoding of texts: scan, look up and, where a pre-token is new, segment, in one pass.
 
 Equal pre-tokens are cut into equal tokens, so each is cut once and remembered in a hash table (see ``pretoken_key``).
-A slot of half a cache line holds up to three ids; more of them, and the bytes of pre-tokens longer than a key, lie in
-arenas. What is remembered is bounded: a full table is emptied, and the frequent pre-tokens are soon in it again.
+A slot of half a cache line holds up to three ids, and is read and written as a whole; more of them, and the bytes of
+pre-tokens longer than a key, lie in arenas. What is remembered is bounded: a full table is emptied, and the frequent pre-tokens are soon in it again.
 Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed.
 
 Reference: :mod:`tokbench.reference.encode`.
@@ -14,11 +14,11 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cython cimport final
 from cython.view cimport array as carray
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy
-from libcpp.algorithm cimport fill
+from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
 from tokbench.kernels.exceptions cimport ready_to_throw
+from tokbench.kernels.huge cimport want_huge_pages, zeroed
 from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport Scanner
@@ -30,8 +30,8 @@ import numpy as np
 
 cdef struct Slot:
     Key key
-    int32_t tokens      # 0 where the slot is free
-    int32_t[3] ids      # or where the ids start in their arena and, beside that, the bytes in theirs
+    int32_t[3] ids      # or, in order, where the ids start in their arena, where the bytes do in theirs, and how many ids
+    int32_t tokens      # 0 where the slot is free, ELSEWHERE where the ids are
 
 
 cdef struct Ids:
@@ -45,14 +45,16 @@ cdef enum:
     BLOCK = 256
     FIRST_BITS = 12
     FEW = 3                     # ids that fit a slot
+    ELSEWHERE = FEW + 1
+    AT_ONCE = FEW + 1           # what is written of a slot, its last field included
     LONG = 256                  # bytes from which a pre-token is not remembered
     BYTES_EACH = 32             # bytes and
     IDS_EACH = 8                # ids in the arenas for each pre-token that may be remembered
 
 
 cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
-    """Room for ``more`` ids, and for FEW beyond, which may be written to at will."""
-    cdef int64_t room = ids.written + more + FEW
+    """Room for ``more`` ids, and for AT_ONCE beyond, which may be written to at will."""
+    cdef int64_t room = ids.written + more + AT_ONCE
     cdef void* memory
     if room > ids.room:
         room += room // 4
@@ -61,6 +63,7 @@ cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
             raise MemoryError(f"no memory for ids: they take {room * sizeof(int32_t)} bytes")
         ids.ids = <int32_t*>memory
         ids.room = room
+        want_huge_pages(memory, room * sizeof(int32_t))
     return 0
 
 
@@ -108,8 +111,9 @@ cdef class Encoder:
 
     cdef Scanner scanner
     cdef PretokenSegmenter segmenter
-    cdef Slot free      # all zeros, as objects are when they are made
-    cdef vector[Slot] slots
+    cdef Slot* slots
+    cdef void* slots_owned
+    cdef int64_t size       # slots there are
     cdef vector[uint8_t] arena
     cdef vector[int32_t] id_arena
     cdef int64_t used, most
@@ -129,9 +133,13 @@ cdef class Encoder:
         self.most = remembered
         self.full = False
         self.used = 0
-        self.slots.resize(<size_t>1 << FIRST_BITS, self.free)
-        self.mask = self.slots.size() - 1
+        self.size = <int64_t>1 << FIRST_BITS
+        self.slots = <Slot*>zeroed(self.size * sizeof(Slot), &self.slots_owned)
+        self.mask = self.size - 1
         self.shift = 64 - FIRST_BITS
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.slots_owned)
 
     def __len__(self):
         """Pre-tokens remembered."""
@@ -208,11 +216,14 @@ cdef class Encoder:
         Scratch* scratch,
     ) except -1 nogil:
         cdef int64_t bounds[BLOCK + 1]
-        cdef int64_t found, i, more, tokens = 0
+        cdef int64_t found, i, more, tokens = 0, first = start
         while start < end:
             bounds[0] = start
             found = self.scanner.next_boundaries(data, start, end, bounds + 1, BLOCK)
-            make_room(ids, bounds[found] - start)
+            more = bounds[found] - start
+            if ids.written + more + AT_ONCE > ids.room and start > first:
+                more = max(more, min(end - start, <int64_t>(<double>ids.written / (start - first) * (end - start))))
+            make_room(ids, more)
             if self.segmenter.placed:
                 for i in range(found):
                     self.cut(data, bounds[i], bounds[i + 1], place_of(document, bounds[i]), ids, scratch)
@@ -247,36 +258,53 @@ cdef class Encoder:
     ) except -1 nogil:
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
-        cdef uint64_t place
-        cdef int64_t i, length
+        cdef int64_t i
+        cdef const Slot* slots
         cdef const Slot* slot
+        cdef int32_t* written
+        cdef int shift
         if self.full:
             self.forget()
-        elif 2 * (self.used + BLOCK) > <int64_t>self.slots.size():
+        elif 2 * (self.used + BLOCK) > self.size:
             self.grow()
+        slots, shift = self.slots, self.shift
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             hashes[i] = hash_of(keys[i])
-            __builtin_prefetch(&self.slots[hashes[i] >> self.shift])
+            __builtin_prefetch(&slots[hashes[i] >> shift])
+        written = ids.ids + ids.written
         for i in range(n):
-            length = bounds[i + 1] - bounds[i]
-            place = hashes[i] >> self.shift
-            while True:
-                slot = &self.slots[place]
-                if not slot.tokens:
-                    self.learn(&keys[i], place, data, bounds[i], bounds[i + 1], ids, scratch)
-                    break
-                if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
-                    if slot.tokens <= FEW and length <= INLINE:
-                        memcpy(ids.ids + ids.written, slot.ids, FEW * sizeof(int32_t))
-                        ids.written += slot.tokens
-                        break
-                    if length <= INLINE or memcmp(&self.arena[slot.ids[1]], data + bounds[i], length) == 0:
-                        memcpy(ids.ids + ids.written, &self.id_arena[slot.ids[0]], slot.tokens * sizeof(int32_t))
-                        ids.written += slot.tokens
-                        break
-                place = (place + 1) & self.mask
+            slot = &slots[hashes[i] >> shift]
+            if slot.key.low == keys[i].low and slot.key.high == keys[i].high and slot.tokens <= FEW:
+                memcpy(written, slot.ids, AT_ONCE * sizeof(int32_t))
+                written += slot.tokens
+            else:
+                ids.written = written - ids.ids
+                self.look_on(&keys[i], hashes[i] >> shift, data, bounds[i], bounds[i + 1], ids, scratch)
+                written = ids.ids + ids.written
+        ids.written = written - ids.ids
         return 0
+
+    cdef int look_on(
+        self, const Key* key, uint64_t place, const uint8_t* data, int64_t start, int64_t end, Ids* ids,
+        Scratch* scratch,
+    ) except -1 nogil:
+        """Write the ids of a pre-token that may stand in its place or behind it, with them there or elsewhere."""
+        cdef const Slot* slot
+        while True:
+            slot = &self.slots[place]
+            if not slot.tokens:
+                return self.learn(key, place, data, start, end, ids, scratch)
+            if slot.key.low == key.low and slot.key.high == key.high:
+                if slot.tokens <= FEW:
+                    memcpy(ids.ids + ids.written, slot.ids, AT_ONCE * sizeof(int32_t))
+                    ids.written += slot.tokens
+                    return 0
+                if end - start <= INLINE or memcmp(&self.arena[slot.ids[1]], data + start, end - start) == 0:
+                    memcpy(ids.ids + ids.written, &self.id_arena[slot.ids[0]], slot.ids[2] * sizeof(int32_t))
+                    ids.written += slot.ids[2]
+                    return 0
+            place = (place + 1) & self.mask
 
     cdef int learn(
         self, const Key* key, uint64_t place, const uint8_t* data, int64_t start, int64_t end, Ids* ids,
@@ -290,14 +318,16 @@ cdef class Encoder:
             return 0
         if more <= FEW and length <= INLINE:
             memcpy(slot.ids, cut, more * sizeof(int32_t))
+            slot.tokens = <int32_t>more
         else:
             slot.ids[0] = <int32_t>self.id_arena.size()
             slot.ids[1] = <int32_t>self.arena.size()
+            slot.ids[2] = <int32_t>more
             self.id_arena.insert(self.id_arena.end(), cut, cut + more)
             if length > INLINE:
                 self.arena.insert(self.arena.end(), data + start, data + end)
+            slot.tokens = ELSEWHERE
         slot.key = key[0]
-        slot.tokens = <int32_t>more
         self.used += 1
         self.full = (
             self.used >= self.most
@@ -307,23 +337,25 @@ cdef class Encoder:
         return 0
 
     cdef int grow(self) except -1 nogil:
-        cdef vector[Slot] wider
+        cdef void* owned
+        cdef Slot* wider = <Slot*>zeroed(2 * self.size * sizeof(Slot), &owned)
         cdef uint64_t place
-        cdef size_t i
-        wider.resize(2 * self.slots.size(), self.free)
-        self.mask = wider.size() - 1
+        cdef int64_t i
+        self.mask = 2 * self.size - 1
         self.shift -= 1
-        for i in range(self.slots.size()):
+        for i in range(self.size):
             if self.slots[i].tokens:
                 place = hash_of(self.slots[i].key) >> self.shift
                 while wider[place].tokens:
                     place = (place + 1) & self.mask
                 wider[place] = self.slots[i]
-        self.slots.swap(wider)
+        PyMem_RawFree(self.slots_owned)
+        self.slots, self.slots_owned = wider, owned
+        self.size *= 2
         return 0
 
     cdef int forget(self) except -1 nogil:
-        fill(self.slots.begin(), self.slots.end(), self.free)
+        memset(self.slots, 0, self.size * sizeof(Slot))
         self.arena.clear()
         self.id_arena.clear()
         self.used = 0

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by merging, exactly as byte-pair encoding is defined, in O(n log n) for a pre-token of any length.
 
+Where it follows from how each token is made, the outcome is found without making a merge
+(:mod:`tokbench.kernels.derivations`). Where it does not, all merges are made one after the other:
+
 Two bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces
 that have nothing to do with each other. Short pieces are merged by scanning for the lowest rank; long ones with a heap
 of (rank, position), in which entries that a neighbour's merge has overtaken are recognised when they come up.
@@ -11,6 +14,7 @@ Reference: :mod:`tokbench.reference.merge`.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
+from tokbench.kernels.derivations cimport Derivations, cut_derived
 from tokbench.kernels.heap cimport sift_down, sift_up
 from tokbench.kernels.limits cimport within
 from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
@@ -130,12 +134,13 @@ cdef class MergeSegmenter(PretokenSegmenter):
         joined: uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b, else 0; may be 1
             too often, never too seldom.
         by_result: the resulting id is the rank, so that all pairs of one result share theirs.
+        derive: cut by :class:`tokbench.kernels.derivations.Derivations` where these are complete, to the same ids.
 
     Raises:
         ValueError: an argument has another shape, or a result that is a rank is below 0.
     """
 
-    def __init__(self, merges, byte_ids, joined, by_result=False):
+    def __init__(self, merges, byte_ids, joined, by_result=False, derive=True):
         cdef int32_t[:, ::1] rows = np.array(merges, dtype=np.int32, order="C").reshape(-1, 3)
         cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
         cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)
@@ -151,19 +156,29 @@ cdef class MergeSegmenter(PretokenSegmenter):
             if np.min(results) < 0:
                 raise ValueError("a result that is a rank must not be below 0")
             results = np.arange(np.max(results) + 1, dtype=np.int32)
+        self.arrays = (results, bytes_view, joined_view)
+        self.table.results = &results[0]
+        self.table.byte_ids = &bytes_view[0]
+        self.table.joined = &joined_view[0]
+        self.derivations = Derivations(rows, bytes_view, by_result) if derive else None
+        if self.derivations is not None and self.derivations.complete:
+            return
         self.table.ranks.shift = shift_for(rows.shape[0])
         pairs = np.full((<int64_t>1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
+        self.arrays += (pairs,)
         self.table.ranks.pairs = <Pair*>&pairs[0, 0]
         for rank in range(rows.shape[0] - 1, -1, -1):
             pair = slot_of(&self.table.ranks, rows[rank, 0], rows[rank, 1])
             pair.left, pair.right = rows[rank, 0], rows[rank, 1]
             pair.value = rows[rank, 2] if by_result else rank
-        self.arrays = (pairs, results, bytes_view, joined_view)
-        self.table.results = &results[0]
-        self.table.byte_ids = &bytes_view[0]
-        self.table.joined = &joined_view[0]
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
+        if self.table.ranks.pairs == NULL:
+            return cut_derived(&self.derivations.view, text, size, ids, scratch)
+        return self.replay(text, size, ids, scratch)
+
+    cdef int64_t replay(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
+        """The same by making one merge after the other."""
         cdef const MergeTable* table = &self.table
         cdef int64_t start = 0, end, written = 0, left
         while start < size:

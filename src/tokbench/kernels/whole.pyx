@@ -8,6 +8,7 @@ Reference: :mod:`tokbench.reference.ranked`.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
+from tokbench.kernels.derivations cimport cut_derived
 from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.merge cimport MergeSegmenter
 from tokbench.kernels.segmenter cimport Scratch
@@ -25,15 +26,19 @@ cdef class WholeSegmenter(MergeSegmenter):
     """
 
     cdef readonly Trie tokens
+    cdef bint merged_whole      # whether merging takes every one of them whole
 
     def __init__(self, merges, byte_ids, joined, Trie tokens not None, by_result=False):
         super().__init__(merges, byte_ids, joined, by_result)
         self.tokens = tokens
+        self.merged_whole = self.derivations.complete and self.derivations.are_all_of(&tokens.view)
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const TrieView* trie = &self.tokens.view
         cdef int64_t i = 0
         cdef int32_t node = 0
+        if self.merged_whole:
+            return cut_derived(&self.derivations.view, text, size, ids, scratch)
         if size <= trie.max_length:
             while i < size and node >= 0:
                 node = step(trie, node, text[i])

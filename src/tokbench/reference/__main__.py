@@ -20,6 +20,7 @@ from tokbench.reference import (
     count,
     cover,
     covered,
+    derivations,
     encode,
     events,
     greedtok,
@@ -265,6 +266,10 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "count": lambda text: numbered(list(count.count([text.text], PATTERN))),
     "cover": of_cover,
     "covered": lambda text: iter([f"{covered.covered_pairs(text.tokens[256:], text.words)} pairs of bytes in a token"]),
+    "derivations": lambda text: (
+        f"{shown(token)}: {spelt(list(parts))}"
+        for token, parts in (derivations.derivations(text.tokens, text.merges) or {}).items()
+    ),
     "encode": lambda text: iter([str(encode.encode(PATTERN, text.text, lambda word: merge.merge(word, text.merges)))]),
     "events": of_events,
     "greedtok": of_greedtok,

@@ -1,0 +1,399 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Segmentation by merging without merging: tokens from left to right that have no quarrel with their neighbours.
+
+Merging a text gives the sequence t1 ... tn if and only if merging the bytes of every two neighbours gives back these
+two, because the first merge across a border would be the first across it among the two alone. And there is only one
+such sequence of every prefix of a text. So it is found from left to right: the longest token that agrees with the one
+before it, a shorter one where none fits behind it, and no place is left twice.
+
+Whether two neighbours agree follows from how each was made, which is the same wherever it stands. From the last merge
+backwards, the later of the two tokens at the border is taken apart; if at any of these moments the two are a pair that
+would have been merged before the merge just undone, they do not agree. Of equal merges the left one came first.
+
+All of it holds where every token is made of tokens of lower ranks, as those are that training gives. Merges that no
+text ever needs are dropped. Of other lists, in which a token may be made of later ones, ``complete`` is false.
+
+Source: van Antwerpen and Neubeck, "So many tokens, so little time" (GitHub, 2024), for ranks without a list of merges.
+
+Reference: :mod:`tokbench.reference.derivations`, and :mod:`tokbench.reference.merge` for what comes out.
+"""
+
+from cpython.mem cimport PyMem_RawFree
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from tokbench.kernels.huge cimport zeroed
+from tokbench.kernels.pair_table cimport shift_for
+from tokbench.kernels.pretoken_key cimport INLINE, KEY_MASKS, Key, hash_of
+from tokbench.kernels.segmenter cimport Scratch, reserve
+from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+import numpy as np
+
+
+cdef enum:
+    BYTES = 256
+    NO_TOKEN = 0x7FFFFFFF
+    MOST_IDS = 1 << 26          # ids of what is numbered here, and bytes of all tokens together
+    WORD = 16                   # bytes that are read of a text at once
+    FEW_WORDS = 4               # of 64 places each: pre-tokens of fewer bytes need no memory from elsewhere
+    FEW = 64 * FEW_WORDS
+    PADDED = FEW + WORD
+    SHORTEST = 1 << 2 | 1 << 3      # lengths that are always looked for
+    LONGER = 1                      # bit of tokens that are no keys by themselves
+    FEWER_BITS = 2                  # by which there are fewer lists of lengths than places
+
+
+cdef extern from *:
+    int __builtin_clz(uint32_t word) noexcept nogil
+
+
+cdef inline uint64_t hash_of_pair(int32_t left, int32_t right) noexcept nogil:
+    return (<uint64_t>left << 32 | <uint64_t>right) * <uint64_t>0x9E3779B97F4A7C15
+
+
+cdef inline bint may_hold(const Table* table, int shift, uint64_t hashed) noexcept nogil:
+    return table.bits[hashed >> shift] >> (hashed >> (shift - 3) & 7) & 1
+
+
+cdef inline void mark(Table* table, int shift, uint64_t hashed) noexcept nogil:
+    table.bits[hashed >> shift] |= <uint8_t>(1 << (hashed >> (shift - 3) & 7))
+
+
+cdef inline void put(Table* table, int shift, uint64_t hashed, int32_t number) noexcept nogil:
+    cdef uint64_t place = hashed >> shift, mask = (<uint64_t>1 << (64 - shift)) - 1
+    mark(table, shift, hashed)
+    while table.places[place].number >= 0:
+        place = (place + 1) & mask
+    table.places[place].tag = <uint32_t>(hashed >> (shift - 32))
+    table.places[place].number = number
+
+
+cdef inline int32_t made_of(const DerivedView* view, int32_t left, int32_t right) noexcept nogil:
+    """The token that two make, NO_TOKEN where they make none."""
+    cdef uint64_t hashed = hash_of_pair(left, right), place = hashed >> view.shift
+    cdef const Place* found
+    cdef const Derived* token
+    if may_hold(&view.pairs, view.shift, hashed):
+        while True:
+            found = &view.pairs.places[place]
+            if found.number < 0:
+                break
+            if found.tag == <uint32_t>(hashed >> (view.shift - 32)):
+                token = &view.tokens[found.number]
+                if token.left == left and token.right == right:
+                    return found.number
+            place = (place + 1) & ((<uint64_t>1 << (64 - view.shift)) - 1)
+    return NO_TOKEN
+
+
+cdef inline bint agree(const DerivedView* view, int32_t left, int32_t right) noexcept nogil:
+    """Whether merging the bytes of two tokens gives back the two."""
+    cdef int32_t limit = NO_TOKEN
+    while made_of(view, left, right) >= limit:
+        if left > right:
+            if left < BYTES:
+                return True
+            limit = left
+            left = view.tokens[left].right
+        else:
+            if right < BYTES:
+                return True
+            limit = right + 1
+            right = view.tokens[right].left
+    return False
+
+
+cdef inline Key key_of_first(const Key* word, int64_t length) noexcept nogil:
+    """The key of the first bytes of a word, at most INLINE."""
+    cdef Key key
+    key.low = word.low & KEY_MASKS[length].low
+    key.high = word.high & KEY_MASKS[length].high | <uint64_t>length << 56
+    return key
+
+
+cdef inline int64_t length_of(const DerivedView* view, int32_t number) noexcept nogil:
+    cdef const Key* key = &view.tokens[number].key
+    return key.low if key.high >> 56 > INLINE else <int64_t>(key.high >> 56)
+
+
+cdef inline uint16_t* lengths_by(const DerivedView* view, uint64_t low) noexcept nogil:
+    return &view.lengths[(<uint64_t><uint32_t>low * <uint64_t>0x9E3779B97F4A7C15) >> (view.shift + FEWER_BITS)]
+
+
+cdef inline int32_t spelled_by(const DerivedView* view, const Key* key, uint64_t hashed) noexcept nogil:
+    """The token of a key, -1 where there is none."""
+    cdef uint64_t place = hashed >> view.shift
+    cdef const Place* found
+    cdef const Derived* token
+    while True:
+        found = &view.spelled.places[place]
+        if found.number < 0:
+            return -1
+        if found.tag == <uint32_t>(hashed >> (view.shift - 32)):
+            token = &view.tokens[found.number]
+            if token.key.low == key.low and token.key.high == key.high:
+                return found.number
+        place = (place + 1) & ((<uint64_t>1 << (64 - view.shift)) - 1)
+
+
+cdef int32_t longest_of_trie(const TrieView* trie, const uint8_t* text, int64_t size) noexcept nogil:
+    cdef int32_t node = 0, found = -1
+    cdef int64_t i
+    for i in range(size):
+        node = step(trie, node, text[i])
+        if node < 0:
+            break
+        if token_at(trie, node) >= 0:
+            found = token_at(trie, node)
+    return found
+
+
+cdef inline int32_t longest(const DerivedView* view, const uint8_t* text, int64_t size) noexcept nogil:
+    """The longest token that a text of one byte or more begins with; WORD bytes of it are read."""
+    cdef Key word, key
+    cdef uint64_t hashed
+    cdef uint32_t lengths
+    cdef int length
+    cdef int32_t found
+    memcpy(&word, text, WORD)
+    lengths = SHORTEST | (lengths_by(view, word.low)[0] if size >= 4 else 0)
+    if size <= INLINE:
+        lengths &= (<uint32_t>2 << size) - 1
+    elif lengths & LONGER:
+        key = key_of_first(&word, INLINE)
+        key.high |= <uint64_t>0xF0 << 56
+        if may_hold(&view.spelled, view.shift, hash_of(key)):
+            found = longest_of_trie(view.trie, text, size)
+            if found >= 0:
+                return found
+    lengths &= ~<uint32_t>LONGER
+    while lengths:
+        length = 31 - __builtin_clz(lengths)
+        lengths ^= <uint32_t>1 << length
+        key = key_of_first(&word, length)
+        hashed = hash_of(key)
+        if may_hold(&view.spelled, view.shift, hashed):
+            found = spelled_by(view, &key, hashed)
+            if found >= 0:
+                return found
+    return text[0]
+
+
+cdef int64_t cut_derived(
+    const DerivedView* view, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch
+) except -1 nogil:
+    """Write the ids of a pre-token of ``size`` bytes, 1 or more, and return how many they are.
+
+    Raises:
+        MemoryError: there is not enough.
+    """
+    cdef const Derived* tokens = view.tokens
+    cdef uint8_t few_bytes[PADDED]
+    cdef uint64_t few[FEW_WORDS]
+    cdef uint8_t* padded = few_bytes
+    cdef uint64_t* dead = few           # places behind which nothing fits
+    cdef int64_t count = 0, place = 0, after, i
+    cdef int32_t token
+    if size >= FEW:
+        dead = <uint64_t*>reserve(scratch, (size // 64 + 1) * sizeof(uint64_t) + size + WORD)
+        padded = <uint8_t*>(dead + size // 64 + 1)
+    memcpy(padded, text, size)
+    memset(padded + size, 0, WORD)
+    token = longest(view, padded, size)
+    if length_of(view, token) == size:
+        ids[0] = tokens[token].id
+        return 1
+    memset(dead, 0, (size // 64 + 1) * sizeof(uint64_t))
+    while True:
+        while token >= 0:
+            after = place + length_of(view, token)
+            if not dead[after >> 6] >> (after & 63) & 1 and (not count or agree(view, ids[count - 1], token)):
+                break
+            token = tokens[token].shorter
+        if token >= 0:
+            ids[count] = token
+            count += 1
+            place = after
+            if place == size:
+                break
+            token = longest(view, padded + place, size - place)
+        else:
+            dead[place >> 6] |= <uint64_t>1 << (place & 63)
+            count -= 1
+            place -= length_of(view, ids[count])
+            token = tokens[ids[count]].shorter
+    for i in range(count):
+        ids[i] = tokens[ids[i]].id
+    return count
+
+
+cdef class Derivations:
+    """How each token is made by merges.
+
+    Args:
+        merges: int32 [m, 3], (left id, right id, resulting id), by rank. Of equal pairs the first counts.
+        byte_ids: int32 [256], the id of each byte.
+        by_result: the resulting id is the rank; ``merges`` ascend by it.
+
+    Attributes:
+        complete: whether all that merging can do follows from this. If not, nothing else is there.
+        count: tokens, the 256 bytes among them.
+
+    Raises:
+        MemoryError: there is not enough.
+    """
+
+    def __cinit__(
+        self, const int32_t[:, ::1] merges not None, const int32_t[::1] byte_ids not None, bint by_result=False
+    ):
+        cdef int64_t m = merges.shape[0], results = 0, row
+        cdef int32_t most = 0, least = 0, k
+        cdef int32_t[::1] numbers
+        cdef uint8_t[::1] seen
+        self.owned = NULL
+        self.complete = False
+        self.count = BYTES
+        for row in range(m):
+            for k in range(3):
+                most = max(most, merges[row, k])
+                least = min(least, merges[row, k])
+            if by_result and row and merges[row, 2] < merges[row - 1, 2]:
+                return
+        for k in range(BYTES):
+            most = max(most, byte_ids[k])
+            least = min(least, byte_ids[k])
+        if least < 0 or most >= MOST_IDS:
+            return
+        numbers = np.full(<int64_t>most + 1, -1, np.int32)
+        seen = np.zeros(<int64_t>most + 1, np.uint8)
+        for row in range(m):
+            results += not seen[merges[row, 2]]
+            seen[merges[row, 2]] = 1
+        for k in range(BYTES):
+            if numbers[byte_ids[k]] >= 0:
+                return
+            numbers[byte_ids[k]] = k
+        self.derive(merges, byte_ids, by_result, numbers, results)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.owned)
+
+    cdef int derive(
+        self,
+        const int32_t[:, ::1] merges,
+        const int32_t[::1] byte_ids,
+        bint by_result,
+        int32_t[::1] numbers,
+        int64_t results,
+    ) except -1:
+        cdef DerivedView* view = &self.view
+        cdef int32_t[::1] lengths = np.ones(BYTES + results, np.int32)
+        cdef int32_t[::1] late = np.empty(merges.shape[0] + 1, np.int32)
+        cdef int64_t row, rows = merges.shape[0], lates = 0, total = BYTES, places, most
+        cdef int32_t left, right, k
+        cdef bint sound = True
+        view.shift = shift_for(BYTES + results)
+        places = <int64_t>1 << (64 - view.shift)
+        most = BYTES + results
+        view.tokens = <Derived*>zeroed(
+            most * sizeof(Derived)
+            + 2 * places * (sizeof(Place) + 1) + (places >> FEWER_BITS) * sizeof(uint16_t),
+            &self.owned,
+        )
+        view.pairs.places = <Place*>(view.tokens + most)
+        view.spelled.places = view.pairs.places + places
+        view.lengths = <uint16_t*>(view.spelled.places + places)
+        view.pairs.bits = <uint8_t*>(view.lengths + (places >> FEWER_BITS))
+        view.spelled.bits = view.pairs.bits + places
+        memset(view.pairs.places, 0xFF, 2 * places * sizeof(Place))
+        for k in range(BYTES):
+            view.tokens[k].left = view.tokens[k].right = view.tokens[k].shorter = -1
+            view.tokens[k].id = byte_ids[k]
+        with nogil:
+            for row in range(rows):
+                left, right = numbers[merges[row, 0]], numbers[merges[row, 1]]
+                if left < 0 or right < 0:
+                    late[lates] = <int32_t>row
+                    lates += 1
+                elif agree(view, left, right):
+                    total += lengths[left] + lengths[right]
+                    if numbers[merges[row, 2]] >= 0 or total > MOST_IDS:
+                        sound = False
+                        break
+                    numbers[merges[row, 2]] = self.count
+                    lengths[self.count] = lengths[left] + lengths[right]
+                    view.tokens[self.count].id = merges[row, 2]
+                    view.tokens[self.count].left, view.tokens[self.count].right = left, right
+                    put(&view.pairs, view.shift, hash_of_pair(left, right), self.count)
+                    self.count += 1
+            # A merge of tokens that are made later than its rank: it must never come up.
+            for row in range(lates if sound else 0):
+                left, right = numbers[merges[late[row], 0]], numbers[merges[late[row], 1]]
+                # Where the two are a pair already, by an equal merge of a higher rank, this one's counts.
+                if left >= 0 and right >= 0 and (made_of(view, left, right) != NO_TOKEN or agree(view, left, right)):
+                    sound = False
+                    break
+        if sound:
+            self.spell(lengths, total)
+            self.complete = True
+        return 0
+
+    cdef int spell(self, int32_t[::1] lengths, int64_t total) except -1:
+        """Make the keys of all tokens, and what finds them by their bytes."""
+        cdef DerivedView* view = &self.view
+        cdef Derived* tokens = view.tokens
+        cdef uint8_t[::1] data = np.zeros(total + WORD, np.uint8)
+        cdef int64_t[::1] offsets = np.empty(self.count + 1, np.int64)
+        cdef uint8_t[::1] is_long = np.zeros(self.count, np.uint8)
+        cdef Key key
+        cdef int32_t k, part
+        cdef int64_t at = 0
+        offsets[0] = 0
+        with nogil:
+            for k in range(self.count):
+                if k < BYTES:
+                    data[at] = <uint8_t>k
+                else:
+                    part = view.tokens[k].left
+                    memcpy(&data[at], &data[offsets[part]], lengths[part])
+                    memcpy(&data[at + lengths[part]], &data[offsets[view.tokens[k].right]], lengths[view.tokens[k].right])
+                at += lengths[k]
+                offsets[k + 1] = at
+            for k in range(self.count):
+                memcpy(&key, &data[offsets[k]], WORD)
+                if lengths[k] >= 4:
+                    lengths_by(view, key.low)[0] |= <uint16_t>(1 << lengths[k] if lengths[k] <= INLINE else LONGER)
+                key = key_of_first(&key, min(lengths[k], <int32_t>INLINE))
+                if lengths[k] <= INLINE:
+                    tokens[k].key = key
+                    put(&view.spelled, view.shift, hash_of(key), k)
+                else:
+                    is_long[k] = 1
+                    key.high |= <uint64_t>0xF0 << 56
+                    mark(&view.spelled, view.shift, hash_of(key))
+                    tokens[k].key.low = lengths[k]
+                    tokens[k].key.high = <uint64_t>0xFF << 56
+        self.trie = Trie(data, offsets, is_long)
+        view.trie = &self.trie.view
+        with nogil:
+            for k in range(BYTES, self.count):
+                tokens[k].shorter = longest(view, &data[offsets[k]], lengths[k] - 1)
+        return 0
+
+    cdef bint are_all_of(self, const TrieView* trie) noexcept nogil:
+        """Whether these are all tokens of a trie, by their ids."""
+        cdef int32_t slot, k, node, part, held = 0
+        for slot in range(trie.slots):
+            held += slot > 0 and trie.units[slot].check >= 0 and trie.units[slot].token >= 0
+        for k in range(self.count):
+            node = self.walked(trie, 0, k)
+            held -= node >= 0 and token_at(trie, node) == self.view.tokens[k].id
+        return held == 0
+
+    cdef int32_t walked(self, const TrieView* trie, int32_t node, int32_t number) noexcept nogil:
+        """Where the bytes of a token lead from a node, -1 where they do not."""
+        if number < BYTES:
+            return step(trie, node, <uint8_t>number)
+        node = self.walked(trie, node, self.view.tokens[number].left)
+        return self.walked(trie, node, self.view.tokens[number].right) if node >= 0 else -1
