@@ -25,6 +25,8 @@ from tokbench.lean import OPTIONAL, VISION, lean_imports
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
 
+    from tokbench.tokenizer import Tokenizer
+
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
 """No network, and no progress bars in logs."""
 WINDOW = 2048
@@ -97,6 +99,7 @@ def evaluate(
         from tokbench.adapters.transformers import TokbenchTokenizer
         from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
         from tokbench.downstream.coverings import Spellings
+        from tokbench.downstream.draws import drawn_anew
         from tokbench.downstream.scoring_lm import ScoringLM
 
     if device == "auto":
@@ -115,9 +118,7 @@ def evaluate(
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)
 
-    def encode(text: str | bytes) -> list[int]:
-        return adapter.tokenizer.encode(text).tolist()
-
+    encode, *draws = (partial(_encoded, one) for one in (adapter.tokenizer, *drawn_anew(adapter.tokenizer)))
     lm = ScoringLM(
         model,
         adapter,
@@ -126,6 +127,8 @@ def evaluate(
         spellings=Spellings(adapter.tokenizer.vocabulary.tokens),
         window=window,
         batch_size=batch_size,
+        settled=adapter.tokenizer.last_cut,
+        draws=draws,
     )
     measure = partial(
         bits_per_byte,
@@ -157,6 +160,10 @@ def evaluate(
     }
     with atomic_file(output) as unfinished:
         unfinished.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _encoded(tokenizer: "Tokenizer", text: str | bytes) -> list[int]:
+    return tokenizer.encode(text).tolist()
 
 
 def evaluate_suite(
