@@ -70,8 +70,12 @@ class Spellings:
 
     def agreeing(self, text: bytes) -> list[int]:
         """Ids of the tokens that begin with a text, or that it begins with."""
-        openings = (text[:length] for length in range(1, min(len(text), self.longest + 1)))
-        return [id for part in openings for id in self._spelling(part)] + self.beginning(text)
+        return self.opening(text[:-1]) + self.beginning(text)
+
+    def opening(self, text: bytes) -> list[int]:
+        """Ids of the tokens that a text begins with, the shortest first."""
+        openings = (text[:length] for length in range(1, min(len(text), self.longest) + 1))
+        return [id for part in openings for id in self._spelling(part)]
 
     def _spelling(self, text: bytes) -> list[int]:
         return self._ids[bisect_left(self._ordered, text) : bisect_right(self._ordered, text)]

@@ -61,8 +61,9 @@ def evaluate(
     that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
     suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
     where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document;
-    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer. Everything but
-    ``manifest`` is the same from run to run.
+    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer;
+    ``one_segmentation``, where the suite asks for it, is what the tokenizer loses by its one segmentation. Everything
+    but ``manifest`` is the same from run to run.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
@@ -101,6 +102,7 @@ def evaluate(
         from tokbench.downstream.coverings import Spellings
         from tokbench.downstream.draws import drawn_anew
         from tokbench.downstream.scoring_lm import ScoringLM
+        from tokbench.downstream.segmentations import EXCERPT, next_after, one_segmentation
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -119,12 +121,13 @@ def evaluate(
     window = next(filter(None, limits), WINDOW)
 
     encode, *draws = (partial(_encoded, one) for one in (adapter.tokenizer, *drawn_anew(adapter.tokenizer)))
+    spellings = Spellings(adapter.tokenizer.vocabulary.tokens)
     lm = ScoringLM(
         model,
         adapter,
         encode,
         adapter.eos_token_id,
-        spellings=Spellings(adapter.tokenizer.vocabulary.tokens),
+        spellings=spellings,
         window=window,
         batch_size=batch_size,
         settled=adapter.tokenizer.last_cut,
@@ -147,6 +150,11 @@ def evaluate(
         result["bits_per_byte"], result["bits_per_byte_of"] = half
         lengths = np.fromiter(map(len, adapter.tokenizer.vocabulary.tokens), np.int64)
         result |= zip(EQUAL_CONTEXT, measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1))), strict=True)
+        if suite.segmentations:
+            after = next_after(model, adapter.eos_token_id, device)
+            result["one_segmentation"] = one_segmentation(
+                spellings, encode, documents, after, suite.segmentations, longest=min(EXCERPT, window - 1)
+            )
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),
