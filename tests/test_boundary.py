@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokbench
 from tokbench.downstream.boundary import common_prefix, encode_choices
 from tokbench.downstream.coverings import Spellings, coverings, greedy, log_covered, log_probability
+from tokbench.tokenizer import Tokenizer
 
 TOKENS = sorted({b"a", b"b", b" ", b"ab", b" a", b"a b", b"ba", b"b a", b" b ", b"aab"}, key=len, reverse=True)
 IDS = {token: number for number, token in enumerate(TOKENS)}
@@ -165,6 +167,27 @@ def test_what_is_settled_need_not_be_cut_again(head: str, opening: str) -> None:
     context = f"{head}.{opening}".encode()
     apart = coverings(spellings, encode, context, [], settled=len(head) + 1)
     assert apart[0] == coverings(spellings, encode, context, [])[0]
+
+
+@pytest.fixture(scope="module")
+def closed() -> dict[str, Tokenizer]:
+    """Tokenizers of which the first tokens of a text are the tokens of what they spell."""
+    counts = tokbench.count([b"abba ab baab a bab aab " * 3, b"ba b ab aabb abab b a" * 2], "none")
+    bpe, unigram = (tokbench.build(method, counts, 290) for method in ("bpe", "unigram"))
+    others = ("greedy", "longest_prefix", "shortest_path")
+    return {name: Tokenizer(bpe.vocabulary, "none", name) for name in others} | {"merge": bpe, "likelihood": unigram}
+
+
+@given(text=st.text("ab ", max_size=24))
+@pytest.mark.parametrize("segmentation", ["merge", "greedy", "longest_prefix", "shortest_path", "likelihood"])
+def test_first_tokens_are_the_tokens_of_what_they_spell(
+    closed: dict[str, Tokenizer], segmentation: str, text: str
+) -> None:
+    tokenizer = closed[segmentation]
+    assert tokenizer.segmentation == segmentation
+    ids = tokenizer.encode(text).tolist()
+    for count in range(len(ids)):
+        assert tokenizer.encode(tokenizer.decode(ids[:count])).tolist() == ids[:count]
 
 
 def test_an_empty_context_has_no_covering_and_bytes_alone_have_one() -> None:
