@@ -63,12 +63,13 @@ def models(seeds: int, done: dict[Key, float]) -> Iterator[tuple[Key, float]]:
                 keys = [(seed, common, name) for common in (1, 0) if (seed, common, name) not in done]
                 if keys:
                     place = Path(folder, f"{seed} {name}")
-                    _pack(tokenizer, training, seed, place)
+                    packed(tokenizer, training, seed, place)
                 for key in keys:
                     yield key, _trained(tokenizer, key, place, testing)
 
 
-def _pack(tokenizer: Tokenizer, training: list[bytes], seed: int, place: Path) -> None:
+def packed(tokenizer: Tokenizer, training: list[bytes], seed: int, place: Path) -> None:
+    """Leave a tokenizer and the sequences of its text in a folder."""
     place.mkdir()
     tokenizer.save(place / "tokenizer")
     documents = (Document(number, "", text) for number, text in enumerate(training))

@@ -1,15 +1,19 @@
 """What a tokenizer loses by its one segmentation, estimated: the probability of one is a bound on that of the text.
 
 A model gives a text the sum of the probabilities of all sequences of tokens that spell it (Cao and Rimell, "You should
-evaluate your language model on marginal likelihood over tokenisations", 2021). It is estimated by importance sampling:
-a sequence is drawn token by token from the model itself, with what does not agree with the text left out, and weighs as
-much as the product of what was left in. Weights have the sum as their mean, whatever their number. The tokenizer's own
-segmentation is counted exactly and left out of the draws, so that no estimate is below the bound.
+evaluate your language model on marginal likelihood over tokenisations", 2021). It is estimated by importance sampling
+from two kinds of draws, half of each (Veach and Guibas 1995, the balance heuristic). Both go token by token and take
+what the model expects among the tokens that agree with the text; but those of the one kind, wherever they stand at a
+border of the tokenizer's own segmentation, go on with the own token, and leave it about once in a text. They serve
+trained models, of which other sequences stray and weigh nothing. Each draw counts as its probability over that of
+being drawn, of which the mean is the sum, whatever the number of draws. The own segmentation is counted exactly and
+left out of the draws, so that no estimate is below the bound.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import torch
@@ -68,33 +72,80 @@ def lost_nats(
         rng: draws them.
     """
     bound = math.fsum(float(after([own[:place]])[0, id]) for place, id in enumerate(own))
-    drawn: list[tuple[Ids, int, float]] = [((), 0, 0.0)] * samples
-    while any(place < len(text) for _, place, _ in drawn):
-        pending = sorted({ids for ids, place, _ in drawn if place < len(text)})
+    borders = np.cumsum([0, *(len(spellings.tokens[id]) for id in own)]).tolist()
+    way = _Way(spellings, text, dict(zip(borders, own, strict=False)), 1 / (1 + len(own)))
+    drawn = [_Drawn((), 0, 0.0, 0.0)] * samples
+    while any(one.place < len(text) for one in drawn):
+        pending = sorted({one.ids for one in drawn if one.place < len(text)})
         expected = dict(zip(pending, after(pending), strict=True))
-        drawn = [_longer(spellings, text, one, expected, rng) for one in drawn]
-    weights = [weight for ids, _, weight in drawn if ids != own]
-    others = log_sum(np.array(weights)) - math.log(samples) if weights else -math.inf
-    return log_sum(np.array([bound, others])) - bound
+        drawn = [
+            one if one.place == len(text) else way.longer(one, expected[one.ids], rng, near=number % 2 == 0)
+            for number, one in enumerate(drawn)
+        ]
+    shares = np.log([(samples + 1) // 2, max(samples // 2, 1e-300)])
+    weights = [-log_sum(shares - np.array([one.near, one.free])) for one in drawn if one.ids != own]
+    return log_sum(np.array([bound, *weights])) - bound
 
 
-def _longer(
-    spellings: Spellings,
-    text: bytes,
-    one: tuple[Ids, int, float],
-    expected: dict[Ids, NDArray[np.float64]],
-    rng: np.random.Generator,
-) -> tuple[Ids, int, float]:
-    """A sequence with one token more, unless it has reached the text's end."""
-    ids, place, weight = one
-    if place == len(text):
-        return one
-    agreeing = spellings.opening(text[place : place + spellings.longest])
-    logs = expected[ids][agreeing]
-    total = log_sum(logs)
-    shares = np.cumsum(np.exp(logs - total))
-    token = agreeing[min(int(np.searchsorted(shares, rng.random(), "right")), len(agreeing) - 1)]
-    return (*ids, token), place + len(spellings.tokens[token]), weight + total
+class _Drawn(NamedTuple):
+    """The first tokens of a sequence.
+
+    Attributes:
+        ids: the tokens.
+        place: the bytes that they spell.
+        near: logarithm of their probability over that of being drawn near the own segmentation.
+        free: the same of being drawn by what the model expects alone.
+    """
+
+    ids: Ids
+    place: int
+    near: float
+    free: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How sequences are drawn.
+
+    Attributes:
+        spellings: the vocabulary.
+        text: what they spell.
+        own: the own segmentation's tokens by the places where they begin.
+        leave: probability of leaving it at one of these.
+    """
+
+    spellings: Spellings
+    text: bytes
+    own: dict[int, int]
+    leave: float
+
+    def longer(self, one: _Drawn, expected: NDArray[np.float64], rng: np.random.Generator, *, near: bool) -> _Drawn:
+        """A sequence with one token more, by one of the two kinds of draws.
+
+        Args:
+            one: the sequence.
+            expected: log-probabilities of the next token.
+            rng: draws.
+            near: whether near the own segmentation.
+        """
+        agreeing = np.array(self.spellings.opening(self.text[one.place : one.place + self.spellings.longest]))
+        logs = expected[agreeing]
+        total = log_sum(logs)
+        free = np.exp(logs - total)
+        close = free.copy()
+        own = agreeing == self.own.get(one.place, -1)
+        if own.any() and free[~own].sum() > 0:
+            close *= self.leave / free[~own].sum()
+            close[own] = 1 - self.leave
+        shares = np.cumsum(close if near else free)
+        drawn = min(int(np.searchsorted(shares, rng.random(), "right")), len(agreeing) - 1)
+        token, log = int(agreeing[drawn]), float(logs[drawn])
+        return _Drawn(
+            (*one.ids, token),
+            one.place + len(self.spellings.tokens[token]),
+            one.near + log - math.log(close[drawn]),
+            one.free + total,
+        )
 
 
 def one_segmentation(
