@@ -175,6 +175,13 @@ def whole() -> ReportContent:
             "accuracy": scores,
             "bits_per_byte": pl.DataFrame(bits, schema_overrides={"reason": pl.String}),
             "boundaries": pl.DataFrame([straddled | {"variant": variant, "size": size} for variant, size in runs]),
+            "coverings": pl.DataFrame(
+                [
+                    {key: row[key] for key in ("variant", "size", "model", "suite")}
+                    | {"task": "choice_a", "questions": 3, "mean": 0.02, "largest": 0.05}
+                    for row in bits
+                ]
+            ),
             "texts": pl.DataFrame(
                 [row | {"text": "novel", "bits": 1e4, "bytes": 8000, "tokens": 2000} for row in bits]
             ),
@@ -218,8 +225,8 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
     return replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
 
 
-PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
-         "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
+PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "texts", "curves", "embedding_norms",
+         "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
          "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
          "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokbench
 from tokbench.downstream.boundary import common_prefix, encode_choices
 from tokbench.downstream.coverings import Spellings, coverings, greedy, log_covered, log_probability
+from tokbench.tokenizer import Tokenizer
 
 TOKENS = sorted({b"a", b"b", b" ", b"ab", b" a", b"a b", b"ba", b"b a", b" b ", b"aab"}, key=len, reverse=True)
 IDS = {token: number for number, token in enumerate(TOKENS)}
@@ -114,7 +116,8 @@ def test_coverings_have_the_probability_of_the_texts_that_begin_so(encode, numbe
     shares, after = MODELS[encode]
     text = list(shares)[number]
     context, whole = text[:length], tuple(encode(text[: length + more]))
-    found = coverings(Spellings(TOKENS), encode, context, [whole])
+    found, unwritten = coverings(Spellings(TOKENS), encode, context, [whole])
+    assert all(not set(last) & set(found.get(before, ())) for before, last in unwritten.items())
     sequences = [spelt((*before, id)) for before, last in found.items() for id in last]
     assert len({tuple(sequence) for sequence in sequences}) == len(sequences)
     for *before, last in sequences:
@@ -125,10 +128,74 @@ def test_coverings_have_the_probability_of_the_texts_that_begin_so(encode, numbe
     assert log_probability(whole, after(whole)) <= covered + 1e-9
 
 
-def test_an_empty_context_is_certain_and_bytes_alone_have_one_covering() -> None:
-    assert log_covered(coverings(Spellings(TOKENS), forward, b"", [(0,)]), MODELS[forward][1]) == 0
+@ENCODERS
+@given(st.text("ab ", min_size=1, max_size=5))
+def test_coverings_that_count_are_written_and_of_some_tokenizers_all_that_are(encode, opening: str) -> None:
+    """By brute force: the coverings of all texts that begin so and have up to two letters more, as tokens reach."""
+    context, spellings = opening.encode(), Spellings(TOKENS)
+    written = set()
+    for more in range(3):
+        for letters in product(b"ab ", repeat=more):
+            ids = tuple(encode(context + bytes(letters)))
+            written.add(ids[: spellings.within(ids, len(context) - 1) + 1])
+    found, unwritten = coverings(spellings, encode, context, [])
+    kept = {(*before, last) for before, every in found.items() for last in every}
+    left_out = {(*before, last) for before, every in unwritten.items() for last in every}
+    assert kept <= written
+    if encode is not backward:
+        assert kept == written
+        assert all(tuple(encode(b"".join(spelt(ids)))) != ids for ids in left_out)
+
+
+def test_a_covering_whose_tokens_would_be_merged_does_not_count() -> None:
+    """After "a" the token "b a" is in no text: "ab" is merged before it."""
+    found, unwritten = coverings(Spellings(TOKENS), merged, b"ab", [])
+    assert (IDS[b"a"],) not in {before for before, last in found.items() if IDS[b"b a"] in last}
+    assert IDS[b"b a"] in unwritten[IDS[b"a"],]
+
+
+@given(st.text("ab ", min_size=1, max_size=6), st.text("ab ", min_size=1, max_size=6))
+def test_what_is_settled_need_not_be_cut_again(head: str, opening: str) -> None:
+    """A tokenizer that always cuts after a full stop."""
+
+    def encode(text: str | bytes) -> list[int]:
+        return [
+            id for part in bytes_of(text).partition(b".") for id in ([len(TOKENS)] if part == b"." else merged(part))
+        ]
+
+    spellings = Spellings([*TOKENS, b"."])
+    context = f"{head}.{opening}".encode()
+    apart = coverings(spellings, encode, context, [], settled=len(head) + 1)
+    assert apart[0] == coverings(spellings, encode, context, [])[0]
+
+
+@pytest.fixture(scope="module")
+def closed() -> dict[str, Tokenizer]:
+    """Tokenizers of which the first tokens of a text are the tokens of what they spell."""
+    counts = tokbench.count([b"abba ab baab a bab aab " * 3, b"ba b ab aabb abab b a" * 2], "none")
+    bpe, unigram = (tokbench.build(method, counts, 290) for method in ("bpe", "unigram"))
+    others = ("greedy", "longest_prefix", "shortest_path")
+    return {name: Tokenizer(bpe.vocabulary, "none", name) for name in others} | {"merge": bpe, "likelihood": unigram}
+
+
+@given(text=st.text("ab ", max_size=24))
+@pytest.mark.parametrize("segmentation", ["merge", "greedy", "longest_prefix", "shortest_path", "likelihood"])
+def test_first_tokens_are_the_tokens_of_what_they_spell(
+    closed: dict[str, Tokenizer], segmentation: str, text: str
+) -> None:
+    tokenizer = closed[segmentation]
+    assert tokenizer.segmentation == segmentation
+    ids = tokenizer.encode(text).tolist()
+    for count in range(len(ids)):
+        assert tokenizer.encode(tokenizer.decode(ids[:count])).tolist() == ids[:count]
+
+
+def test_an_empty_context_has_no_covering_and_bytes_alone_have_one() -> None:
+    assert coverings(Spellings(TOKENS), forward, b"", [(0,)]) == ({}, {})
+    assert log_covered({}, MODELS[forward][1]) == -np.inf
     single = Spellings([b"a", b"b", b" "])
-    assert coverings(single, lambda text: [b"ab ".index(value) for value in text], b"ab", [(0, 1, 2)]) == {(0,): [1]}
+    found, unwritten = coverings(single, lambda text: [b"ab ".index(value) for value in text], b"ab", [(0, 1, 2)])
+    assert (found, unwritten) == ({(0,): [1]}, {})
 
 
 def test_a_completion_is_greedy_among_tokens_that_agree_with_the_context() -> None:

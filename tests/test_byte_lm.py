@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +143,30 @@ def test_killed_run_ends_with_the_same_bits(trained: Path, tmp_path: Path, monke
     training.train(DOCUMENTS, SMALL, model, checkpoints)
     assert (model / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
     assert (model / "curve.csv").read_text() == (trained / "curve.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ([5.0, math.nan], "the loss of step 2 of 60 is no number (nan); lower learning_rate"),
+        ([6.0] * 60, "after 50 of 60 steps the loss is 6.000 nats a byte, and equal probabilities have 5.549"),
+    ],
+)
+def test_a_training_that_is_none_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, losses: list[float], told: str
+) -> None:
+    """With its curve, and no model; a better one later starts anew."""
+    options = SMALL.model_copy(update={"steps": 60, "checkpoint_every": 99})
+    left = iter(losses)
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "_step", lambda *_: next(left))
+        with pytest.raises(TokbenchError, match=re.escape(told)):
+            training.train(DOCUMENTS, options, tmp_path / "model", tmp_path / "checkpoints")
+    rows = (tmp_path / "checkpoints" / "curve.csv").read_text().splitlines()
+    assert len(rows) == 1 + min(len(losses), 50)
+    assert not (tmp_path / "model").exists()
+    training.train(DOCUMENTS, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert not (tmp_path / "checkpoints").exists()
 
 
 def test_checkpoints_of_other_text_are_discarded(trained: Path, tmp_path: Path) -> None:

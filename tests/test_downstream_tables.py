@@ -9,7 +9,7 @@ import pytest
 
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
-from tokbench.report.sections.boundaries import boundaries, texts
+from tokbench.report.sections.boundaries import boundaries, coverings, texts
 from tokbench.tabulation.answers import (
     BOUNDARIES,
     OUTCOMES,
@@ -19,6 +19,7 @@ from tokbench.tabulation.answers import (
     outcome_table,
     text_table,
 )
+from tokbench.tabulation.coverings import COVERINGS, coverings_table
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
 COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}
@@ -97,6 +98,17 @@ def test_the_report_shows_them(tmp_path: Path) -> None:
         title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[BOUNDARIES, TEXTS],
         frames={"boundaries": boundary_table(Results(files)), "texts": text_table(Results(files))},
     )  # fmt: skip
+    assert coverings(content) == []
+    known = TASKS["copa"] | {"documents": [QUESTION | {"correct": True, "unwritten": nats} for nats in (0.5, 0.25)]}
+    files = [result(tmp_path, "new", tasks={"copa": known}), files[0]]
+    both = coverings_table(files)
+    assert both.select("model", "task", "questions", "mean", "largest").rows() == [
+        ("new", "copa", 2, 0.375, 0.5),
+        ("small", "copa", 2, None, None),
+    ]
+    [told] = coverings(replace(content, declared=[COVERINGS], frames={"coverings": both}))
+    assert told.frame["largest"].to_list() == [0.5, None]
+    assert set(told.reasons.values()) >= {"scored before this was measured"}
     suites, tasks = boundaries(content)
     assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]
     assert tasks.frame.rows() == [("bpe", 512, "both", "copa", 2, 1, 6, 2)]

@@ -127,7 +127,7 @@ def test_evaluate_writes_the_same_file_twice(
     adapter = toy_adapter()
     monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: adapter)
     tiny_mpt(torch, 64).save_pretrained(tmp_path / "model")
-    suite = named_suite("offline")
+    suite = named_suite("offline").model_copy(update={"segmentations": 2})
     written = []
     for name in ("one", "two"):
         evaluate(
@@ -146,6 +146,9 @@ def test_evaluate_writes_the_same_file_twice(
     for key in ("bits_per_byte_of", "bits_per_byte_equal_context_of"):
         told = [(one["document"], one["language"], one["bytes"]) for one in written[0][key]["by_document"]]
         assert told == [(number, "en", len(text[:500])) for number, text in DOCUMENTS]
+    one = written[0]["one_segmentation"]
+    assert (one["samples"], one["documents"]) == (2, 2)
+    assert 0 <= one["low"] <= one["bits_per_byte"] <= one["high"]
     for task in written[0]["tasks"].values():  # a model that has learned nothing
         baseline = task["random_baseline"]
         assert abs(task["accuracy"] - baseline) < 4 * math.sqrt(baseline * (1 - baseline) / task["n"])

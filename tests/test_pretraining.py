@@ -341,3 +341,11 @@ def test_nothing_of_a_model_outlives_its_training(trained: Path, packed: Path, t
     before = held()
     pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
     assert held() == before
+
+
+def test_a_loss_that_is_no_number_leaves_a_curve_and_no_model(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+    options = SMALL.model_copy(update={"learning_rate": 1e30, "warmup": 0.0})
+    with pytest.raises(TokbenchError, match=r"the loss of batch \d of 8 is no number \(nan\).* the curve is in"):
+        pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
+    assert not (tmp_path / "model").exists()
+    assert curve(tmp_path / "checkpoints")[-1][2] == "nan"

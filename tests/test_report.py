@@ -164,6 +164,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "published",
         "seeds",
         "boundaries",
+        "coverings",
         "texts",
         "question_intervals",
         "question_comparisons",

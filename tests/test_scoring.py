@@ -2,6 +2,7 @@
 
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from tests.downstream import requests_of, tiny_mpt, toy_adapter
@@ -34,12 +35,13 @@ def log_probability(torch: ModuleType, model, adapter, ids: list[int], begin: in
 
 
 def log_beginning(torch: ModuleType, model, adapter, context: str) -> float:
-    """Of a context, in whatever tokens: before each of its places those of the text, then one that reaches beyond."""
+    """Of a context: before each of its places the tokens of the text, then one that reaches beyond, where written."""
     data, tokens = context.encode(), adapter.tokenizer.vocabulary.tokens
     ways = [adapter.tokenizer.encode(data).tolist()]
     for place in range(len(data)):
         longer = [id for id, token in enumerate(tokens) if token.startswith(data[place:]) and token != data[place:]]
-        ways += [[*adapter.tokenizer.encode(data[:place]).tolist(), id] for id in longer]
+        tried = [[*adapter.tokenizer.encode(data[:place]).tolist(), id] for id in longer]
+        ways += [way for way in tried if way == adapter.tokenizer.encode(b"".join(tokens[id] for id in way)).tolist()]
     terms = [log_probability(torch, model, adapter, ids) for ids in ways]
     return float(torch.logsumexp(torch.tensor(terms, dtype=torch.float64), 0))
 
@@ -89,6 +91,48 @@ def test_endings_of_openings_are_given_each_opening_where_one_straddles(torch: M
         whole = adapter.tokenizer.encode(opening + " here").tolist()
         covered = log_beginning(torch, reference, adapter, opening) if opening else 0
         assert score == pytest.approx(log_probability(torch, reference, adapter, whole) - covered, abs=1e-4)
+
+
+def test_of_several_draws_scores_are_means(torch: ModuleType) -> None:
+    """The probability of the whole, the mean over the draws, over that of the context; what is not written is told."""
+    adapter = toy_adapter()
+    model, reference = tiny_mpt(torch), tiny_mpt(torch)
+
+    def encode(text: str | bytes) -> list[int]:
+        return adapter.tokenizer.encode(text).tolist()
+
+    def single(text: str | bytes) -> list[int]:
+        return list(text.encode() if isinstance(text, str) else text)
+
+    lm = scoring(model, adapter, encode, 512)
+    lm.draws = [single]
+    [(score, _)] = lm.loglikelihood(requests_of([("the stone", [" house"])]))
+    whole, context = "the stone house", "the stone"
+    wholes = [log_probability(torch, reference, adapter, draw(whole)) for draw in (encode, single)]
+    contexts = [
+        log_beginning(torch, reference, adapter, context),
+        log_probability(torch, reference, adapter, single(context)),
+    ]
+    assert score == pytest.approx(np.logaddexp(*wholes) - np.logaddexp(*contexts), abs=1e-4)
+    assert lm.boundaries["toy"][0].unwritten > 0
+
+
+def test_tokenizers_that_draw_are_drawn_anew() -> None:
+    from tokbench.downstream.draws import DRAWS, drawn_anew
+    from tokbench.segmentation import segmentations
+    from tokbench.tokenizer import Tokenizer
+    from tokbench.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary(tuple([bytes([value]) for value in range(256)] + [b"ab", b"ba"]))
+
+    def made(**options: object) -> Tokenizer:
+        return Tokenizer(vocabulary, "none", "shortest_path", segmentations["shortest_path"].options(**options))
+
+    assert drawn_anew(made()) == drawn_anew(Tokenizer(vocabulary, "none", "greedy")) == []
+    drawn = drawn_anew(made(ties="random", seed=3))
+    assert [one.options.seed for one in drawn] == list(range(4, 3 + DRAWS))
+    text = b"aba" * 6
+    assert len({tuple(one.encode(text).tolist()) for one in drawn}) > 1
 
 
 def test_contexts_of_models_with_learned_positions_are_shortened_alike(torch: ModuleType) -> None:

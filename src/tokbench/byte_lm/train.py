@@ -3,6 +3,7 @@
 import csv
 import json
 import logging
+import math
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from tokbench.atomic import alone, atomic_folder, reject_altered, remove_written
-from tokbench.byte_lm.model import arithmetic, build, pick_device
+from tokbench.atomic import alone, atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.byte_lm.model import START, arithmetic, build, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 OF_SCORING = ("stride", "score_batch")
 """Options by which training does not go; the rule that trains sets them to one value for all."""
 Curve = list[tuple[int, float, float]]
+FEW = 50
+"""Steps before which nothing is said of a loss that does not fall."""
 
 
 def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path) -> None:
@@ -41,7 +44,7 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
         checkpoints: folder of this run's own; what training put there is removed once the model stands.
 
     Raises:
-        TokbenchError: no text to train on, or the device is not there.
+        TokbenchError: no text to train on, the device is not there, or the loss is no number or does not fall.
     """
     with alone(checkpoints):
         _train(documents, options, folder, checkpoints)
@@ -66,6 +69,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
             loss = _step(model, optimizer, torch.from_numpy(windows.batch(step, options.batch)), rate, options)
             step += 1
             curve.append((step, loss, rate))
+            _reject(curve, options, checkpoints)
             if step % max(1, options.steps // 20) == 0 or step == options.steps:
                 log.info("byte LM step %d/%d, loss %.4f nats a byte, rate %.2e", step, options.steps, loss, rate)
             if step % options.checkpoint_every == 0 and step < options.steps:
@@ -85,8 +89,35 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
     stream.unlink(missing_ok=True)
+    (checkpoints / "curve.csv").unlink(missing_ok=True)
     if checkpoints.is_dir() and not any(checkpoints.iterdir()):
         checkpoints.rmdir()
+
+
+def _reject(curve: Curve, options: ByteLmOptions, checkpoints: Path) -> None:
+    """End a training that learns nothing; its curve is left among its checkpoints.
+
+    Raises:
+        TokbenchError: the last loss is no number; or after half of the steps, :data:`FEW` of them or more, the mean of
+            the last tenth is no better than equal probabilities.
+    """
+    step, loss, _ = curve[-1]
+    told = ""
+    if not math.isfinite(loss):
+        told = f"the loss of step {step} of {options.steps} is no number ({loss})"
+    elif step == max(FEW, options.steps // 2):
+        tenth = [one for _, one, _ in curve[-max(1, options.steps // 10) :]]
+        mean, equal = math.fsum(tenth) / len(tenth), math.log(START + 1)
+        if mean >= equal:
+            told = (
+                f"after {step} of {options.steps} steps the loss is {mean:.3f} nats a byte, and equal probabilities "
+                f"have {equal:.3f}: the model learns nothing"
+            )
+    if told:
+        kept = checkpoints / "curve.csv"
+        with atomic_file(kept) as partial:
+            _write_curve(curve, partial)
+        raise TokbenchError(f"{told}; lower learning_rate or clip, or raise warmup_steps; the curve is in {kept}")
 
 
 def learning_rate(step: int, options: ByteLmOptions) -> float:

@@ -3,10 +3,14 @@
 A covering of a context is a sequence of tokens that spells it and of which the last ends at the context's end or
 beyond it. The probability that what a model writes begins with the context is the sum over all coverings that the
 tokenizer could have written (Phan et al., "Exact byte-level probabilities from tokenized language models for FIM-tasks
-and model ensembles", 2024): the context's own tokens, and for each of its places the tokens of what stands before the
-place and one token more that begins with the rest and is longer. These are all where the first tokens of any text are
-the tokens of what they spell, as those of merges, longest matches and best paths are. Those of the texts at hand are
-added for other tokenizers, so that the conditional probability of a text given its beginning is never above 1.
+and model ensembles", 2024). Theirs are the context's own tokens, and for each of its places the tokens of what stands
+before the place and one token more that begins with the rest and is longer. Not all of these are written: merges may
+join that token's beginning to what stands before it. So each is tried. A text that ends with it is encoded, and it
+counts where the text's tokens are these; what the text is covered by instead counts too.
+
+Where the first tokens of any text are the tokens of what they spell, as those of merges, longest matches and best paths
+are while the pre-tokenization does not look ahead, the coverings that count are all that are ever written, and those
+that do not count are written never. Of other tokenizers all that count are written, and others may be.
 """
 
 import math
@@ -23,6 +27,8 @@ from tokbench.kernels.elementary import exponentials_of, logs_of
 
 LogProbabilities = NDArray[np.float64]
 """[positions, vocabulary]: row i of the token after the first i, in nats."""
+Coverings = dict[Ids, list[int]]
+"""Tokens before the last -> the tokens that may be last, ascending."""
 
 
 class Spellings:
@@ -64,34 +70,59 @@ class Spellings:
 
     def agreeing(self, text: bytes) -> list[int]:
         """Ids of the tokens that begin with a text, or that it begins with."""
-        openings = (text[:length] for length in range(1, min(len(text), self.longest + 1)))
-        return [id for part in openings for id in self._spelling(part)] + self.beginning(text)
+        return self.opening(text[:-1]) + self.beginning(text)
+
+    def opening(self, text: bytes) -> list[int]:
+        """Ids of the tokens that a text begins with, the shortest first."""
+        openings = (text[:length] for length in range(1, min(len(text), self.longest) + 1))
+        return [id for part in openings for id in self._spelling(part)]
 
     def _spelling(self, text: bytes) -> list[int]:
         return self._ids[bisect_left(self._ordered, text) : bisect_right(self._ordered, text)]
 
 
-def coverings(spellings: Spellings, encode: Encode, context: bytes, wholes: Iterable[Ids]) -> dict[Ids, list[int]]:
-    """The coverings of a context: tokens before the last -> the tokens that may be last, ascending.
+def coverings(
+    spellings: Spellings, encode: Encode, context: bytes, wholes: Iterable[Ids], settled: int = 0
+) -> tuple[Coverings, Coverings]:
+    """The coverings of a context that some text has, and those of the theory that no text which was tried has.
 
     Args:
         spellings: the vocabulary.
         encode: text to ids.
         context: none for an empty one.
         wholes: tokens of texts that begin with the context.
+        settled: a place in the context at which a token ends whatever follows the context, and before and after which
+            texts can be encoded apart; 0 is one always.
+
+    Returns:
+        Each as tokens before the last -> the tokens that may be last, ascending.
     """
     found: defaultdict[Ids, set[int]] = defaultdict(set)
-    for whole in (tuple(encode(context)), *wholes) if context else ():
+    tried: defaultdict[Ids, set[int]] = defaultdict(set)
+    if not context:
+        return {}, {}
+    head = tuple(encode(context[:settled]))
+    for whole in (tuple(encode(context)), *wholes):
         count = spellings.within(whole, len(context) - 1)
         found[whole[:count]].add(whole[count])
-    for place in range(max(0, len(context) - spellings.longest + 1), len(context)):
-        if reaching := spellings.beyond(context[place:]):
-            found[tuple(encode(context[:place]))].update(reaching)
-    return {before: sorted(last) for before, last in found.items()}
+    for place in range(max(settled, len(context) - spellings.longest + 1), len(context)):
+        opening = context[settled:place]
+        before = (*head, *encode(opening))
+        for last in spellings.beyond(context[place:]):
+            tried[before].add(last)
+            ids = tuple(encode(opening + spellings.tokens[last]))
+            count = spellings.within(ids, len(context) - settled - 1)
+            found[*head, *ids[:count]].add(ids[count])
+    unwritten = {before: last - found.get(before, set()) for before, last in tried.items()}
+    return _ordered(found), _ordered(unwritten)
+
+
+def _ordered(found: Mapping[Ids, set[int]]) -> Coverings:
+    return {before: sorted(last) for before, last in found.items() if last}
 
 
 def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbabilities]) -> float:
-    """Natural logarithm of the probability of any of the coverings of a context; 0 for none, of the empty context.
+    """Natural logarithm of the probability of any of some coverings; that of 0 for none.
 
     Args:
         found: as :func:`coverings` has them.
@@ -101,7 +132,7 @@ def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbab
         log_probability(before, given(before)) + log_sum(given(before)[len(before), last])
         for before, last in found.items()
     ]
-    return log_sum(np.array(terms)) if terms else 0.0
+    return log_sum(np.array(terms)) if terms else -math.inf
 
 
 def log_sum(logs: NDArray[np.float64]) -> float:

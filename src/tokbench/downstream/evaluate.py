@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tokbench.adapters.transformers import TokbenchTokenizer
     from tokbench.corpus.documents import Document
+    from tokbench.tokenizer import Tokenizer
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
 """No network, and no progress bars in logs."""
@@ -63,7 +64,8 @@ def evaluate(
     suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
     where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document, each with its
     number in the source and its language; ``bits_per_byte_equal_context`` is that with equally many bytes of context
-    for every tokenizer. Everything but ``manifest`` is the same from run to run.
+    for every tokenizer; ``one_segmentation``, where the suite asks for it, is what the tokenizer loses by its one
+    segmentation. Everything but ``manifest`` is the same from run to run.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
@@ -101,7 +103,9 @@ def evaluate(
         from tokbench.adapters.transformers import TokbenchTokenizer
         from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
         from tokbench.downstream.coverings import Spellings
+        from tokbench.downstream.draws import drawn_anew
         from tokbench.downstream.scoring_lm import ScoringLM
+        from tokbench.downstream.segmentations import EXCERPT, next_after, one_segmentation
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -122,17 +126,18 @@ def evaluate(
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)
 
-    def encode(text: str | bytes) -> list[int]:
-        return adapter.tokenizer.encode(text).tolist()
-
+    encode, *draws = (partial(_encoded, one) for one in (adapter.tokenizer, *drawn_anew(adapter.tokenizer)))
+    spellings = Spellings(tokens)
     lm = ScoringLM(
         model,
         adapter,
         encode,
         start,
-        spellings=Spellings(tokens),
+        spellings=spellings,
         window=window,
         batch_size=batch_size,
+        settled=adapter.tokenizer.last_cut,
+        draws=draws,
     )
     measure = partial(
         bits_per_byte,
@@ -156,6 +161,11 @@ def evaluate(
         for of in (half[1], equal[1]):
             for measured, document in zip(of["by_document"], named, strict=True):
                 measured["document"], measured["language"] = document.document, document.language
+        if suite.segmentations:
+            after = next_after(model, start, device)
+            result["one_segmentation"] = one_segmentation(
+                spellings, encode, documents, after, suite.segmentations, longest=min(EXCERPT, window - 1)
+            )
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),
@@ -184,6 +194,10 @@ def _start(config: Any, adapter: "TokbenchTokenizer") -> int:
 def _last(tokens: Sequence[bytes]) -> int:
     """The largest id that a text gives."""
     return max(number for number, token in enumerate(tokens) if token)
+
+
+def _encoded(tokenizer: "Tokenizer", text: str | bytes) -> list[int]:
+    return tokenizer.encode(text).tolist()
 
 
 def evaluate_suite(

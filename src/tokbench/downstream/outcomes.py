@@ -73,6 +73,8 @@ def _outcome(
     if sample["doc_id"] in boundaries:
         boundary = boundaries[sample["doc_id"]]
         found |= {"tokens": boundary.tokens, "straddling": boundary.straddling}
+        if boundary.straddling:
+            found["unwritten"] = round(boundary.unwritten, 6)
     if task.OUTPUT_TYPE == "multiple_choice":
         weights = found["characters"] if metric == "acc_norm" else [1] * len(scores)
         values = [score / weight for score, weight in zip(scores, weights, strict=True)]

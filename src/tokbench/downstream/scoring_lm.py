@@ -1,5 +1,6 @@
 """lm-eval's Hugging Face language model, with contexts and choices encoded soundly for every tokenizer."""
 
+import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
@@ -14,16 +16,20 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from tokbench.downstream.boundary import Encode, EncodedChoices, Ids, common_prefix, encode_choices
 from tokbench.downstream.coverings import (
+    Coverings,
     LogProbabilities,
     Spellings,
     coverings,
     greedy,
     log_covered,
     log_probability,
+    log_sum,
 )
 from tokbench.errors import TokbenchError
 
 Request = tuple[tuple[str, str], list[int], list[int]]
+READ = 64
+"""Sequences whose probabilities are held at a time."""
 
 
 @dataclass(slots=True)
@@ -33,10 +39,13 @@ class Boundary:
     Attributes:
         tokens: of each choice, how many hold some of it.
         straddling: the choices whose context's own tokens do not open the whole sequence.
+        unwritten: where there are such, nats by which the probability of a context would be greater, at the most, with
+            the coverings that no text which was tried has.
     """
 
     tokens: list[int] = field(default_factory=list)
     straddling: list[int] = field(default_factory=list)
+    unwritten: float = 0.0
 
     def add(self, choices: EncodedChoices, context: int, spellings: Spellings) -> None:
         """Take in the next choices, of a context of so many bytes."""
@@ -69,6 +78,8 @@ class ScoringLM(HFLM):
         spellings: Spellings,
         window: int,
         batch_size: int,
+        settled: Callable[[bytes], int] = lambda text: 0,
+        draws: Sequence[Encode] = (),
     ) -> None:
         """Wrap a loaded model.
 
@@ -80,6 +91,9 @@ class ScoringLM(HFLM):
             spellings: the vocabulary that ``encode`` writes with.
             window: most tokens that the model reads at a time.
             batch_size: sequences at a time that are no longer than the window; of longer ones fewer.
+            settled: the last place of a text at which a token ends whatever follows, see
+                :meth:`tokbench.tokenizer.Tokenizer.last_cut`.
+            draws: of a tokenizer that draws at random, ``encode`` with other draws.
         """
         super().__init__(
             pretrained=model,
@@ -93,6 +107,8 @@ class ScoringLM(HFLM):
         self.most = batch_size, window
         self.start = start
         self.spellings = spellings
+        self.settled = settled
+        self.draws = draws
         self.boundaries: dict[str, dict[int, Boundary]] = defaultdict(dict)
         self.truncated_documents: dict[str, set[int]] = defaultdict(set)
 
@@ -116,7 +132,8 @@ class ScoringLM(HFLM):
             for context, places in contexts.items():
                 choices = encoded[context]
                 if boundary.straddling:
-                    scores |= zip(places, self._given_text(context, choices, task, document), strict=True)
+                    texts = [requests[place].args[1] for place in places]
+                    scores |= zip(places, self._given_text(context, texts, choices, task, document), strict=True)
                     continue
                 longest = max(map(len, choices.wholes)) - len(choices.alone) - 1
                 condition = self._fit([self.start, *choices.alone], longest, task, document)
@@ -131,23 +148,42 @@ class ScoringLM(HFLM):
         return [scores[position] for position in range(len(requests))]
 
     def _given_text(
-        self, context: str, choices: EncodedChoices, task: str, document: int
+        self, context: str, texts: Sequence[str], choices: EncodedChoices, task: str, document: int
     ) -> Iterator[tuple[float, bool]]:
-        """Scores of the choices given the context's text, whatever tokens write it."""
+        """Scores of the choices given the context's text, whatever tokens write it; the mean over all draws."""
         text = context.rstrip().encode()
-        ways = coverings(self.spellings, self.encode, text, choices.wholes)
-        shared = common_prefix([*(ways or [()]), *choices.wholes])
-        opening = choices.wholes[0][:shared]
-        alone, *wholes = (ids[shared:] for ids in (choices.alone, *choices.wholes))
-        tails = {before[shared:]: last for before, last in ways.items()}
-        read = [*tails, *(whole[:-1] for whole in wholes)]
+        settled = self.settled(text)
+        drawn = [(self.encode, choices), *((encode, encode_choices(encode, context, texts)) for encode in self.draws)]
+        ways = [coverings(self.spellings, encode, text, one.wholes, settled) for encode, one in drawn]
+        wholes = [whole for _, one in drawn for whole in one.wholes]
+        befores = [before for way in ways for part in way for before in part] or [()]
+        shared = common_prefix([*befores, *wholes])
+        opening = wholes[0][:shared]
+        tails = [[{before[shared:]: last for before, last in part.items()} for part in way] for way in ways]
+        read = [*(before[shared:] for before in befores), *(whole[shared:-1] for whole in wholes)]
         condition = self._fit([self.start, *opening], max(map(len, read)), task, document)
-        given = self._given(condition, read)
-        covered = log_covered(tails, given)
+        written, unwritten = (self._covered(condition, [way[part] for way in tails]) for part in (0, 1))
+        covered = written if text else math.log(len(drawn))
+        boundary = self.boundaries[task][document]
+        boundary.unwritten = max(boundary.unwritten, log_sum(np.array([covered, unwritten])) - covered)
         known = text[self.spellings.length(opening) :]
-        for whole in wholes:
-            rows, cut = given(whole[:-1]), common_prefix([alone, whole])
-            yield log_probability(whole, rows) - covered, greedy(self.spellings, known, cut, whole, rows)
+        alone = choices.alone[shared:]
+        for number, whole in enumerate(choices.wholes):
+            every = [one.wholes[number][shared:] for _, one in drawn]
+            given = self._given(condition, [ids[:-1] for ids in every])
+            score = log_sum(np.array([log_probability(ids, given(ids[:-1])) for ids in every]))
+            own, rows = whole[shared:], given(whole[shared:-1])
+            cut = common_prefix([alone, own])
+            yield score - covered, greedy(self.spellings, known, cut, own, rows)
+
+    def _covered(self, condition: list[int], ways: Sequence[Coverings]) -> float:
+        """Natural logarithm of the sum of the probabilities of all coverings of some ways after a condition."""
+        found = sorted({before for way in ways for before in way})
+        terms = [-math.inf]
+        for some in (found[start : start + READ] for start in range(0, len(found), READ)):
+            given = self._given(condition, some)
+            terms += [log_covered({before: way[before] for before in some if before in way}, given) for way in ways]
+        return log_sum(np.array(terms))
 
     @torch.inference_mode()
     def _given(self, opening: list[int], sequences: Iterable[Ids]) -> Callable[[Ids], LogProbabilities]:

@@ -74,6 +74,9 @@ class SuiteOptions(Options):
     """Only the first so many questions of each task."""
     overrides: dict[str, TaskSettings] = Field(default_factory=dict)
     """By task, what it does otherwise."""
+    segmentations: int = Field(default=0, ge=0, le=10_000)
+    """Segmentations to draw of each of some texts of the evaluation split, by which is estimated how much the
+    tokenizer's own one loses; 0 for no estimate. Each draw is a pass of the model over the text for every token."""
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:

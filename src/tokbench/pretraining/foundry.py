@@ -3,13 +3,16 @@
 import atexit
 import logging
 import warnings
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import catalogue
 from composer.core import Engine
 from composer.models import huggingface
 from composer.utils import dist, get_device
 from llmfoundry import registry
+from llmfoundry.callbacks import hf_checkpointer
 from llmfoundry.command_utils import train
 from omegaconf import OmegaConf
 from torch.distributed.checkpoint import state_dict
@@ -34,6 +37,15 @@ registry.callbacks.register("tokbench_sealing", func=Sealing)
 # Composer asks whether labels must be shifted by importing every causal model of transformers; llm-foundry's MPT is
 # none of them.
 huggingface._is_registered_causal_lm = lambda model: False
+
+# llm-foundry asks a thousand times a training which entry points it has, each time by going through all that are
+# installed.
+catalogue.AVAILABLE_ENTRY_POINTS = {
+    group: entry_points(group=group) for group in entry_points().groups if group.startswith("llmfoundry")
+}
+
+# Its export carries the model's code, rewritten for the hub; only its weights and configuration are read.
+hf_checkpointer.edit_files_for_hf_compatibility = lambda *_, **__: None
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import Table
 from tokbench.report.sections.rows import in_order
 from tokbench.tabulation.answers import BOUNDARIES, STRADDLING, TEXTS
+from tokbench.tabulation.coverings import COVERINGS
 
 
 def boundaries(content: ReportContent) -> list[Table]:
@@ -19,6 +20,12 @@ def boundaries(content: ReportContent) -> list[Table]:
         frame.filter(pl.col("straddling") > 0),
     )
     return [in_order(content, BOUNDARIES, part, which) for which, part in enumerate(parts) if part.height]
+
+
+def coverings(content: ReportContent) -> list[Table]:
+    """What is left out of contexts' probabilities, where choices straddle."""
+    frame = content.part("coverings")
+    return [] if frame is None or frame.is_empty() else [in_order(content, COVERINGS, frame)]
 
 
 def texts(content: ReportContent) -> list[Table]:
