@@ -19,12 +19,14 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.edges import relief
 from tokbench.kernels.exchange import exchanges
 from tokbench.kernels.relaxation import Relaxation
+from tokbench.kernels.shares import Shares
 from tokbench.optimum.check import proves
 from tokbench.optimum.graph import Graph, graph_of
 from tokbench.optimum.prices import proven
 from tokbench.optimum.search import search
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference import relaxation as reference
+from tokbench.reference import shares as sharing
 from tokbench.segmentation import segmentations
 from tokbench.vocabulary import Vocabulary
 
@@ -113,6 +115,26 @@ def test_ascent_is_its_twin(words: dict[bytes, int], limit: int, steps: int, low
     assert ascent.potentials().tolist() == [value for word in kept for value in word]
 
 
+@given(WORDS, st.integers(0, 4), st.integers(0, 12), st.lists(st.floats(0, 1), min_size=1, max_size=9))
+@settings(max_examples=60, deadline=None)
+def test_shares_are_their_twin(words: dict[bytes, int], limit: int, steps: int, numbers: list[float]) -> None:
+    """To the last bit, whatever they begin with; and what they say can be attained is no less than the bound."""
+    graph = graph_of(counts_of(words), 256 + limit)
+    text = list(graph.counts.items())
+    shares = np.resize(numbers, len(graph.places)).astype(np.float64)
+    own = [[count * numbers[0] * node for node in range(len(word) + 1)] for word, count in text]
+    method = Shares(
+        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, shares,
+        np.array([price for word in own for price in word]), limit,
+    )  # fmt: skip
+    method.advance(steps)
+    tokens = list(graph.spelt(np.arange(len(graph.places))))
+    found, units = sharing.solved(text, tokens, shares.tolist(), own, limit, steps, 64)
+    assert method.shares().tolist() == found
+    assert method.tokens_of(64) == units
+    assert units >= 64 * (search(graph, gap=0, steps=40).proven.bound - 1)
+
+
 @given(WORDS, st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.integers(1, 3))
 @settings(max_examples=60, deadline=None)
 def test_relief_is_its_twin(words: dict[bytes, int], numbers: list[int], scale: int) -> None:
@@ -167,6 +189,8 @@ def test_bound_is_that_of_the_linear_program(limit: int) -> None:
     found = search(graph_of(counts_of(words), 256 + limit), gap=0, steps=3000)
     exact = linear_program(words, limit)
     assert exact * (1 - 0.0005) <= found.proven.bound <= np.ceil(exact - 1e-6)
+    assert exact * (1 - 1e-9) <= found.relaxed <= exact * 1.0005
+    assert (1 + found.unsettled) * (1 + found.unrounded) == pytest.approx(1 + found.gap) or found.unsettled == 0
 
 
 def linear_program(words: dict[bytes, int], limit: int) -> float:
