@@ -5,6 +5,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from tokbench.building import initial_vocabulary
 from tokbench.commands import bound as bound_command
 from tokbench.commands import check_bound as check_command
 from tokbench.construction import constructions
+from tokbench.counting.languages import write_languages
 from tokbench.errors import TokbenchError
 from tokbench.kernels.edges import relief
 from tokbench.kernels.exchange import exchanges
@@ -28,6 +30,9 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.reference import relaxation as reference
 from tokbench.reference import shares as sharing
 from tokbench.segmentation import segmentations
+from tokbench.statistics.cells import INTRINSIC
+from tokbench.tabulation.gap import gaps, read_bounds
+from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
 WORDS = st.dictionaries(
@@ -68,7 +73,7 @@ def encoded(words: dict[str, int]) -> dict[bytes, int]:
 
 
 @given(WORDS, st.integers(0, 3), st.lists(st.floats(-2, 3), min_size=1, max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_prices_stay_below_every_vocabulary(words: dict[bytes, int], limit: int, numbers: list[float]) -> None:
     assert priced(words, limit, numbers) <= optimum(words, limit)
 
@@ -244,6 +249,31 @@ def test_no_tokenizer_is_below_the_bound(name: str) -> None:
         segment = segmentations[cut].function(vocabulary, segmentations[cut].options())
         _, bounds = segment.segment(counts.data, counts.offsets)
         assert int(np.diff(bounds) @ counts.counts) >= least
+
+
+def test_gaps_of_every_language(tmp_path: Path) -> None:
+    """Counts that keep languages apart are bounded by language; a gap is tokens over the bound of the same text."""
+    parts = {language: counts_of(text_counts(30, seed)) for seed, language in enumerate(("de", "en"))}
+    whole = write_languages(parts, tmp_path / "counts.parquet")
+    result = tmp_path / "books" / "gpt2" / "270.json"
+    arguments = ["--counts", str(tmp_path / "counts.parquet"), "--size", "270", "--result", str(result)]
+    CliRunner().invoke(bound_command.command, arguments, catch_exceptions=False)
+    bounds = read_bounds([result])
+    texts = {"": whole, **parts}
+    alone = {one: search(graph_of(text, 270), gap=0.001, steps=1000) for one, text in texts.items()}
+    assert bounds == {("books", one, "gpt2", 270): found.proven.bound for one, found in alone.items()}
+    told = json.loads(result.read_text())["languages"]["de"]
+    assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxed, alone["de"].unsettled)
+    vocabulary = constructions["bpe"].function(whole, 270, constructions["bpe"].options(), seed=0, threads=1)
+    tokenizer = Tokenizer(vocabulary, "gpt2", "merge")
+    rows = [("bpe", 270, "books", one, "corpus_token_count", "", 1000.0 + at, 1, None) for at, one in enumerate(texts)]
+    measured = pl.DataFrame(rows, schema=INTRINSIC, orient="row")
+    for at, (one, found) in enumerate(alone.items()):
+        [(key, gap)] = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books", one)
+        assert (key, gap.value) == (("bpe", 270), (1000 + at) / found.proven.bound - 1)
+    [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
+    assert lacking.value is None
+    assert lacking.reason is not None
 
 
 def test_where_bpe_is_far_from_the_best() -> None:

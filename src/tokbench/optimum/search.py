@@ -112,7 +112,8 @@ def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report
         if relaxed.tokens <= result.bound * (1 + SETTLED) or (done % SPAN == 0 and gained < STANDING * ascent.lower):
             break
         before = ascent.lower if done % SPAN == 0 else before
-    for _ in range(LAST_SHARES if shares or fewest > result.bound * (1 + gap) else 0):
+    open_still = done >= SPAN and fewest > result.bound * (1 + gap)
+    for _ in range(LAST_SHARES if shares or open_still else 0):
         if relaxed.tokens <= result.bound * (1 + SETTLED):
             break
         best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
