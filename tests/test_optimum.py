@@ -31,7 +31,8 @@ from tokbench.reference import relaxation as reference
 from tokbench.reference import shares as sharing
 from tokbench.segmentation import segmentations
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.tabulation.gap import gaps, read_bounds
+from tokbench.tabulation.bounds import bounds_table
+from tokbench.tabulation.gap import attained, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -264,6 +265,13 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     assert bounds == {("books", one, "gpt2", 270): found.proven.bound for one, found in alone.items()}
     told = json.loads(result.read_text())["languages"]["de"]
     assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxed, alone["de"].unsettled)
+    rows = bounds_table([result])
+    assert rows.select("corpus", "language", "pretokenization", "size").rows() == [
+        ("books", one, "gpt2", 270) for one in texts
+    ]
+    assert rows["unrounded"].to_list() == [found.unrounded for found in alone.values()]
+    (why := result.with_name("280.json")).write_text('{"bound": null, "reason": "too long", "size": 280}')
+    assert bounds_table([why]).select("bound", "gap", "reason").rows() == [(None, None, "too long")]
     vocabulary = constructions["bpe"].function(whole, 270, constructions["bpe"].options(), seed=0, threads=1)
     tokenizer = Tokenizer(vocabulary, "gpt2", "merge")
     rows = [("bpe", 270, "books", one, "corpus_token_count", "", 1000.0 + at, 1, None) for at, one in enumerate(texts)]
@@ -271,6 +279,10 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     for at, (one, found) in enumerate(alone.items()):
         [(key, gap)] = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books", one)
         assert (key, gap.value) == (("bpe", 270), (1000 + at) / found.proven.bound - 1)
+    told = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books")
+    pairs = pl.DataFrame([("bpe", 270, "books", "", "joined_pairs", "", 400.0, 1, None)], INTRINSIC, orient="row")
+    [(_, share)] = attained(pairs, told)
+    assert share.value == 400 / (1400 - alone[""].proven.bound)
     [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
     assert lacking.value is None
     assert lacking.reason is not None

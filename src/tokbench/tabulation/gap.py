@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.inputs.json import read_json
-from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.tabulation.comparison import Compared
 from tokbench.tabulation.reading import AGAIN, taken
 from tokbench.tokenizer import Tokenizer
@@ -16,6 +16,10 @@ Bounds = Mapping[tuple[str, str, str, int], int]
 DEFINITION = (
     "tokens / those that any vocabulary of the size needs at least for the same pre-tokens, however they are cut "
     "(proven), minus 1"
+)
+ATTAINED = (
+    "joined pairs / those that any vocabulary of the size joins at most in the same pre-tokens, bytes less the bound "
+    "(proven)"
 )
 
 
@@ -57,6 +61,32 @@ def gaps(
         if (tokenizer := tokenizers.get((variant, size))) is not None:
             bound = bounds.get((corpus, language, tokenizer.pretokenization, size))
             rows.append(((variant, size), gap_of(tokens, size, tokenizer, bound)))
+    return rows
+
+
+def attained(measured: pl.DataFrame, gaps: Compared) -> Compared:
+    """Pairs that tokenizers join over those that any vocabulary of the size could: GreedTok's objective.
+
+    Every pair that a segmentation joins is a token less, so that bytes less the bound is what none exceeds.
+
+    Args:
+        measured: rows of the table of intrinsic metrics, of this corpus.
+        gaps: those of the whole text, see :func:`gaps`.
+    """
+    rows: Compared = []
+    joined = {
+        (row["variant"], row["size"]): row["value"]
+        for row in measured.filter(metric="joined_pairs", language="").iter_rows(named=True)
+    }
+    for key, gap in gaps:
+        if key not in joined:
+            continue
+        if gap.value is None:
+            rows.append((key, Measurement("partition_cover_attained", ATTAINED, None, 0, gap.reason)))
+            continue
+        tokens = round((gap.value + 1) * gap.n)
+        most = int(joined[key]) + tokens - gap.n
+        rows.append((key, ratio("partition_cover_attained", ATTAINED, joined[key], most, "no pair can be joined")))
     return rows
 
 

@@ -16,7 +16,7 @@ from tokbench.tabulation.comparison import (
     partition_cover_ratio,
     venn_tokens,
 )
-from tokbench.tabulation.gap import Bounds, gaps
+from tokbench.tabulation.gap import Bounds, attained, gaps
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tabulation.relative import relative_to
 from tokbench.tidy.columns import INTRINSIC as COLUMNS
@@ -94,7 +94,10 @@ def _compared(
         for model, tables in tokens.items():
             rows += exchanged_embeddings(tables, vocabularies, baseline, model)
         for language in part.filter(metric="corpus_token_count")["language"].unique().sort():
-            frames.append(_rows(gaps(part, loaded, bounds, corpus, language), corpus, language))
+            told = gaps(part, loaded, bounds, corpus, language)
+            frames.append(_rows(told, corpus, language))
+            if not language:
+                frames.append(_rows(attained(part, told), corpus))
         frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
         if baseline in part["variant"]:
             frames.append(relative_to(part, "corpus_token_count", baseline))
