@@ -374,3 +374,12 @@ def test_convextok_rounds_as_the_paper_does(rounding: str) -> None:
     assert len(vocabulary) == 276 if rounding != "int" else 256 <= len(vocabulary) <= 276
     again = method.function(counts, 276, options, seed=4, threads=2)
     assert vocabulary.tokens == again.tokens
+
+
+@pytest.mark.parametrize("rounding", ["best", "det"])
+def test_texts_with_nothing_to_choose(rounding: str) -> None:
+    """No pre-token, one of a byte, no room, and more room than substrings."""
+    method = constructions["convextok"]
+    options = method.options.model_validate({"rounding": rounding})
+    for words, size, more in (({}, 300, 0), ({b"a": 3}, 300, 0), ({b"abc": 3}, 256, 0), ({b"abc": 3}, 300, 3)):
+        assert len(method.function(counts_of(words), size, options, seed=0, threads=1)) == 256 + more

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +76,7 @@ def _above(tokens: float, least: float) -> float:
 
 Rounded = tuple[NDArray[np.bool_], int]
 """A vocabulary, and the tokens of the text by it."""
+Arrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 Report = Callable[[int, float, int], None]
 """Told of steps, the bound and the tokens of the best vocabulary so far."""
 
@@ -152,7 +152,7 @@ class _Relaxed:
         return _rounded(self._graph, shares)
 
 
-def _arrays(graph: Graph) -> tuple[NDArray[Any], ...]:
+def _arrays(graph: Graph) -> Arrays:
     return graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
 
 
