@@ -19,9 +19,11 @@ SPAN = 100
 LOWERED = 20
 """Steps in which prices are lowered to what is needed, every tenth of them."""
 SETTLED = 0.0005
-"""Prices have settled where shares of tokens need no more than this above the bound; no prices prove more then."""
+"""Prices have settled where a solution by shares, which no prices exceed, needs no more than this above the bound."""
 SLOW = 0.001
 """Shares are looked for where the bound gained less than this part of itself in :data:`SPAN` steps."""
+NEARLY = 1.5
+"""They are not where a vocabulary is within so many times the gap that is asked for: that is reached without them."""
 STANDING = 2e-6
 """The search ends where it gained less than this."""
 SHARE_STEPS = 40
@@ -105,7 +107,8 @@ def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report
         if done % SPAN and fewest > ascent.lower * (1 + gap) and done < steps:
             continue
         gained = ascent.lower - before
-        if done % SPAN == 0 and gained < SLOW * ascent.lower:
+        far = fewest > ascent.lower * (1 + NEARLY * gap)
+        if done % SPAN == 0 and far and gained < SLOW * ascent.lower:
             best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
         fewest, best = improved(graph, best, TRIALS // 4)
         result = max(result, proven(graph, ascent.potentials()), key=lambda one: one.bound)
