@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -57,7 +57,7 @@ def command(
     check_size(size)
     started = time.process_time()
     pretokens = PretokenCounts.read(counts)
-    options = {"gap": gap, "steps": steps, "longest": longest, "threads": threads}
+    options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": longest, "threads": threads}
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:

@@ -7,6 +7,7 @@ test tells apart is apart, and what it does not may still be.
 """
 
 from math import hypot
+from typing import Any
 
 import polars as pl
 
@@ -44,12 +45,12 @@ def translations_table() -> Table:
     return Table("picky-bpe-bleu", caption, pl.DataFrame(rows), columns)
 
 
-def _differences() -> list[dict[str, object]]:
+def _differences() -> list[dict[str, Any]]:
     cells = facts.cells().filter(paper=PAPER).filter(pl.col("metric").is_in(["bleu", "bleu_interval"]))
     printed = {
         (row["corpus"], row["variant"], row["metric"]): float(row["value"]) for row in cells.iter_rows(named=True)
     }
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for direction, variant, metric in printed:
         if metric != "bleu" or variant == BASE:
             continue
