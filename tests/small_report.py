@@ -17,6 +17,7 @@ from tokbench.statistics.ngram_bits import compare_ngram_bits, rank_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seeds import between_seeds
+from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
@@ -83,6 +84,13 @@ def ngram_documents() -> pl.DataFrame:
         for budget in (50_000, 100_000) for document in range(5)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
+
+
+def bounds() -> pl.DataFrame:
+    """Bounds at two sizes, one of which is none."""
+    told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, None)
+    rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 7, "too long")]
+    return pl.DataFrame(rows, schema=BOUNDS.schema, orient="row")
 
 
 def ngram_bits() -> pl.DataFrame:
@@ -174,6 +182,7 @@ def whole() -> ReportContent:
             "r_squared": between_sizes(scores),
             "overlaps": pl.DataFrame(overlaps),
             "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
+            "bounds": bounds(),
             "ngram_bits": ngram_bits(),
             "ngram_comparisons": compare_ngram_bits(ngram_documents(), {}),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
@@ -192,6 +201,6 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "texts", "curves", "embedding_norms", "ranks",
          "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published")  # fmt: skip
+         "overlaps", "venn", "bounds", "ngram_bits", "ngram_comparisons", "ngram_ranks", "published")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -68,6 +68,7 @@ BOUNDS = TidyTable(
             by=("corpus",),
             files=("bounds/{corpus}/{pretokenization}/{size}.json",),
             folds_above=12,
+            arranged=True,
         ),
     ),
 )  # fmt: skip
