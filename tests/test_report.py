@@ -168,6 +168,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "question_intervals",
         "question_comparisons",
         "behind_the_best",
+        "bounds",
         "ngram_bits",
         "ngram_comparisons",
         "ngram_ranks",
