@@ -229,7 +229,7 @@ def test_gold_data_are_no_text() -> None:
     """Captions say what was measured: the words of a resource, means over all of them, or a corpus."""
     measures = intrinsic()
     frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
-    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None)
+    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None, bounds=None)
     captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
     assert [caption.rpartition(" over ")[2].partition(" In bold")[0] for caption in captions] == [
         "all resources.",
