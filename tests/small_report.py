@@ -22,6 +22,7 @@ from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
+from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import embedding_norms
@@ -100,6 +101,13 @@ def bits_by_seed() -> pl.DataFrame:
         for place, variant in enumerate(VARIANTS) for size in SIZES for document in range(4) for seed in range(3)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
+
+
+def bounds() -> pl.DataFrame:
+    """Bounds at two sizes, one of which is none."""
+    told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, None)
+    rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 7, "too long")]
+    return pl.DataFrame(rows, schema=BOUNDS.schema, orient="row")
 
 
 def ngram_bits() -> pl.DataFrame:
@@ -203,6 +211,7 @@ def whole() -> ReportContent:
             "imported": pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema)),
             "overlaps": pl.DataFrame(overlaps),
             "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
+            "bounds": bounds(),
             "ngram_bits": ngram_bits(),
             "ngram_comparisons": compare_ngram_bits(ngram_documents(), {}),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
@@ -228,7 +237,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "texts", "curves", "embedding_norms",
          "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
+         "overlaps", "venn", "bounds", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
          "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",
          "published", "imported")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",

@@ -8,10 +8,13 @@ import polars as pl
 import pytest
 
 from tests.conftest import TOPICS, Tokbench
+from tokbench.counting.count import count_languages, merge_counts
+from tokbench.optimum.bounding import bounded
 from tokbench.pretokens import PretokenCounts
 from tokbench.report.terminal import Line, Part, comparison_text
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, token_counts
+from tokbench.tokenizer import Tokenizer
 
 
 def test_shares_of_right_answers() -> None:
@@ -117,6 +120,36 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts).stdout.decode()
     assert "300 against 320" in single
     assert "choose" in single
+
+
+def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
+    """Beside the counts of the same documents, of each language too; every other document trains the models."""
+    pieces = [text.decode()[at : at + 400] for text in TOPICS for at in (0, 400)]
+    rows = [{"text": piece, "language": ("de", "en")[at // 2 % 2]} for at, piece in enumerate(pieces)]
+    text = tmp_path / "texts.jsonl"
+    text.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sides = [experiment / "tokenizers" / name / "300" for name in ("long", "short")]
+    answer = tokbench("compare", *sides, text, "--gap", "--ngram-bits").stdout.decode()
+    lines = answer.splitlines()
+    counts = count_languages([(row["language"], row["text"].encode()) for row in rows], "gpt2")
+    for language, where in (("", "300"), ("de", "300, de"), ("en", "300, en")):
+        part = counts[language] if language else merge_counts(list(counts.values()))
+        least = bounded(part, 300, gap=0.001, steps=2000)["bound"]
+        line = next(line for line in lines if line.startswith(f"  gap, {where}: long "))
+        tokens = [
+            sum(Tokenizer.load(side).count(row["text"]) for row in rows if language in ("", row["language"]))
+            for side in sides
+        ]
+        told = [f"{name} {100 * (own / least - 1):.2f} % above {least:,} (gpt2)" for name, own in
+                zip(("long", "short"), tokens, strict=True)]  # fmt: skip
+        assert line == f"  gap, {where}: {told[0]} and {told[1]}."
+    assert sum(line.startswith("  300, order ") for line in lines) == 10
+    assert f"of {len(TOPICS)} documents: {text}, trained on {len(TOPICS)} others; drawn: documents" in answer
+    same = tokbench("compare", *sides, text, "--train", text).stdout.decode()
+    assert f"of {2 * len(TOPICS)} documents" in same
+    assert "  gap, " not in same
+    (single := tmp_path / "single.txt").write_bytes(TOPICS[0])
+    assert "name a text to train on with --train" in tokbench("compare", *sides, single, "--ngram-bits").message
 
 
 def test_compare_rejects_in_one_line(experiment: Path, tokbench: Tokbench) -> None:

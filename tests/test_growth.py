@@ -22,7 +22,7 @@ NOTHING = 0.004
 """Seconds that are as good as none."""
 
 OPTIONS: dict[str, dict[str, object]] = {
-    "convextok": {"max_token_bytes": 16, "steps": 10},
+    "convextok": {"max_token_bytes": 6, "steps": 4},
     "sage": {"dimensions": 8, "epochs": 1, "negatives": 1},
 }
 """Where not the default. ConvexTok looks at every place of every substring, which without a longest one are many."""

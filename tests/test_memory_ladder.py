@@ -26,6 +26,7 @@ from tokbench.segmentation import segmentations
 RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
 """Memory allowed beside the reserve, as parts of what the command takes where it may."""
 QUICK = {
+    "convextok": ["--set=steps=20"],
     "pathpiece": ["--set=initial_size=2000"],
     "randtrain": ["--set=initial_size=2000"],
     "sage": ["--set=initial_size=1100", "--set=dimensions=4", "--set=epochs=1", "--set=lines=40"],

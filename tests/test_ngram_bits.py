@@ -19,7 +19,8 @@ from tokbench.commands.ngram_bits import each_flagged
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
-from tokbench.intrinsic.ngram_bits import before, budgets_of, ngram_bits
+from tokbench.intrinsic.budgets import before, budgets_of
+from tokbench.intrinsic.ngram_bits import ngram_bits
 from tokbench.kernels import token_ngrams as kernel
 from tokbench.pretraining.encoded import Encoded
 from tokbench.reference import token_ngrams as twin

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
+from scipy import stats
 
 from tests.conftest import Tokbench
 from tests.outside import DATA, PUBLISHED, needs
@@ -25,6 +26,7 @@ from tokbench.published.beside import BESIDE, MODELS, beside
 from tokbench.published.comparisons import compared
 from tokbench.published.recompute import recompute
 from tokbench.published.released import FILES, released
+from tokbench.published.translations import translations_table
 from tokbench.report.figures import style
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.rounding import Span, printed_span
@@ -38,6 +40,18 @@ TIMTC = DATA / "timtc"
 @pytest.fixture(scope="module")
 def statistics() -> tuple[Statistic, ...]:
     return recompute()
+
+
+def test_bleu_by_the_printed_intervals() -> None:
+    """Against SciPy, and that no threshold is told from BPE."""
+    frame = translations_table().frame
+    assert len(frame) == 12
+    row = frame.row(by_predicate=(pl.col("direction") == "uk_et") & (pl.col("variant") == "picky_09"), named=True)
+    assert (row["bleu"], row["base"], row["difference"]) == (15.8, 16.9, -1.1)
+    error = np.hypot(1.0, 1.5) / stats.norm.ppf(0.975)
+    assert row["p"] == pytest.approx(2 * stats.norm.sf(1.1 / error))
+    assert (row["low"], row["high"]) == pytest.approx((-1.1 - np.hypot(1.0, 1.5), -1.1 + np.hypot(1.0, 1.5)))
+    assert row["holm"] == pytest.approx(min(1.0, 12 * row["p"])) or frame["holm"].min() == 1.0
 
 
 def chosen(statistics: tuple[Statistic, ...], name: str, **wanted: str) -> list[Statistic]:

@@ -169,6 +169,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "question_intervals",
         "question_comparisons",
         "behind_the_best",
+        "bounds",
         "ngram_bits",
         "ngram_comparisons",
         "ngram_ranks",
@@ -259,7 +260,7 @@ def test_gold_data_are_no_text() -> None:
     """Captions say what was measured: the words of a resource, means over all of them, or a corpus."""
     measures = intrinsic()
     frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
-    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None)
+    content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None, bounds=None)
     captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
     assert [caption.rpartition(" over ")[2].partition(" In bold")[0] for caption in captions] == [
         "all resources.",

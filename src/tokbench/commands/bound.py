@@ -2,11 +2,15 @@
 
 import json
 import time
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokbench import memory
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
+
+if TYPE_CHECKING:
+    from tokbench.optimum.search import Found
 
 
 @click.command("bound")
@@ -39,49 +43,36 @@ def command(
     """Prove how few tokens any vocabulary of a size could need for a text, by whatever segmentation; print JSON.
 
     A vocabulary is looked for that comes near it. Pre-tokenization is that of the counts: a bound says nothing of
-    texts that are cut in another way. Where the pre-tokens are too long to look at every substring, --result tells so.
+    texts that are cut in another way. Counts that keep languages apart are bounded language by language, too. Where the
+    pre-tokens are too long to look at every substring, --result tells so.
     """
     from tokbench.atomic import atomic_file
     from tokbench.candidates.initial import check_size
+    from tokbench.counting.languages import read_languages
+    from tokbench.optimum.bounding import bounded, bounded_or_why
     from tokbench.optimum.certificate import write_certificate
-    from tokbench.optimum.graph import TooManyPlacesError, graph_of
-    from tokbench.optimum.search import search
     from tokbench.pretokens import PretokenCounts
 
     memory.purpose(f"bound the tokens of {counts}", "name the --longest token")
     check_size(size)
     started = time.process_time()
-    told: dict[str, float | int | str | None]
     pretokens = PretokenCounts.read(counts)
-    try:
-        graph = graph_of(pretokens, size, longest, threads)
-    except TooManyPlacesError as error:
-        if result is None:
-            raise
-        told = {"bound": None, "reason": str(error), "size": size, "longest": longest, "scheme": pretokens.scheme}
-        with atomic_file(result) as partial:
-            partial.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        return
+    options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": longest, "threads": threads}
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:
             closing = f"{tokens / bound - 1:.3%}" if bound > 0 else "open"
             click.echo(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}", err=True)
 
-    found = search(graph, gap=gap, steps=steps, report=report)
-    if output:
-        write_certificate(output, pretokens, size, longest, found.proven)
-    told = {
-        "bound": found.proven.bound,
-        "tokens": found.tokens,
-        "gap": found.gap,
-        "size": size,
-        "longest": longest,
-        "scheme": pretokens.scheme,
-        "candidates": graph.candidates,
-        "threshold": found.proven.threshold,
-        "steps": found.steps,
-    }
+    def keep(found: "Found") -> None:
+        if output:
+            write_certificate(output, pretokens, size, longest, found.proven)
+
+    one = bounded if result is None else bounded_or_why
+    told = one(pretokens, size, **options, report=report, keep=keep)
+    told |= {"size": size, "longest": longest, "scheme": pretokens.scheme}
+    if len(parts := read_languages(counts)) > 1:
+        told["languages"] = {language: bounded_or_why(part, size, **options) for language, part in parts.items()}
     if result is None:
         told["seconds"] = round(time.process_time() - started, 3)
         click.echo(json.dumps(told, indent=2))

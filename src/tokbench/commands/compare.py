@@ -14,6 +14,11 @@ from tokbench.commands.reading import Reading, reading_options
 @click.argument("files", nargs=-1)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
+@click.option(
+    "--gap", is_flag=True, help="Prove for the documents how few tokens any vocabulary needs; takes a minute."
+)
+@click.option("--ngram-bits", is_flag=True, help="Train token n-gram models on every other document, test on the rest.")
+@click.option("--train", "training", multiple=True, metavar="TEXT", help="Train them on this; may be repeated.")
 @field_options
 @reading_options
 def command(
@@ -22,6 +27,9 @@ def command(
     files: tuple[str, ...],
     results: str | None,
     limit: int,
+    gap: bool,
+    ngram_bits: bool,
+    training: tuple[str, ...],
     text_field: str | None,
     language_field: str | None,
     reading: Reading,
@@ -30,7 +38,8 @@ def command(
     (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. They are compared at the sizes
     they share: on the documents of the evaluation split, or of FILES, and, where an experiment has both, by its tables
     and its models' answers."""
-    from tokbench.commands.comparison import comparison
+    from tokbench.commands.comparison import Further, comparison
 
     memory.purpose(f"compare {a} with {b}")
-    click.echo(comparison(a, b, files, results, limit, text_field, language_field, reading), nl=False)
+    further = Further(gap, ngram_bits or bool(training), training)
+    click.echo(comparison(a, b, files, results, limit, text_field, language_field, reading, further), nl=False)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from tokbench.commands.documents import documents_of
 from tokbench.commands.opened import AS_IT_IS, one_of_several, reject_unused
@@ -15,6 +16,23 @@ from tokbench.report.wording import counted
 from tokbench.statistics.contrast import token_counts
 
 
+class Further(NamedTuple):
+    """What is compared on request.
+
+    Attributes:
+        gap: whether to bound the tokens of the documents.
+        ngram_bits: whether to train token n-gram models.
+        training: texts to train them on; every other document where there is none.
+    """
+
+    gap: bool = False
+    ngram_bits: bool = False
+    training: Sequence[str] = ()
+
+
+NOTHING = Further()
+
+
 def comparison(
     a: str,
     b: str,
@@ -24,6 +42,7 @@ def comparison(
     text_field: str | None = None,
     language_field: str | None = None,
     reading: Reading = AS_IT_IS,
+    further: Further = NOTHING,
 ) -> str:
     """The comparison of two tokenizers as text; the arguments are those of the command.
 
@@ -40,7 +59,18 @@ def comparison(
         raise TokbenchError("--text-field, --language-field: they are of FILES; name files after the tokenizers")
     else:
         given = _evaluation(experiment, limit)
-    parts = [_tokens(left, right, sizes, where, found, reading) for where, found in given]
+    trained = list(documents_of(further.training, text_field, language_field)) if further.training else None
+    parts = []
+    for where, found in given:
+        parts.append(_tokens(left, right, sizes, where, found, reading))
+        if further.gap and found:
+            from tokbench.commands.gap_comparison import gap_notes
+
+            parts[-1].notes.extend(gap_notes(left, right, sizes, found, reading))
+        if further.ngram_bits and found:
+            from tokbench.commands.ngram_comparison import ngram_part
+
+            parts.append(ngram_part(left, right, sizes, where, found, trained, reading))
     if experiment is not None:
         from tokbench.commands.experiment_comparison import experiment_parts
 

@@ -17,7 +17,9 @@ from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
 from tokbench.statistics.pairs import differences
 
-KEYS = ("variant", "size", "value")
+KEYS = ("variant", "size", "value", "n")
+GAP = "gap"
+"""Better where it is lower, but only against the same bound, which is its n: under one pre-tokenization, that is."""
 
 
 def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
@@ -36,17 +38,19 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
         lines, notes = [], []
         for (metric,), same in part.group_by("metric", maintain_order=True):
-            if not (end := better_end(str(metric))):
+            if not (end := "lowest" if metric == GAP else better_end(str(metric))):
                 continue
             definitions = same["definition"].unique(maintain_order=True).to_list()
             for number, definition in enumerate(definitions, 1):
-                values = {(v, size): x for v, size, x in same.filter(definition=definition).select(KEYS).iter_rows()}
+                values = {
+                    (v, size): (x, n) for v, size, x, n in same.filter(definition=definition).select(KEYS).iter_rows()
+                }
                 what = words(str(metric)) + f" ({number})" * (len(definitions) > 1)
                 notes.append(f"  {what}: {definition}; the {end} is best.")
                 for size_a, size_b in sizes:
                     of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
-                    if of_a is not None and of_b is not None:
-                        contrast = Contrast(of_a, of_b, of_a - of_b, None, None, 1)
+                    if of_a is not None and of_b is not None and (metric != GAP or of_a[1] == of_b[1]):
+                        contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
                         lines.append(Line(f"{what}, {size_label(size_a, size_b)}", contrast, end, words(str(metric))))
         parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
     return parts

@@ -2,7 +2,7 @@
 
 Which K tokens make the text shortest under shortest paths is an integer program. Its relaxation is solved by prices
 (see :mod:`tokbench.optimum`), which tell of every vocabulary how far it can be from the best. The paper rounds the
-shares of tokens that the relaxation takes; here a share is how often a token was let in of late.
+shares of tokens that the relaxation takes; so does this, or it takes the best of all vocabularies that it met.
 
 Reference: :mod:`tokbench.reference.relaxation`.
 """
@@ -58,6 +58,6 @@ def build(
     """
     check_size(size)
     graph = graph_of(counts, size, options.max_token_bytes, threads)
-    found = search(graph, gap=options.gap, steps=options.steps)
+    found = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best")
     chosen = found.chosen if options.rounding == "best" else rounded(graph, found.shares, options.rounding, seed)
     return Vocabulary(BYTES + graph.spelt(chosen))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tokbench.allowance import Allowance
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.intrinsic.budgets import Budget, before, budgets_of
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
 
 SPENT = -1
@@ -50,19 +51,6 @@ Encode = Callable[[Iterable[Document]], Iterator[Piece]]
 
 
 @dataclass(frozen=True)
-class Budget:
-    """The part of the training text that a model sees.
-
-    Attributes:
-        training_bytes: bytes that were asked for.
-        taken: bytes of each language; together less than what was asked for, by a byte or two a language.
-    """
-
-    training_bytes: int
-    taken: dict[str, int]
-
-
-@dataclass(frozen=True)
 class TrainedOn:
     """What a model was trained on, and what it had never seen.
 
@@ -80,31 +68,6 @@ class TrainedOn:
     tokens: int
     unused_entries: int
     unseen_tokens: int
-
-
-def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[int] | None) -> list[Budget]:
-    """Share a number of bytes out to languages, by how much there is of each.
-
-    Args:
-        languages: language and bytes of every document.
-        training_bytes: the budgets; None for half of the text and all of it.
-
-    Returns:
-        In ascending order, each once.
-
-    Raises:
-        TokbenchError: there is no text, or less than is asked for.
-    """
-    whole: dict[str, int] = {}
-    for language, size in languages:
-        whole[language] = whole.get(language, 0) + size
-    total = sum(whole.values())
-    if not total:
-        raise TokbenchError("the training text is empty; give it documents")
-    asked = sorted({total, max(1, total // 2)} if training_bytes is None else set(training_bytes))
-    if asked[-1] > total:
-        raise TokbenchError(f"training_bytes: {asked[-1]:,} are asked for, and the training text has {total:,}")
-    return [Budget(size, {language: part * size // total for language, part in whole.items()}) for size in asked]
 
 
 class _Stream:
@@ -182,14 +145,6 @@ def _fill(
         if piece.ends:
             waiting.popleft()
     return sizes
-
-
-def before(text: bytes, size: int) -> bytes:
-    """The first bytes of a text, ``size`` or a few less, so that no character of UTF-8 is cut."""
-    end = size
-    while end > max(0, size - 3) and text[end] & 0xC0 == 0x80:
-        end -= 1
-    return text[: end if text[end] & 0xC0 != 0x80 else size]
 
 
 def _held(fitted: TokenNgrams, places: int, ids: int, allowed: Allowance | None) -> int:

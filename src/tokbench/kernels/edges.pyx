@@ -10,6 +10,17 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t
 
 
+cdef inline int64_t weight_of(
+    const int64_t[::1] counts, const int32_t[::1] word, const int32_t[::1] suffixes, int32_t low, int32_t high
+) noexcept nogil:
+    """How often the substrings of a group occur, weighted: once for each of its places."""
+    cdef int64_t total = 0
+    cdef int32_t i
+    for i in range(low, high):
+        total += counts[word[suffixes[i]]]
+    return total
+
+
 def token_edges(
     const int64_t[::1] offsets, const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[:, ::1] groups,
     int64_t least,
@@ -40,9 +51,7 @@ def token_edges(
     cdef int64_t[::1] first = first_
     with nogil:
         for q in range(rows):
-            total = 0
-            for i in range(groups[q, 0], groups[q, 1]):
-                total += counts[word[suffixes[i]]]
+            total = weight_of(counts, word, suffixes, groups[q, 0], groups[q, 1])
             shortest = max(<int64_t>groups[q, 2], least // total + 2)
             low[q] = <int32_t>min(shortest, <int64_t>groups[q, 3] + 1)
             found += groups[q, 3] + 1 - low[q]
@@ -87,7 +96,7 @@ def savings(
     Returns:
         int64 [m].
     """
-    cdef Py_ssize_t rows = groups.shape[0], q, i
+    cdef Py_ssize_t rows = groups.shape[0], q
     cdef int64_t total
     word_of = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(offsets))
     cdef const int32_t[::1] word = word_of
@@ -95,9 +104,7 @@ def savings(
     cdef int64_t[::1] out = found
     with nogil:
         for q in range(rows):
-            total = 0
-            for i in range(groups[q, 0], groups[q, 1]):
-                total += counts[word[suffixes[i]]]
+            total = weight_of(counts, word, suffixes, groups[q, 0], groups[q, 1])
             out[q] = total * (groups[q, 3] - 1)
     return found
 

@@ -153,7 +153,7 @@ cdef class Relaxation:
                 for i in range(self.edges):
                     self.moves[i] = 0
         for t in range(self.kinds):
-            self.usage[t] = 0.95 * self.usage[t] + (0.05 if self.chosen[t] == 1 else 0.0)
+            self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
         self.move(upper)
         return 0
 

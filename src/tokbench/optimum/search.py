@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.relaxation import Relaxation
+from tokbench.kernels.shares import Shares
 from tokbench.optimum.exchange import improved, tokens_of
 from tokbench.optimum.graph import Graph
-from tokbench.optimum.prices import Proven, proven
+from tokbench.optimum.prices import Proven, finest, proven
 
 STRIDE = 20
 """Steps between two roundings."""
@@ -17,8 +18,18 @@ SPAN = 100
 """Steps between two looks at what is proven."""
 LOWERED = 20
 """Steps in which prices are lowered to what is needed, every tenth of them."""
-SETTLED = 2e-6
-"""The bound has settled where it gains less than this share of itself in :data:`SPAN` steps."""
+SETTLED = 0.0005
+"""Prices have settled where a solution by shares, which no prices exceed, needs no more than this above the bound."""
+SLOW = 0.001
+"""Shares are looked for where the bound gained less than this part of itself in :data:`SPAN` steps."""
+NEARLY = 1.5
+"""They are not where a vocabulary is within so many times the gap that is asked for: that is reached without them."""
+STANDING = 2e-6
+"""The search ends where it gained less than this."""
+SHARE_STEPS = 40
+"""Steps towards shares at a time."""
+LAST_SHARES = 4
+"""How many times as many at the end, at most."""
 TRIALS = 40
 """Exchanges that are tried at the end."""
 
@@ -31,64 +42,128 @@ class Found:
         proven: the bound and its prices.
         tokens: tokens of the text by the best vocabulary and shortest paths.
         chosen: int64 [at most K], its tokens beside the 256 bytes, the dearest first.
-        shares: float64 [tokens], how often each was let in of late.
+        relaxed: tokens of a solution of the linear relaxation, in which tokens may be in the vocabulary in part, or of
+            the vocabulary where that has no more. No prices prove more: what the bound lacks of it is the search's,
+            what the vocabulary has above it is the relaxation's and the rounding's.
+        shares: float64 [tokens], how much of each is in the vocabulary of that solution.
         steps: steps of the ascent.
     """
 
     proven: Proven
     tokens: int
     chosen: NDArray[np.int64]
+    relaxed: float
     shares: NDArray[np.float64]
     steps: int
 
     @property
     def gap(self) -> float:
         """How far the vocabulary is above the bound, as a share of the bound; 0 for a text without tokens."""
-        return self.tokens / self.proven.bound - 1 if self.proven.bound else 0.0
+        return _above(self.tokens, self.proven.bound)
+
+    @property
+    def unsettled(self) -> float:
+        """The part of it that better prices could still close, at most: the relaxed solution above the bound."""
+        return max(0.0, _above(self.relaxed, self.proven.bound))
+
+    @property
+    def unrounded(self) -> float:
+        """The rest, which no prices close: the vocabulary above the relaxed solution."""
+        return _above(self.tokens, self.relaxed)
 
 
+def _above(tokens: float, least: float) -> float:
+    return tokens / least - 1 if least else 0.0
+
+
+Rounded = tuple[NDArray[np.bool_], int]
+"""A vocabulary, and the tokens of the text by it."""
+Arrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 Report = Callable[[int, float, int], None]
 """Told of steps, the bound and the tokens of the best vocabulary so far."""
 
 
-def search(graph: Graph, *, gap: float, steps: int, report: Report = lambda *_: None) -> Found:
-    """Raise the bound and look for vocabularies until they are within ``gap``, the bound settles or steps are spent.
+def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report: Report = lambda *_: None) -> Found:
+    """Raise the bound and look for vocabularies until they are within ``gap``, prices have settled or steps are spent.
 
     Args:
         graph: the text.
         gap: share of the bound by which the vocabulary may exceed it.
         steps: most steps.
+        shares: whether to look for shares where a vocabulary within ``gap`` is found without them.
         report: called every :data:`STRIDE` steps.
     """
-    ascent = Relaxation(
-        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), graph.limit
-    )
+    ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit)
+    relaxed = _Relaxed(graph)
     best, fewest = _rounded(graph, graph.most_saved)
-    done, settled, result = 0, -np.inf, proven(graph, ascent.potentials())
+    done, before, result = 0, -np.inf, proven(graph, ascent.potentials())
     while done < steps and fewest > result.bound * (1 + gap):
         stride = min(STRIDE, steps - done)
         ascent.advance(stride, float(fewest), LOWERED)
         done += stride
         for scores in (ascent.token_prices(), ascent.token_usage()):
-            chosen, tokens = _rounded(graph, scores)
-            if tokens < fewest:
-                best, fewest = chosen, tokens
+            best, fewest = min((best, fewest), _rounded(graph, scores), key=_tokens)
         report(done, ascent.lower, fewest)
         if done % SPAN and fewest > ascent.lower * (1 + gap) and done < steps:
             continue
-        if done % SPAN == 0 or done == steps:
-            fewest, best = improved(graph, best, TRIALS if done >= steps else TRIALS // 4)
+        gained = ascent.lower - before
+        far = fewest > ascent.lower * (1 + NEARLY * gap)
+        if done % SPAN == 0 and far and gained < SLOW * ascent.lower:
+            best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
+        fewest, best = improved(graph, best, TRIALS // 4)
         result = max(result, proven(graph, ascent.potentials()), key=lambda one: one.bound)
-        if done % SPAN == 0 and result.bound - settled < SETTLED * result.bound:
+        if relaxed.tokens <= result.bound * (1 + SETTLED) or (done % SPAN == 0 and gained < STANDING * ascent.lower):
             break
-        settled = result.bound if done % SPAN == 0 else settled
+        before = ascent.lower if done % SPAN == 0 else before
+    open_still = done >= SPAN and fewest > result.bound * (1 + gap)
+    for _ in range(LAST_SHARES if shares or open_still else 0):
+        if relaxed.tokens <= result.bound * (1 + SETTLED):
+            break
+        best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
     fewest, best = improved(graph, best, TRIALS)
     tokens_held = np.flatnonzero(best)
     dearest = tokens_held[np.argsort(-ascent.token_prices()[tokens_held], kind="stable")]
-    return Found(result, fewest, dearest, ascent.token_usage(), done)
+    taken = best.astype(np.float64) if relaxed.shares is None else relaxed.shares
+    return Found(result, fewest, dearest, min(float(fewest), relaxed.tokens), taken, done)
 
 
-def _rounded(graph: Graph, scores: NDArray[np.float64]) -> tuple[NDArray[np.bool_], int]:
+class _Relaxed:
+    """The best solution of the relaxation so far.
+
+    Attributes:
+        tokens: its tokens; infinitely many before there is one.
+        shares: float64 [tokens], its shares.
+    """
+
+    tokens: float
+    shares: NDArray[np.float64] | None
+
+    def __init__(self, graph: Graph) -> None:
+        self.tokens, self.shares = np.inf, None
+        self._graph, self._scale = graph, finest(graph)
+        self._method: Shares | None = None
+
+    def solved(self, ascent: Relaxation, steps: int) -> Rounded:
+        """Go on from where it was, at first from the ascent's prices, and round the shares."""
+        if self._method is None:
+            start = ascent.token_usage(), ascent.potentials()
+            self._method = Shares(*_arrays(self._graph), *start, self._graph.limit)
+        self._method.advance(steps)
+        tokens, shares = self._method.tokens_of(self._scale) / self._scale, self._method.shares()
+        if tokens < self.tokens:
+            self.tokens, self.shares = tokens, shares
+        return _rounded(self._graph, shares)
+
+
+def _arrays(graph: Graph) -> Arrays:
+    return graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
+
+
+def _tokens(rounded: Rounded) -> int:
+    return rounded[1]
+
+
+def _rounded(graph: Graph, scores: NDArray[np.float64]) -> Rounded:
     """The vocabulary of the highest scores, ties in byte order, and its tokens."""
     chosen = np.zeros(len(scores), np.bool_)
     if len(scores) <= graph.limit:

@@ -9,6 +9,7 @@ import polars as pl
 from tokbench.published import facts
 from tokbench.published.agreement import VERDICTS, Statistic
 from tokbench.published.comparisons import Compared
+from tokbench.published.translations import translations_table
 from tokbench.report.layout import Column, Table
 from tokbench.report.sections.comparisons import TEST, average_ranks, comparisons_table, power_statement
 from tokbench.report.wording import words
@@ -95,7 +96,7 @@ def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets:
         made.append(table_of("released-files", caption, released, "real", 4))
     for compared in sets:
         made += _of_set(compared)
-    return [*made, recipes_table()]
+    return [*made, translations_table(), recipes_table()]
 
 
 def agreement_table(statistics: Sequence[Statistic]) -> Table:

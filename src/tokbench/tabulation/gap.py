@@ -2,26 +2,29 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from tokbench.inputs.json import read_json
 from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
-from tokbench.intrinsic.measurement import Measurement
+from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.tabulation.comparison import Compared
 from tokbench.tabulation.reading import AGAIN, taken
 from tokbench.tokenizer import Tokenizer
 
-Bounds = Mapping[tuple[str, str, int], int]
-"""Tokens that any vocabulary needs at least, by corpus, pre-tokenization and size."""
+Bounds = Mapping[tuple[str, str, str, int], int]
+"""Tokens that any vocabulary needs at least, by corpus, language (empty for the whole), pre-tokenization and size."""
 DEFINITION = (
     "tokens / those that any vocabulary of the size needs at least for the same pre-tokens, however they are cut "
     "(proven), minus 1"
 )
+ATTAINED = (
+    "joined pairs / those that any vocabulary of the size joins at most in the same pre-tokens, bytes less the bound "
+    "(proven)"
+)
 
 
-def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, int], int]:
+def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], int]:
     """The bounds in files ``{corpus}/{scheme}/{size}.json``, those left out of which a file says why there is none.
 
     Raises:
@@ -31,13 +34,18 @@ def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, int], int]:
     for path in map(Path, paths):
         content = read_json(path, AGAIN)
         scheme, size = taken(content, "scheme", path, kind=str), taken(content, "size", path, kind=int)
-        if taken(content, "bound", path) is not None:
-            bounds[path.parts[-3], scheme, size] = taken(content, "bound", path, kind=int)
+        for language, one in {"": content, **content.get("languages", {})}.items():
+            if taken(one, "bound", path) is not None:
+                bounds[path.parts[-3], language, scheme, size] = taken(one, "bound", path, kind=int)
     return bounds
 
 
 def gaps(
-    measured: pl.DataFrame, tokenizers: Mapping[tuple[str, int], Tokenizer], bounds: Bounds, corpus: str
+    measured: pl.DataFrame,
+    tokenizers: Mapping[tuple[str, int], Tokenizer],
+    bounds: Bounds,
+    corpus: str,
+    language: str = "",
 ) -> Compared:
     """Tokens over the bound, of every tokenizer that is measured on a corpus.
 
@@ -46,19 +54,55 @@ def gaps(
         tokenizers: by variant and size.
         bounds: of this corpus and others.
         corpus: its name.
+        language: one of its languages; all of them together where it is empty.
     """
-    counted = measured.filter(metric="corpus_token_count", language="").select("variant", "size", "value")
+    counted = measured.filter(metric="corpus_token_count", language=language).select("variant", "size", "value")
     rows: Compared = []
     for variant, size, tokens in counted.iter_rows():
-        if (variant, size) in tokenizers:
-            rows.append(((variant, size), _gap(tokens, size, tokenizers[variant, size], bounds, corpus)))
+        if (tokenizer := tokenizers.get((variant, size))) is not None:
+            scheme = "" if tokenizer.library_name else tokenizer.pretokenization
+            bound = bounds.get((corpus, language, scheme, size))
+            rows.append(((variant, size), gap_of(tokens, size, tokenizer, bound)))
     return rows
 
 
-def _gap(tokens: Any, size: int, tokenizer: Tokenizer, bounds: Bounds, corpus: str) -> Measurement:
+def attained(measured: pl.DataFrame, gaps: Compared) -> Compared:
+    """Pairs that tokenizers join over those that any vocabulary of the size could: GreedTok's objective.
+
+    Every pair that a segmentation joins is a token less, so that bytes less the bound is what none exceeds.
+
+    Args:
+        measured: rows of the table of intrinsic metrics, of this corpus.
+        gaps: those of the whole text, see :func:`gaps`.
+    """
+    rows: Compared = []
+    joined = {
+        (row["variant"], row["size"]): row["value"]
+        for row in measured.filter(metric="joined_pairs", language="").iter_rows(named=True)
+    }
+    for key, gap in gaps:
+        if key not in joined:
+            continue
+        if gap.value is None:
+            rows.append((key, Measurement("partition_cover_attained", ATTAINED, None, 0, gap.reason)))
+            continue
+        tokens = round((gap.value + 1) * gap.n)
+        most = int(joined[key]) + tokens - gap.n
+        rows.append((key, ratio("partition_cover_attained", ATTAINED, joined[key], most, "no pair can be joined")))
+    return rows
+
+
+def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: int | None) -> Measurement:
+    """How far a text's tokens are above the bound for a vocabulary of ``size``; without a value where it says nothing.
+
+    Args:
+        tokens: of the text, by the tokenizer.
+        size: what the bound was proven for.
+        tokenizer: the tokenizer.
+        bound: tokens that any vocabulary needs at least; None where none was proven.
+    """
     if tokenizer.library_name:
         return Measurement("gap", DEFINITION, None, 0, WITHOUT_PHASES.format(tokenizer.library_name))
-    bound = bounds.get((corpus, tokenizer.pretokenization, size))
     longer = sum(len(token) > 1 for token in tokenizer.vocabulary.tokens)
     reason = None
     if tokenizer.vocabulary.continuation is not None:
@@ -69,6 +113,6 @@ def _gap(tokens: Any, size: int, tokenizer: Tokenizer, bounds: Bounds, corpus: s
         reason = f"{longer} tokens are longer than a byte, and the bound holds for {size - 256}"
     elif tokens is None or not bound:
         reason = "the text has no tokens"
-    if reason is not None or bound is None:
+    if reason is not None or bound is None or tokens is None:
         return Measurement("gap", DEFINITION, None, 0, reason)
     return Measurement("gap", DEFINITION, tokens / bound - 1, bound)

@@ -51,7 +51,7 @@ class Gathered:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """Tokens that any vocabulary needs at least, by corpus, pre-tokenization and size."""
+        """Tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size."""
         return read_bounds(self.bound_files)
 
     @cached_property

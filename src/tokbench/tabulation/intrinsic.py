@@ -18,7 +18,7 @@ from tokbench.tabulation.comparison import (
     partition_cover_ratio,
     venn_tokens,
 )
-from tokbench.tabulation.gap import Bounds, gaps
+from tokbench.tabulation.gap import Bounds, attained, gaps
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tabulation.relative import relative_to
 from tokbench.tidy.columns import INTRINSIC as COLUMNS
@@ -43,7 +43,7 @@ def intrinsic_and_compared(
     Args:
         measurements: as for :func:`intrinsic_table`.
         tokenizers: by variant and size.
-        bounds: tokens that any vocabulary needs at least, by corpus, pre-tokenization and size.
+        bounds: tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size.
         baselines: variant that others are relative to, by corpus.
         venn: three variants of a Venn diagram; with any other number it has no rows.
         tokens: the tokens of trained models with their embeddings' norms, by model, then by variant and size.
@@ -97,7 +97,11 @@ def _compared(
         rows += _without_vocabulary(rows, here) + venn_tokens(vocabularies, venn)
         for model, tables in tokens.items():
             rows += exchanged_embeddings(tables, vocabularies, baseline, model)
-        rows += gaps(part, loaded, bounds, corpus)
+        for language in part.filter(metric="corpus_token_count")["language"].unique().sort():
+            told = gaps(part, loaded, bounds, corpus, language)
+            frames.append(_rows(told, corpus, language))
+            if not language:
+                frames.append(_rows(attained(part, told), corpus))
         frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
         if baseline in part["variant"]:
             frames.append(relative_to(part, "corpus_token_count", baseline))
@@ -119,12 +123,12 @@ def _construction(tokenizer: Tokenizer) -> str:
     return str(tokenizer.origin.get("construction", {}).get("method", ""))
 
 
-def _rows(compared: Compared, corpus: str) -> pl.DataFrame:
-    """Measurements as rows of the table of intrinsic metrics, of the whole corpus."""
+def _rows(compared: Compared, corpus: str, language: str = "") -> pl.DataFrame:
+    """Measurements as rows of the table of intrinsic metrics, of a language or of the whole corpus."""
     rows = []
     for (variant, size), measurement in compared:
         metric, definition, value, n, reason = astuple(measurement)
-        rows.append((variant, size, corpus, "", metric, definition, value, n, reason))
+        rows.append((variant, size, corpus, language, metric, definition, value, n, reason))
     return pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row")
 
 

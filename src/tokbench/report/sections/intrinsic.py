@@ -14,11 +14,13 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
+from tokbench.report.sections.rows import split
 from tokbench.report.wording import counted, slug, words
 from tokbench.statistics.better import better_end
+from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
-DRAWN = ("corpus_token_count", "renyi_efficiency_2.5", "mean_token_length")
+DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
 ALL = "all resources"
@@ -51,8 +53,15 @@ def intrinsic(content: ReportContent) -> Section:
             for number, measures in enumerate(_related(part), 1):
                 name = slug("intrinsic", corpus, "languages", number)
                 exhibits.append(_table(content, part, name, measures, str(corpus), texts, by_language=True))
-    exhibits += ngram_bits.measured(content)
+    exhibits += _bounds(content) + ngram_bits.measured(content)
     return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
+
+
+def _bounds(content: ReportContent) -> list[Table | Drawing]:
+    """What every corpus's gaps are above."""
+    found = content.part("bounds")
+    corpora = [] if found is None else found["corpus"].unique().sort().to_list()
+    return [table for corpus in corpora for table in split(content, BOUNDS, corpus=corpus)]
 
 
 def _what(content: ReportContent, corpus: str) -> str:

@@ -7,6 +7,7 @@ from tokbench.tidy.table import TidyTable
 TEXT, RESOURCE = "intrinsic/{variant}/{size}.json", "intrinsic/{variant}/{size}/{corpus}.json"
 EMBEDDINGS = "embeddings/{model}/{variant}/{size}/measurements.json"
 _COMPARED = ("relative_", "dropped_", "added_", "common_", "venn_", "partition_cover_ratio")
+_BOUNDED = ("gap", "partition_cover_attained")
 _EMBEDDED = ("embedding_norm", "mean_embedding_norm", "mean_token_probability", "undertrained_tokens", "unseen_tokens")
 
 
@@ -25,4 +26,6 @@ def measured_in(metric: str) -> tuple[str, ...]:
     """Files of an intrinsic metric that is not of one tokenizer on one text; none for one that is."""
     if metric.startswith(_EMBEDDED):
         return (EMBEDDINGS,)
+    if metric in _BOUNDED:
+        return ("bounds/{corpus}/*/{size}.json", "tokenizers/*/{size}/tokens.vocab", TEXT)
     return ("tokenizers/*/{size}/tokens.vocab", TEXT) if metric.startswith(_COMPARED) else ()

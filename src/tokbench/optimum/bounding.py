@@ -1,0 +1,63 @@
+"""What is told of a text: the bound on its tokens, the vocabulary that came near it, and whose the gap between is."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tokbench.optimum.graph import TooManyPlacesError, graph_of
+from tokbench.optimum.search import Found, Report, search
+from tokbench.pretokens import PretokenCounts
+
+
+def bounded(
+    counts: PretokenCounts,
+    size: int,
+    *,
+    gap: float,
+    steps: int,
+    longest: int | None = None,
+    threads: int = 1,
+    report: Report = lambda *_: None,
+    keep: Callable[[Found], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Bound the tokens of a text.
+
+    Args:
+        counts: its pre-tokens.
+        size: tokens of the vocabulary, the 256 bytes included.
+        gap: the search ends where a vocabulary exceeds the bound by this share at most.
+        steps: most steps of the search.
+        longest: longest token, in bytes; no limit when None.
+        threads: threads that sort; they do not show.
+        report: see :func:`tokbench.optimum.search.search`.
+        keep: given what was found, prices and all.
+
+    Returns:
+        ``bound``, ``tokens`` (of the best vocabulary found), ``gap``, ``relaxed``, ``unsettled``, ``unrounded`` (see
+        :class:`tokbench.optimum.search.Found`), ``candidates``, ``threshold``, ``steps``.
+
+    Raises:
+        TooManyPlacesError: the pre-tokens are too long to look at every substring.
+        TokbenchError: the counts are too great.
+    """
+    graph = graph_of(counts, size, longest, threads)
+    found = search(graph, gap=gap, steps=steps, report=report)
+    keep(found)
+    return {
+        "bound": found.proven.bound,
+        "tokens": found.tokens,
+        "gap": found.gap,
+        "relaxed": found.relaxed,
+        "unsettled": found.unsettled,
+        "unrounded": found.unrounded,
+        "candidates": graph.candidates,
+        "threshold": found.proven.threshold,
+        "steps": found.steps,
+    }
+
+
+def bounded_or_why(counts: PretokenCounts, size: int, **options: Any) -> dict[str, Any]:
+    """The same; where pre-tokens are too long, ``bound`` is None and ``reason`` says so."""
+    try:
+        return bounded(counts, size, **options)
+    except TooManyPlacesError as error:
+        return {"bound": None, "reason": str(error)}

@@ -1,0 +1,74 @@
+"""Bounds on the tokens of any vocabulary, with the vocabulary that came near each, and whose the gap between is."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from tokbench.inputs.json import read_json
+from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tidy.columns import CORPUS, LANGUAGE, REASON, SIZE
+from tokbench.tidy.table import SHARE, Column, Print, TidyTable
+
+TOLD = ("bound", "relaxed", "tokens", "gap", "unsettled", "unrounded", "candidates")
+
+
+def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
+    """Every bound, of the whole text and of each of its languages.
+
+    Args:
+        bound_files: files ``bounds/CORPUS/SCHEME/SIZE.json`` that ``tokbench bound`` wrote, in any order.
+
+    Raises:
+        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+    """
+    frames = [framed([], BOUNDS.schema, "")]
+    for path in map(Path, bound_files):
+        content = read_json(path, AGAIN)
+        size = taken(content, "size", path)
+        rows = []
+        for language, one in {"": content, **content.get("languages", {})}.items():
+            proven = taken(one, "bound", path) is not None
+            values = [taken(one, key, path) for key in TOLD] if proven else [None] * len(TOLD)
+            reason = None if proven else taken(one, "reason", path)
+            rows.append((path.parts[-3], language, path.parts[-2], size, *values, reason))
+        frames.append(framed(rows, BOUNDS.schema, path))
+    return pl.concat(frames).sort("corpus", "language", "pretokenization", "size")
+
+
+BOUNDS = TidyTable(
+    "bounds",
+    "a vocabulary size under a pre-tokenization, on the evaluation split of a corpus or on a language of it",
+    (
+        CORPUS,
+        LANGUAGE,
+        Column("pretokenization", pl.String, "what cuts the text, as files are named; a bound holds for no other"),
+        SIZE,
+        Column("bound", pl.Int64, "tokens that any vocabulary of the size needs at least, however it segments; proven",
+               "tokens", "bound"),
+        Column("relaxed", pl.Float64, "tokens of a solution of the linear relaxation, above which no prices prove "
+               "anything, or of the best vocabulary where those are fewer", "tokens", "relaxation", 0),
+        Column("tokens", pl.Int64, "tokens of the best vocabulary that was found", "tokens", "best found"),
+        Column("gap", pl.Float64, "best vocabulary over bound, less 1", SHARE, "gap (%)", 3),
+        Column("unsettled", pl.Float64, "relaxation over bound, less 1: what is left to the search for prices, at most",
+               SHARE, "unsettled (%)", 3),
+        Column("unrounded", pl.Float64, "best vocabulary over relaxation, less 1: what no prices close", SHARE,
+               "unrounded (%)", 3),
+        Column("candidates", pl.Int64, "substrings that a vocabulary may choose from: all", "substrings"),
+        REASON,
+    ),
+    maker=bounds_table,
+    takes=("bound_files",),
+    command="tabulate",
+    prints=(
+        Print(
+            "intrinsic",
+            "How few tokens any vocabulary could need for the evaluation split of {corpus}, and the vocabulary nearest "
+            "to that. The gap between them has two parts: what better prices might still prove, and what they cannot.",
+            by=("corpus",),
+            files=("bounds/{corpus}/{pretokenization}/{size}.json",),
+            folds_above=12,
+            arranged=True,
+        ),
+    ),
+)  # fmt: skip
