@@ -37,7 +37,8 @@ def ngram_part(
         reading: what files of other libraries do not say.
 
     Raises:
-        TokbenchError: there is a single document, and nothing to train on.
+        TokbenchError: there is a single document, and nothing to train on; or a tokenizer loses some of the test text,
+            and its bits are of another one.
     """
     if training is None:
         if len(documents) < 2:
@@ -45,10 +46,8 @@ def ngram_part(
         training, documents = documents[::2], documents[1::2]
     lines = []
     for pair in sizes:
-        found = [
-            _bits(one_of_several(one.folders[size], reading), training, documents)
-            for one, size in zip((a, b), pair, strict=True)
-        ]
+        loaded = [one_of_several(one.folders[size], reading) for one, size in zip((a, b), pair, strict=True)]
+        found = [_bits(tokenizer, training, documents) for tokenizer in loaded]
         of_document = [document["bytes"] for document in found[0]["documents"]]
         for of_a, of_b in zip(found[0]["models"], found[1]["models"], strict=True):
             if contrast := bits_per_byte(of_a["bits"], of_b["bits"], of_document):
@@ -63,6 +62,9 @@ def ngram_part(
 
 
 def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[Document]) -> dict[str, Any]:
+    lost = 0 if tokenizer.lossless else sum(tokenizer.bytes_lost(document.text) for document in tested)
+    if lost:
+        raise TokbenchError(f"--ngram-bits: {tokenizer.name} loses {lost:,} bytes of the text; leave --ngram-bits out")
     return ngram_bits(
         lambda documents: encoded(tokenizer, documents),
         tokenizer.entries,
