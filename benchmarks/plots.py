@@ -1,5 +1,6 @@
 """The figures of docs/performance.md: SVG, legible to colour-blind readers, the same for the same numbers."""
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from summary import OURS, Entry, Row, entries, growth, tasks_of
+
+from tokbench.report.figures.compact import compact
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a", "#000000")
 """Okabe and Ito's palette."""
@@ -31,8 +34,15 @@ def draw(rows: list[Row], folder: Path) -> None:
         found = [(title, *entries(runs)) for title, runs in tasks_of(rows, "peers")]
         figures = {"peers": ratios(found), "memory": memory(found), "growth": curves(rows)}
         for name, figure in figures.items():
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
-            plt.close(figure)
+            write(figure, folder / f"{name}.svg")
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure as SVG without a date, and close it."""
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    path.write_text(compact(text.getvalue()), encoding="utf-8")
+    plt.close(figure)
 
 
 def ratios(found: list[tuple[str, Entry, list[Entry]]]) -> Figure:

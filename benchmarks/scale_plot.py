@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from plots import COLOURS, LOOK, MARKS, plain
+from plots import COLOURS, LOOK, MARKS, plain, write
 from scale_summary import STAGES, Rows, pretokens, sizes, taken
 
 PANELS = (
@@ -41,5 +41,4 @@ def draw(rows: Rows, path: Path) -> None:
             panel.set_title(title, size=8)
             panel.grid(color="#dddddd", linewidth=0.5)
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-        figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
-        plt.close(figure)
+        write(figure, path)

@@ -11,6 +11,7 @@ from scipy.stats import binom, chi2
 
 from tokbench.exact import correlation, weighted_sums
 from tokbench.kernels import elementary
+from tokbench.report.figures.compact import compact
 from tokbench.report.figures.ids import numbered
 from tokbench.statistics.tails import binomial_tail, chi_squared_tail, correlation_tail
 
@@ -87,6 +88,19 @@ def test_tails() -> None:
     )
     for least in (4_000, 4_999, 5_000, 5_100, 6_000):
         assert binomial_tail(least, 10_000) == pytest.approx(binom.sf(least - 1, 10_000, 0.5), rel=1e-11)
+
+
+def test_compact_figures_keep_to_a_hundredth_of_a_point() -> None:
+    whole = (
+        '<g id="a">\n    <path d="M 399.045715 -0.001 \nL 12 3.104999 \nz" style="stroke-width: 0.125"/>\n'
+        '  <g transform="translate(391.252746 339.7) scale(0.015625)"/>\n'
+        '  <use xlink:href="#m" x="7.000001" y="-2.5"/>\n</g>'
+    )
+    short = (
+        '<g id="a">\n<path d="M 399.05 0L 12 3.1z" style="stroke-width: 0.125"/>\n'
+        '<g transform="translate(391.25 339.7) scale(0.015625)"/>\n<use xlink:href="#m" x="7" y="-2.5"/>\n</g>'
+    )
+    assert compact(whole) == compact(short) == short
 
 
 def test_ids_do_not_tell_coordinates() -> None:

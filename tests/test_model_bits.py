@@ -363,7 +363,7 @@ def in_languages(own: list[float], *, documents: int = 40) -> pl.DataFrame:
                 for order, budget in ((1, 9), (2, 9), (2, 5)):
                     bits = 100 * (common + level + rng.normal(0, 0.01) + 5 * (budget == 5) + order)
                     place = documents * language + document
-                    rows.append((variant, 512, "news", order, budget, place, f"l{language}", 100, bits))
+                    rows.append((variant, 512, "news", order, budget, place, f"l{language}", 100, bits, 0))
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
 
 
@@ -416,7 +416,7 @@ def test_measures_that_order_pairs_as_models_do() -> None:
         ]
     )
     bits = pl.DataFrame(
-        [(variant, 1024, "books", "", 2, 9, value, 1, 1, 1, 1, 1, 1) for variant, value in (("a", 3.0), ("d", 2.0))],
+        [(variant, 1024, "books", "", 2, 9, value, 1, 1, 1, 1, 1, 1, 0) for variant, value in (("a", 3.0), ("d", 2.0))],
         schema=NGRAM_BITS.schema,
         orient="row",
     )

@@ -15,6 +15,7 @@ from tests.conftest import ODD, TOPICS, Tokbench
 from tests.downstream import DOCUMENTS, tiny_mpt
 from tokbench.adapters.exports import export
 from tokbench.construction import bpe, unigram
+from tokbench.corpus.documents import Document
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
@@ -146,7 +147,7 @@ def test_a_model_is_scored_as_with_other_ids(
         Tokenizer(vocabulary, "gpt2", "merge").save(tmp_path / name)
         evaluate(
             tmp_path / f"model_{name}", tmp_path / name, offline_tasks, SuiteOptions(tasks=("last_word",)),
-            tmp_path / f"{name}.json", limit=2, bits_per_byte_documents=[DOCUMENTS[0][1][:300]],
+            tmp_path / f"{name}.json", limit=2, bits_per_byte_documents=[Document(0, "en", DOCUMENTS[0][1][:300])],
         )  # fmt: skip
         found.append(json.loads((tmp_path / f"{name}.json").read_text()))
     plain, numbered_found = found

@@ -43,7 +43,9 @@ def draw(
             if row.interval is not None:
                 axes.plot(row.interval, [place, place], color=OKABE_ITO[0], lw=1.2, zorder=2)
             fill = OKABE_ITO[0] if clear else "white"
-            axes.plot([row.mean], [place], marker="o", ms=4, mec=OKABE_ITO[0], mfc=fill, mew=1.0, zorder=3)
+            [mark] = axes.plot([row.mean], [place], marker="o", ms=4, mec=OKABE_ITO[0], mfc=fill, mew=1.0, zorder=3)
+            interval = "" if row.interval is None else f" [{row.interval[0]:.4f}, {row.interval[1]:.4f}]"
+            figure.add_tooltip(mark, row.name, f"{row.name}: {row.mean:.4f}{interval}, {row.told}")
             axes.annotate(
                 row.told, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=INK,
                 annotation_clip=False,

@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from tokbench.atomic import atomic_file
+from tokbench.report.figures.compact import compact
 from tokbench.report.figures.ids import numbered
 from tokbench.report.figures.pointer import TooltipFigure, give_ids, with_tooltips
 from tokbench.report.numbers import MINUS
@@ -172,7 +173,7 @@ def svg(figure: Figure) -> str:
     text = StringIO()
     with house_style():
         figure.savefig(text, format="svg", metadata=_NO_METADATA)
-    return numbered(text.getvalue())
+    return compact(numbered(text.getvalue()))
 
 
 def save(figure: Figure, stem: Path | str) -> list[Path]:
