@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -93,6 +94,8 @@ def test_makers_take_each_others_tables_and_are_called_once() -> None:
         make_tables([of("a", "other")], None)
     with pytest.raises(TokbenchError, match="table a is made of itself, by way of a, b"):
         make_tables([of("a", "b"), of("b", "a")], None)
+    with pytest.raises(TokbenchError, match="table b has the name of an input of other tables"):
+        make_tables([of("a", "b"), of("b")], SimpleNamespace(b=1))
 
 
 def test_mistakes_in_a_declaration_are_told_at_once() -> None:

@@ -50,7 +50,7 @@ class Gathered:
         return {(tokenizer.name, tokenizer.nominal_size): tokenizer for tokenizer in loaded}
 
     @cached_property
-    def bounds(self) -> Bounds:
+    def proven(self) -> Bounds:
         """Tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size."""
         return read_bounds(self.bound_files)
 

@@ -137,7 +137,7 @@ INTRINSIC = TidyTable(
     "a metric in one definition, of a tokenizer on a corpus",
     COLUMNS,
     maker=intrinsic_and_compared,
-    takes=("measurements", "tokenizers", "bounds", "baselines", "venn_variants", "tokens"),
+    takes=("measurements", "tokenizers", "proven", "baselines", "venn_variants", "tokens"),
     command="tabulate",
     prints=(
         Print(

@@ -25,9 +25,11 @@ def make_tables(declared: Sequence[TidyTable], material: object) -> Tables:
         The frames, in order of names.
 
     Raises:
-        TokbenchError: a maker takes what is neither, or its own table.
+        TokbenchError: a maker takes what is neither, or its own table, or a name is that of both.
     """
     by_name = {table.name: table for table in declared}
+    for name in by_name.keys() & set(dir(material)):
+        raise TokbenchError(f"table {name} has the name of an input of other tables; give it another")
     made: dict[str, pl.DataFrame] = {}
 
     def taken(name: str, by: tuple[str, ...]) -> Any:
