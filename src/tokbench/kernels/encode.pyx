@@ -4,7 +4,8 @@
 
 Equal pre-tokens are cut into equal tokens, so each is cut once and remembered in a hash table (see ``pretoken_key``).
 A slot of half a cache line holds up to three ids, and is read and written as a whole; more of them, and the bytes of
-pre-tokens longer than a key, lie in arenas. What is remembered is bounded: a full table is emptied, and the frequent pre-tokens are soon in it again.
+pre-tokens longer than a key, lie in arenas. What is remembered is bounded: a full table is emptied, and the frequent
+pre-tokens are soon in it again.
 Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed.
 
 Reference: :mod:`tokbench.reference.encode`.
