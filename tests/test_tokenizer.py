@@ -30,7 +30,11 @@ from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary, write_tokens
 
 SIZE = 900
-QUICK: dict[str, dict[str, Any]] = {"unigram": {"seed_size": 5000}, "sage": {"dimensions": 8, "epochs": 1}}
+QUICK: dict[str, dict[str, Any]] = {
+    "unigram": {"seed_size": 5000},
+    "sage": {"dimensions": 8, "epochs": 1},
+    "convextok": {"max_token_bytes": 8, "steps": 20},
+}
 """Options that make a method quick on a small text."""
 COMBINATIONS = combinations()
 SCHEMES = [*KERNEL_SCHEMES, pretokenization_of({"method": "sequence", **OPTIONS["sequence"]}).text]
