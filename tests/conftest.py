@@ -44,7 +44,6 @@ LANGUAGE_MODELS = [
     *(
         "test_hugging_face",
         "test_transformers",
-        "test_exports",
         "test_transformers_uses",
         "test_lean",
         "test_fingerprint",

@@ -66,8 +66,8 @@ def answered(variants: list[str], tables: Path, folder: Path) -> None:
     scores = outcomes.group_by(keys, maintain_order=True).agg(
         pl.col("correct").mean().alias("accuracy"), random_baseline=pl.lit(0.5), n=pl.len().cast(pl.Int64)
     )
-    pl.read_parquet(tables / "intrinsic.parquet").write_parquet(folder / "intrinsic.parquet")
-    pl.read_parquet(tables / "ngram_documents.parquet").write_parquet(folder / "ngram_documents.parquet")
+    for name in ("intrinsic", "ngram_bits", "ngram_documents", "document_bits"):
+        pl.read_parquet(tables / f"{name}.parquet").write_parquet(folder / f"{name}.parquet")
     scores.write_parquet(folder / "accuracy.parquet")
     outcomes.write_parquet(folder / "outcomes.parquet")
 

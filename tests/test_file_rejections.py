@@ -31,7 +31,7 @@ def test_foreign_folder(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None
 def test_missing_folder(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
     absent = tmp_path / "absent"
     message = tokbench("encode", absent, plain).message
-    assert message.startswith(f"tokbench encode: Invalid value for 'FOLDER': Directory '{absent}' does not exist.")
+    assert message.startswith(f"tokbench encode: Invalid value for 'TOKENIZER': Path '{absent}' does not exist.")
     message = tokbench("encode", tmp_path, absent).message
     assert message.startswith(f"tokbench encode: Invalid value for 'FILE': '{absent}': No such file or directory")
 

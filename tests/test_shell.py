@@ -17,7 +17,7 @@ from tests.test_workflow import RULES
 from tests.workflow.checkout import STAND_IN
 from tokbench.config.load import validate
 from tokbench.workflow.shell import flags, shell_prefix
-from tokbench.workflow.statistics import all_tokenizers, baseline_flags, recipes, venn_flags
+from tokbench.workflow.statistics import all_tokenizers, baseline_flags, pilot_flags, recipes, venn_flags
 
 ODD = ["", "a b", "$(touch pwned)", "'", '"', "\\", "-x", "@y", "*", "a\nb", "東京"]
 
@@ -88,6 +88,12 @@ def test_only_the_whole_command_line_is_read_from_a_file(tokbench: Tokbench) -> 
     assert "@words.txt" in tokbench("count", "--scheme", "gpt2", "-o", "none", "@words.txt").message
 
 
+class Given(str):
+    """A rule's input, by itself and by its name."""
+
+    tables = "tables"
+
+
 @pytest.mark.parametrize(("rule", "least"), [("tabulate", 60_000), ("analyse", 6)])
 def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str, least: int) -> None:
     """What a rule passes grows with the experiment, past what a process takes; all of it arrives."""
@@ -105,9 +111,11 @@ def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str
         "baseline": baseline_flags(many),
         "venn": venn_flags(many),
         "recipes": recipes(many),
+        "pilot": pilot_flags(many),
     }
     written = "".join(re.findall(r'"(.*)"', RULES[rule][1]["shell"]))
-    line = filled(written, input="tables", output="out.json", log="log", params=SimpleNamespace(**params))
+    given = Given("tables")
+    line = filled(written, input=given, output="out.json", log="log", params=SimpleNamespace(**params))
     arguments = received(folder, line)
     assert len(arguments) >= least
     assert arguments[0] == rule

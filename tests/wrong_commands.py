@@ -150,11 +150,11 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("import_counts --scheme gpt2 -o @out @plain.txt @nowhere", ("nowhere",)),
     ("import_counts --scheme gtp2 -o @out @none.tsv", ("'gtp2' is not a pre-tokenization",)),
     # Encoding and decoding
-    ("encode @nowhere @plain.txt -o @out", ("Directory", "nowhere' does not exist")),
+    ("encode @nowhere @plain.txt -o @out", ("Path", "nowhere' does not exist")),
     ("encode @folder @plain.txt -o @out", ("folder: no tokenizer here",)),
     ("encode @tokenizer @nowhere -o @out", ("nowhere': No such file or directory",)),
     ("encode @tokenizer @plain.txt -o @out --count", ("--count, --output",)),
-    ("encode @plain.txt @plain.txt -o @out", ("plain.txt' is a file",)),
+    ("encode @plain.txt @plain.txt -o @out", ("plain.txt: ", "of its form")),
     ("encode @tokenizer @plain.txt -o @plain.txt/ids", ("plain.txt",)),
     ("decode @folder @ids.txt -o @out", ("folder: no tokenizer here",)),
     ("decode @tokenizer @plain.txt -o @out", ("plain.txt: not a list of ids",)),

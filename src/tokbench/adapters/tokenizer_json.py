@@ -12,8 +12,8 @@ from tokbench.adapters.comparison import MOST_COMPARED, compare
 from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.splits import splits_of, why_not
 from tokbench.byte_level import CONTINUATION
+from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
-from tokbench.kernels.whole import pairs_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 

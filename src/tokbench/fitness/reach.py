@@ -122,8 +122,8 @@ def _segmented(tokenizer: Any, tokens: Sequence[bytes], method: str) -> list[lis
 
 def _merging(vocabulary: Any, method: str) -> "MergeSegmenter":
     from tokbench.kernels.merge import MergeSegmenter
+    from tokbench.kernels.pairs import pairs_of
     from tokbench.kernels.trie import Trie
-    from tokbench.kernels.whole import pairs_of
     from tokbench.segmentation.merge import byte_ids, joined_bytes, replayed
 
     if method == "whole_or_merge":

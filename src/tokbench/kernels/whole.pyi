@@ -17,11 +17,3 @@ class WholeSegmenter(MergeSegmenter):
         tokens: Trie,
         by_result: bool = False,
     ) -> None: ...
-
-def pairs_of(
-    tokens: Trie,
-    backwards: Trie,
-    data: NDArray[np.uint8],  # [bytes]
-    offsets: NDArray[np.int64],  # [n + 1]
-) -> NDArray[np.int32]:
-    """Every pair of tokens that, joined, is a token."""

@@ -41,6 +41,7 @@ from tokbench.reference import (
     sage,
     scaffold_bpe,
     scan,
+    shares,
     shortest_path,
     skipgram,
     splitmix,
@@ -259,6 +260,18 @@ def of_relaxation(text: Text) -> Iterator[str]:
         yield f"{steps} steps: no {text.size} tokens leave fewer than {bound:.2f} of {upper} bytes"
 
 
+def of_shares(text: Text) -> Iterator[str]:
+    every = sorted({word[i:j] for word, _ in text.words for i in range(len(word)) for j in range(i + 2, len(word) + 1)})
+    upper = sum(len(word) * count for word, count in text.words)
+    even = [min(1.0, text.size / len(every))] * len(every)
+    potentials = [[float(count * place) for place in range(len(word) + 1)] for word, count in text.words]
+    for steps in (1, 10, 100):
+        found, units = shares.solved(text.words, every, even, potentials, text.size, steps, WHOLE)
+        held = sorted(zip(found, every, strict=True), reverse=True)[:3]
+        told = ", ".join(f"{share:.2f} of {shown(token)}" for share, token in held)
+        yield f"{steps} steps: {units / WHOLE:.2f} of {upper} tokens with {told} and others"
+
+
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe": of_bpe,
     "bpe_dropout": of_bpe_dropout,
@@ -293,6 +306,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "picky_bpe": of_picky_bpe,
     "ranked": lambda text: text.cut(lambda word: ranked.ranked(word, text.ids)),
     "relaxation": of_relaxation,
+    "shares": of_shares,
     "runs": of_runs,
     "sage": of_sage,
     "scaffold_bpe": of_scaffold_bpe,

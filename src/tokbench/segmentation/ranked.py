@@ -8,8 +8,9 @@ Source: OpenAI's ``tiktoken``, whose plain-Python form is its ``_educational`` m
 Reference: :mod:`tokbench.reference.ranked`.
 """
 
+from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
-from tokbench.kernels.whole import WholeSegmenter, pairs_of
+from tokbench.kernels.whole import WholeSegmenter
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.segmentation.merge import byte_ids, joined_bytes
