@@ -1,8 +1,6 @@
 """The papers recomputed: what their tables print is what our statistics give, to the digits that rounding leaves."""
 
 import csv
-import gzip
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,28 +8,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import yaml
 from scipy import stats
 
 from tests.conftest import Tokbench
 from tests.outside import DATA, PUBLISHED, needs
-from tokbench.byte_level import spell
-from tokbench.config.load import validate
 from tokbench.downstream.suites import named_suites
-from tokbench.errors import TokbenchError
 from tokbench.pretraining.options import PRESETS
 from tokbench.published import facts, tidy_facts
 from tokbench.published.agreement import DIFFERS, MISSING, SAME, WITHIN, Statistic, judged
-from tokbench.published.beside import BESIDE, MODELS, beside
+from tokbench.published.beside import MODELS
 from tokbench.published.comparisons import compared
 from tokbench.published.recompute import recompute
-from tokbench.published.released import FILES, released
 from tokbench.published.translations import translations_table
 from tokbench.report.figures import style
-from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.rounding import Span, printed_span
-from tokbench.vocabulary import BYTES
-from tokbench.workflow.statistics import recipes as recipes_of
 
 ROOT = Path(__file__).parents[1]
 TIMTC = DATA / "timtc"
@@ -260,165 +250,6 @@ def test_what_a_reviewer_asks_of_the_papers() -> None:
     assert greedtok.intervals is None
     assert main.intervals is not None
     assert main.intervals["questions"].unique().to_list() == [3 * 10_336]
-
-
-# The released files ---------------------------------------------------------------------------------------------------
-
-
-@needs(TIMTC)
-def test_figure_5_and_table_11_from_released_files() -> None:
-    found = released(TIMTC)
-    assert [one.verdict for one in found if one.where == "Table 11"] == [SAME] * 18
-    regions = {one.statistic.removeprefix("tokens in "): one for one in found if one.where == "Figure 5"}
-    assert {name for name, one in regions.items() if one.verdict == SAME} == {"only c", "a and c", "b and c", "all"}
-    off = {name: int(one.published) - (one.ours or 0) for name, one in regions.items() if one.verdict == DIFFERS}
-    assert off == {"only a": -151, "only b": 312, "a and b": 151}
-    assert all("463 tokens of pathpiece_bpe" in regions[name].note for name in off)
-
-
-def write_released(folder: Path) -> None:
-    folder.mkdir()
-    for stem in FILES.values():
-        (folder / f"{stem}_token_counts.tsv").write_text("\u0120the\t30\na\t10\n<|endoftext|>\t5\n")
-        if stem.startswith("bpe"):
-            spelt = {spell(token): index for index, token in enumerate([*BYTES, b" the"])}
-            (folder / f"{stem}.json").write_text(json.dumps({"model": {"vocab": spelt}}))
-        else:
-            tokens = [*BYTES, b"of"] if stem.startswith("sage") else BYTES
-            (folder / f"{stem}.vocab.gz").write_bytes(gzip.compress("\n".join(map(bytes.hex, tokens)).encode()))
-
-
-def test_released_files_plain_or_packed(tmp_path: Path) -> None:
-    folder = tmp_path / "released"
-    write_released(folder)
-    found = {(one.statistic, one.a): one.ours for one in released(folder)}
-    assert found["corpus_token_count", "bpe"] == 40 / 1e9
-    assert found["renyi_efficiency_2", "bpe"] == pytest.approx(-np.log(0.75**2 + 0.25**2) / np.log(40_960))
-    regions = [value for (statistic, _), value in found.items() if statistic.startswith("tokens in")]
-    assert regions == [1, 0, 1, 0, 0, 0, 256]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("sage_initbpe_firstspace_6_40960.vocab.gz", None, "no sage_initbpe_firstspace_6_40960.vocab or"),
-        ("sage_initbpe_firstspace_6_40960.vocab.gz", b"no gzip", "cannot be read"),
-        ("bpe_merge_3_40960.json", b"{}", r"bpe_merge_3_40960\.json: not a released vocabulary"),
-        (
-            "sage_initbpe_firstspace_6_40960.vocab.gz",
-            gzip.compress(b"61", mtime=0),
-            r"\.vocab\.gz: not a released vocabulary",
-        ),
-        ("bpe_merge_3_40960_token_counts.tsv", b"a\tmany\n", "not counts of tokens"),
-    ],
-)
-def test_bad_released_files_are_named(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
-    folder = tmp_path / "released"
-    write_released(folder)
-    if content is None:
-        (folder / name).unlink()
-    else:
-        (folder / name).write_bytes(content)
-    with pytest.raises(TokbenchError, match=message):
-        released(folder)
-
-
-# Beside a run ---------------------------------------------------------------------------------------------------------
-
-
-def recipes(name: str, **paths: str) -> dict:
-    """The recipes of a paper's experiment; its gold data is no part of them."""
-    values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
-    values.pop("resources", None)
-    return json.loads(recipes_of(validate(values | paths, name)))
-
-
-def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:
-    full = [
-        (v, size, corpus, "", metric, definition, value, 1, None) for v, size, corpus, metric, definition, value in rows
-    ]
-    return pl.DataFrame(full, schema=INTRINSIC, orient="row")
-
-
-NOMINAL = "entropy / log(nominal vocabulary size)"
-
-
-def test_published_cells_stand_beside_the_same_cells() -> None:
-    intrinsic = measured(
-        ("bpe", 40960, "minipile", "corpus_token_count", "tokens of the text", 1.5e9),
-        ("bpe", 40960, "books", "corpus_token_count", "tokens of the text", 1.0e6),
-        ("bpe", 40960, "minipile", "renyi_efficiency_2.5", NOMINAL, 0.45),
-        ("bpe", 40960, "minipile", "renyi_efficiency_2.5", "entropy / log(number of types seen in the text)", 0.47),
-        ("bpe", 8192, "minipile", "renyi_efficiency_2.5", NOMINAL, 0.5),
-        ("bpe", 32768, "minipile", "renyi_efficiency_2.5", NOMINAL, None),
-        ("pathpiece_random_none", 49152, "minipile", "renyi_efficiency_3", NOMINAL, 0.4),
-    )
-    accuracy = pl.DataFrame(
-        [
-            ("bpe", 40960, "mpt_350m", "ten_tasks", "piqa", 0.66, 0.5, 1838),
-            ("bpe", 40960, "mpt_1_3b", "ten_tasks", "mmlu_marketing", 0.3, 0.25, 234),
-            ("bpe", 40960, "mpt_2_4b", "ten_tasks", "piqa", 0.7, 0.5, 1838),
-            ("bpe", 8192, "mpt_350m", "ten_tasks", "piqa", 0.66, 0.5, 1838),
-        ],
-        schema=ACCURACY,
-        orient="row",
-    )
-    found = beside(intrinsic, accuracy, recipes("pathpiece"))
-    assert found.schema == pl.Schema(BESIDE.schema)
-    assert found.select("variant", "size", "ours", "published", "ours_on", "published_on").rows() == [
-        ("bpe", 40960, 0.3, pytest.approx(0.321), "mpt_1_3b, ten_tasks", "1.3B"),
-        ("bpe", 40960, 0.66, pytest.approx(0.669), "mpt_350m, ten_tasks", "350M"),
-        ("bpe", 40960, 1.5e9, 1.49e9, "minipile", "minipile"),
-        ("bpe", 40960, 0.45, 0.446, "minipile", "minipile"),
-        ("pathpiece_random_none", 49152, 0.4, 0.487, "minipile", "minipile"),
-    ]
-    assert found["source"][2] == "Tokenization Is More Than Compression, Table 11"
-
-
-def test_every_variant_of_the_papers_experiment_is_found() -> None:
-    """Each of the 26 variants of the experiment is one of the paper's, and no two are the same one."""
-    experiment = recipes("pathpiece")
-    rows = [(name, 40960, "minipile", "renyi_efficiency_2.5", NOMINAL, 0.4) for name in experiment["variants"]]
-    found = beside(measured(*rows), pl.DataFrame(schema=ACCURACY), experiment)
-    assert found["variant"].n_unique() == found.height == 18
-    cells = facts.cells().filter(paper="pathpiece", where="Table 11", size=40960, metric="renyi_efficiency_2.5")
-    theirs = dict(cells.select("variant", pl.col("value").cast(pl.Float64)).iter_rows())
-    assert dict(found.select("variant", "published").iter_rows()) == theirs
-
-
-def test_papers_of_several_corpora_want_the_same_corpus() -> None:
-    experiment = recipes("bytespan")
-    intrinsic = measured(
-        ("combined_seeding", 32000, "fineweb_edu", "fertility", "tokens / (spaces + line feeds)", 1.1),
-        ("entropy_combined_seeding", 32000, "fineweb_edu", "fertility", "tokens / (spaces + line feeds)", 1.1),
-        ("bpe_wp", 16000, "fineweb_edu", "fertility", "tokens / pre-tokens", 1.1),
-    )
-    found = beside(intrinsic, pl.DataFrame(schema=ACCURACY), experiment)
-    assert found.select("variant", "published").rows() == [("combined_seeding", 1.12)]
-    picky = [
-        ("en_de_picky_09", 8192, "en_de", "mean_token_length", "bytes / tokens of the vocabulary", 6.0),
-        ("en_de_picky_09", 8192, "en_de", "mean_token_length", "characters (...) / tokens of the vocabulary", 5.0),
-        ("en_de_picky_09", 8192, "en_de", "removed_tokens", "tokens made and removed for good", 150.0),
-        ("de_et_picky_09", 8192, "de_et", "removed_tokens", "tokens made and removed for good", 150.0),
-    ]
-    found = beside(
-        measured(*picky),
-        pl.DataFrame(schema=ACCURACY),
-        recipes("picky_bpe", **dict.fromkeys(("en_de", "de_et", "uk_et", "en", "de"), __file__)),
-    )
-    assert found.select("variant", "ours", "published").rows() == [
-        ("de_et_picky_09", 150.0, 133.0),
-        ("en_de_picky_09", 5.0, 5.40),
-        ("en_de_picky_09", 150.0, 160.0),
-    ]
-    words = {"pretokenization": "gpt2", "construction": {"method": "greedtok"}, "segmentation": {"method": "cover"}}
-    named = {"variants": {"one": {"corpus": "un", **words}, "other": {"corpus": "books", **words}}}
-    rows = [
-        (name, 1256, corpus, "fertility", "tokens / pre-tokens", 1.6)
-        for name, corpus in (("one", "un"), ("other", "books"))
-    ]
-    assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), named)["variant"].to_list() == ["one"]
-    assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), {}).is_empty()
 
 
 # The command ----------------------------------------------------------------------------------------------------------
