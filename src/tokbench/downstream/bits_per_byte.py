@@ -173,13 +173,16 @@ class ByteWindows:
 
 @torch.inference_mode()
 def _surprisals(model: torch.nn.Module, batch: Sequence[Window], device: torch.device | str) -> list[float]:
-    """Nats of each window's targets, summed. Rows are padded on the right, which a causal model never looks at."""
+    """Nats of each window's targets, summed. Rows are padded on the right, which a causal model never looks at.
+
+    The device is waited for once, not once a window.
+    """
     longest = max(len(inputs) for inputs, _ in batch)
     padded = torch.tensor([inputs + [0] * (longest - len(inputs)) for inputs, _ in batch], device=device)
     logits = model(input_ids=padded).logits
-    sums = []
-    for row, (inputs, targets) in zip(logits, batch, strict=True):
-        scored = row[len(inputs) - len(targets) : len(inputs)].float()
-        wanted = torch.tensor(targets, device=device)
-        sums.append(torch.nn.functional.cross_entropy(scored, wanted, reduction="none").double().sum().item())
-    return sums
+    scored = [
+        row[len(inputs) - len(targets) : len(inputs)] for row, (inputs, targets) in zip(logits, batch, strict=True)
+    ]
+    wanted = torch.tensor([target for _, targets in batch for target in targets], device=device)
+    nats = torch.nn.functional.cross_entropy(torch.cat(scored).float(), wanted, reduction="none").double().cpu()
+    return [part.sum().item() for part in nats.split([len(targets) for _, targets in batch])]
