@@ -54,13 +54,13 @@ LANGUAGE_MODELS = [
     ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
     "test_determinism",
-    *("test_packing", "test_attention", "test_pretraining"),
+    *("test_packing", "test_attention", "test_pretraining", "test_gpu"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_gpu", "test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
+    *("test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
     "test_corpus_parts",
     *("test_agreement", "test_incremental", "test_tokenizer", "test_starts", "test_report", "test_status"),
     *("test_requests", "test_imports", "test_published", "test_failing_allocations", "test_fuzz", "test_figures"),
