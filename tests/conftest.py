@@ -54,7 +54,7 @@ LANGUAGE_MODELS = [
     ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
     "test_determinism",
-    *("test_packing", "test_attention", "test_pretraining", "test_gpu"),
+    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_gpu"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
