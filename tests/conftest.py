@@ -1,5 +1,6 @@
 """What tests share: a Hypothesis profile for busy machines, texts, counts, byte scores and the command line."""
 
+import gc
 import io
 import json
 import os
@@ -53,13 +54,13 @@ LANGUAGE_MODELS = [
     ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
     "test_determinism",
-    *("test_packing", "test_attention", "test_pretraining"),
+    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_gpu"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_gpu", "test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
+    *("test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
     "test_corpus_parts",
     *("test_agreement", "test_incremental", "test_tokenizer", "test_starts", "test_report", "test_status"),
     *("test_requests", "test_imports", "test_published", "test_failing_allocations", "test_fuzz", "test_figures"),
@@ -74,6 +75,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that processes that share the work end together."""
     places = {name: place for place, name in enumerate(LANGUAGE_MODELS + LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and the modules that they are in stay to the end: no collection of garbage looks at them
+    again, and there are fewer of them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adversarial import EDGES
+from tests.drawn import drawn, some
 from tests.outside import DATA, needs
 from tests.settings import EVERY
 from tokbench.adapters.tokenizer_json import to_hugging_face
@@ -84,17 +85,18 @@ def test_real_text(method: str) -> None:
     assert [ids.tolist() for ids in ours.encode_batch(PAGES)] == ids_of(theirs, PAGES)
 
 
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return drawn(TEXTS, 1000)
+
+
 @pytest.mark.parametrize("scheme", EVERY)
 @pytest.mark.parametrize("method", METHODS)
-def test_any_text(method: str, scheme: str) -> None:
+def test_any_text(method: str, scheme: str, texts: list[str]) -> None:
     ours, theirs = both(method, scheme)
-
-    @settings(max_examples=60)
-    @given(TEXTS)
-    def check(text: str) -> None:
-        assert ours.encode(text).tolist() == ids_of(theirs, [text])[0]
-
-    check()
+    given = some(texts, 60, f"{method} {scheme}")
+    for text, ids in zip(given, ids_of(theirs, given), strict=True):
+        assert ours.encode(text).tolist() == ids, text
 
 
 def sentences(name: str, each: int) -> list[str]:

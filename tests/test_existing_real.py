@@ -19,7 +19,7 @@ import tokenizers
 from tests.conftest import ODD
 from tests.outside import DATA, needs
 from tokbench.adapters.adapted import AdaptedTokenizer
-from tokbench.adapters.forms import ReadOptions, reader
+from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.probes import probes
@@ -69,8 +69,13 @@ def documents() -> list[str]:
     return found
 
 
-def strings() -> Iterator[str]:
+@cache
+def strings() -> list[str]:
     """Random strings of characters that every library knows, among them what patterns tell apart."""
+    return list(_strings())
+
+
+def _strings() -> Iterator[str]:
     draw = Random(1)
     known = [
         chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs") and code != 0x295
@@ -81,11 +86,18 @@ def strings() -> Iterator[str]:
 
 
 def both(name: str, form: str, options: dict[str, Any]) -> tuple[Tokenizer, Library]:
-    chosen = ReadOptions(**options)
-    found = reader(form)(EXISTING / name, chosen)
-    assert found.library is not None
-    library = open_library(found.library, found.content, found.settings, name)
-    return read_tokenizer(EXISTING / name, form, chosen), library
+    """The tokenizer, and the library that was opened to hold it against."""
+    opened: list[Library] = []
+
+    def noted(*given: Any) -> Library:
+        opened.append(open_library(*given))
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokbench.adapters.read.open_library", noted)
+        tokenizer = read_tokenizer(EXISTING / name, form, ReadOptions(**options))
+    [library] = opened
+    return tokenizer, library
 
 
 def untouched(name: str) -> Callable[[str], list[int]]:

@@ -1,10 +1,12 @@
 """Fingerprints of code: what reruns a method's chain, and what does not."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -20,7 +22,7 @@ from tokbench.workflow import fingerprint as module
 from tokbench.workflow import syntax
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.packaged import FILES as PACKAGED
-from tokbench.workflow.syntax import Kept, parsed
+from tokbench.workflow.syntax import Kept, Syntax, parsed
 
 SOURCE = Path(module.__file__).parents[1]
 PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
@@ -34,15 +36,22 @@ def forget() -> None:
         function.cache_clear()
 
 
-@pytest.fixture
-def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
-    """Fingerprints a copy of the package, in which it replaces a piece of code."""
-    root = tmp_path / "tokbench"
-    wanted = [file for file in SOURCE.rglob("*.*") if file.suffix in (".py", ".pyx", ".pxd", *module.DATA)]
-    for file in wanted:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package's sources and data."""
+    root = tmp_path_factory.mktemp("copy") / "tokbench"
+    for file in [file for file in SOURCE.rglob("*.*") if file.suffix in (".py", ".pyx", ".pxd", *module.DATA)]:
         target = root / file.relative_to(SOURCE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
+    return root
+
+
+@pytest.fixture
+def edit(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
+    """Fingerprints a copy of the package, in which it replaces a piece of code; the other files are linked."""
+    root = tmp_path / "tokbench"
+    shutil.copytree(copy, root, copy_function=os.link)
     before = built()
     monkeypatch.setattr(module, "ROOT", root)
     forget()
@@ -51,11 +60,18 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     def replace(file: str, old: str, new: str) -> None:
         text = (root / file).read_text()
         assert old in text
+        (root / file).unlink()
         (root / file).write_text(text.replace(old, new, 1))
         forget()
 
     yield replace
     forget()
+
+
+@cache
+def known(path: Path) -> Syntax:
+    """What stands in a source; parsed once for all tests."""
+    return parsed(path.read_bytes())
 
 
 def built() -> dict[str, str]:
@@ -277,7 +293,7 @@ def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
 
 def test_all_data_are_named() -> None:
     sources = {
-        folder: [parsed(path.read_bytes()) for path in folder.glob("*.py")]
+        folder: [known(path) for path in folder.glob("*.py")]
         for folder in {path.parent for path in SOURCE.rglob("*.py")}
     }
     for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA and path.parent != PACKAGED]:
@@ -355,11 +371,12 @@ def test_nothing_heavy_is_imported() -> None:
 
 
 def test_what_is_kept_is_what_would_be_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = [path.read_bytes() for path in sorted(SOURCE.rglob("*.py"))]
+    paths = sorted(SOURCE.rglob("*.py"))
+    sources = [path.read_bytes() for path in paths]
     first = Kept(tmp_path / "syntax.json")
     expected = [first.syntax(source) for source in sources]
     first.write()
-    assert expected == [parsed(source) for source in sources]
+    assert expected == [known(path) for path in paths]
     monkeypatch.setattr(syntax, "parsed", None)
     second = Kept(tmp_path / "syntax.json")
     assert [second.syntax(source) for source in sources] == expected

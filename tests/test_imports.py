@@ -155,7 +155,7 @@ def libraries(asked: Mapping[str, tuple[str, Lines]], folder: Path, status: int 
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What each command imported, where all that the chain makes is there."""
+    """What each command imported, where all is there that others of the chain take from it."""
     folder = tmp_path_factory.mktemp("imports")
     (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
     (folder / "short.txt").write_bytes(TOPICS[0][:200])
@@ -171,10 +171,11 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for name, (_, [line]) in asked.items():
-            if name == "compare":
-                shutil.copytree("bpe", "copy")
-            main(line)
+        for number, (_, [line]) in enumerate(asked.values()):
+            others = [word.partition("/")[0] for _, [other] in [*asked.values()][number + 1 :] for word in other]
+            if "-o" in line and line[line.index("-o") + 1] in others:
+                main(line)
+        shutil.copytree("bpe", "copy")
     return libraries(asked, folder) | libraries(rejected, folder, status=2)
 
 

@@ -5,15 +5,15 @@ import json
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
+from tests.drawn import drawn as examples
+from tests.drawn import some
 from tests.settings import OPTIONS
 from tests.test_command_line import combinations
 from tokbench.candidates.running_text import Documents
@@ -95,15 +95,7 @@ DRAWN, EACH = 400, 40
 
 @pytest.fixture(scope="module")
 def drawn() -> list[bytes]:
-    found: list[bytes] = []
-
-    @settings(max_examples=DRAWN, database=None, phases=[Phase.generate])
-    @given(TEXTS)
-    def keep(text: bytes) -> None:
-        found.append(text)
-
-    keep()
-    return found
+    return examples(TEXTS, DRAWN)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -112,7 +104,7 @@ def test_any_bytes(method: str, segmentation: str, scheme: str, drawn: list[byte
     """Decoding gives the bytes back; unless it draws by place, encoding is that of the unique pre-tokens."""
     chosen = tokenizer(method, segmentation, scheme, scores)
     boundaries = pretokenization_of(scheme).boundaries
-    for text in Random(f"{method} {segmentation} {scheme}").sample(drawn, EACH):
+    for text in some(drawn, EACH, f"{method} {segmentation} {scheme}"):
         ids = chosen.encode(text)
         assert ids.dtype == np.int32
         assert chosen.decode(ids) == text

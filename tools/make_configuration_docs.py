@@ -15,9 +15,10 @@ from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.method_listing import patterns_of
 from tokbench.commands.schema import schema
+from tokbench.config.corpus import Corpus
 from tokbench.config.elsewhere import Elsewhere
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
+from tokbench.config.sections import MetricsOptions, ReportOptions, Run, Variant
 from tokbench.construction import Construction, constructions
 from tokbench.corpus import sources
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites

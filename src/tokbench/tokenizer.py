@@ -6,7 +6,6 @@ bytes can be encoded, and decoding gives back exactly the bytes that were encode
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -212,11 +211,13 @@ class Tokenizer:
         document = document_number(text) if self._segmenter.placed else None
 
         def part(edge: tuple[int, int]) -> Any:
-            with self._encoder() as encoder:
-                return action(encoder, text, *edge, document)
+            encoder = self._encoder()
+            done = action(encoder, text, *edge, document)
+            self._encoders.append(encoder)
+            return done
 
         try:
-            return list(mapped(part, pairwise(edges), threads))
+            return [part((0, len(text)))] if len(edges) == 2 else list(mapped(part, pairwise(edges), threads))
         except ValueError as error:
             raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
 
@@ -230,17 +231,14 @@ class Tokenizer:
             ids, _ = self._segmenter.segment(data, bounds)
         return ids if self._numbers is None else self._numbers[ids]
 
-    @contextmanager
-    def _encoder(self) -> Iterator[Encoder]:
-        """An encoder that no other thread uses; what it has learnt is kept for the next text."""
+    def _encoder(self) -> Encoder:
+        """An encoder that no other thread uses until it is given back; it has kept what it learnt of other texts."""
         try:
-            encoder = self._encoders.pop()
+            return self._encoders.pop()
         except IndexError:
             assert self._scanner is not None
             assert isinstance(self._segmenter, PretokenSegmenter)
-            encoder = Encoder(self._scanner, self._segmenter, numbers=self._numbers)
-        yield encoder
-        self._encoders.append(encoder)
+            return Encoder(self._scanner, self._segmenter, numbers=self._numbers)
 
     def decode(self, ids: ArrayLike) -> bytes:
         """The bytes of a sequence of ids.

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from multiprocessing.connection import Client
 from pathlib import Path
@@ -32,6 +32,15 @@ if output.suffix not in (".json", ".parquet", ".html"):
     output = output / "command"
 output.write_text("\\0".join(arguments))
 """
+
+
+def copied(source: str, target: str) -> None:
+    """Copy a file; what is compiled is linked where it can be, as it is never written to in its place."""
+    if source.endswith((".so", ".pyc")):
+        with suppress(OSError):
+            os.link(source, target)
+            return
+    shutil.copy2(source, target)
 
 
 @cache
@@ -112,7 +121,7 @@ class Checkout:
         self.folder = folder
         for part in PARTS:
             if (ROOT / part).is_dir():
-                shutil.copytree(ROOT / part, folder / part, ignore=UNUSED)
+                shutil.copytree(ROOT / part, folder / part, ignore=UNUSED, copy_function=copied)
             else:
                 shutil.copy(ROOT / part, folder / part)
         if _understood().is_file():

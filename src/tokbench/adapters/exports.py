@@ -16,13 +16,13 @@ FAST = "PreTrainedTokenizerFast"
 """The class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without any code of ours."""
 
 
-def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts, folder: Path) -> str:
+def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folder: Path) -> str:
     """Write a tokenizer for another library into a folder, if ids are the same on the pre-tokens.
 
     Args:
         tokenizer: what to export.
         form: one of :data:`FORMS`.
-        counts: pre-tokens on which the two must agree.
+        counts: pre-tokens on which the two must agree; None for :func:`pretokens_to_compare`.
         folder: where the files go.
 
     Returns:
@@ -32,7 +32,9 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts, folder: Path
         TokbenchError: the library cannot express it, which the message says why, or is not installed.
     """
     try:
-        return FORMS[form](tokenizer, counts, folder)
+        if form == "tokens":
+            return _tokens(tokenizer, folder)
+        return COMPARED[form](tokenizer, pretokens_to_compare(tokenizer) if counts is None else counts, folder)
     except ModuleNotFoundError as error:
         raise TokbenchError(
             f"--to {form}: the package '{error.name}' is not installed; install tokbench[existing]"
@@ -68,17 +70,18 @@ def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -
     return sentencepiece.export(tokenizer, counts, folder)
 
 
-def _tokens(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+def _tokens(tokenizer: Tokenizer, folder: Path) -> str:
     if ids_of(tokenizer.vocabulary) != list(range(len(tokenizer))):
         raise TokbenchError("a list of tokens numbers them by line, and ids of this one have holes or another order")
     write_tokens(tokenizer.vocabulary.tokens, folder / TOKENS)
     return f"{TOKENS} has {len(tokenizer)} tokens, and nothing of how they cut"
 
 
-FORMS: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {
+COMPARED: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {
     "tokenizer_json": _tokenizer_json,
     "tiktoken": _tiktoken,
     "sentencepiece": _sentencepiece,
-    "tokens": _tokens,
 }
-"""What a tokenizer can be written as, by the name of the form."""
+"""Forms whose library must give the same ids, by their names."""
+FORMS = (*COMPARED, "tokens")
+"""What a tokenizer can be written as."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
+from tokbench.config.corpus import Corpus
 from tokbench.config.errors import validated
-from tokbench.config.sections import Corpus
 from tokbench.corpus.parts import WHOLE, Span, groups_of
 from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParquetSource, Source, files_of
 from tokbench.errors import TokbenchError

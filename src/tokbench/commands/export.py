@@ -21,14 +21,14 @@ FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 @click.option("-o", "--output", required=True, type=OutputFolder("export"), help="Folder of the files.")
 def command(folder: str, form: str, counts: str | None, output: str) -> None:
     """Write the tokenizer in FOLDER for another library, if that gives the same ids; if not, say why."""
-    from tokbench.adapters.exports import export, pretokens_to_compare
+    from tokbench.adapters.exports import export
     from tokbench.atomic import atomic_folder
     from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
     memory.purpose(f"export {Path(folder).name}")
     tokenizer = Tokenizer.load(folder)
-    pretokens = PretokenCounts.read(counts) if counts else pretokens_to_compare(tokenizer)
+    pretokens = PretokenCounts.read(counts) if counts else None
     with atomic_folder(output, "export") as made:
         told = export(tokenizer, form, pretokens, made)
     click.echo(told, err=True)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.config.check_variants import unknown_names, variant_mistakes
+from tokbench.config.corpus import Split
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Size, Split
+from tokbench.config.sections import Size
 from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.sources import (
     CountsSource,

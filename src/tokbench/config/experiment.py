@@ -9,10 +9,10 @@ from pydantic import Field
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import AnyByteLm
+from tokbench.config.corpus import Corpus
 from tokbench.config.elsewhere import MadeElsewhere
 from tokbench.config.sections import (
     AnyVariant,
-    Corpus,
     MetricsOptions,
     Name,
     ReportOptions,

@@ -10,7 +10,6 @@ from pydantic import Field, create_model
 from tokbench.config.elsewhere import Elsewhere, told_apart
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions
-from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.metric import metrics
 from tokbench.options import Options, VocabularySize
 from tokbench.pretokenization import Setting, schemes
@@ -20,15 +19,8 @@ from tokbench.segmentation import segmentations
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 """Names become folder names and wildcards of the workflow."""
-Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
 Size = int | Literal["own"]
 """A vocabulary size, or :data:`tokbench.tokenizer_folder.OWN`."""
-DEFAULT_FRACTIONS: dict[Split, float | Split] = {
-    "byte_lm": 0.15,
-    "tokenizer": 0.4,
-    "evaluation": 0.1,
-    "pretraining": 0.35,
-}
 
 
 def _choice(registry: Registry, key: str = "method") -> Any:
@@ -72,26 +64,6 @@ else:
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)
     Scheme = Annotated[_choice(schemes), NameOrOptions("method")]
-
-
-class Corpus(Options):
-    """Named text with documents and splits."""
-
-    source: Annotated[AnySource, NameAlone("type", SOURCE_TYPES)]
-    """Where the documents come from."""
-    shards: int = Field(1, ge=1, le=9999)
-    """Files that each split is dealt out to; counting and scoring run once a shard."""
-    parts: int = Field(1, ge=1, le=9999)
-    """Parts of the source that are prepared side by side, to the same files. Text and JSON Lines are cut between files
-    alone, Parquet between row groups, too."""
-    splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
-    """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
-    (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
-
-    @property
-    def counted(self) -> bool:
-        """Whether it is counts alone, without documents."""
-        return isinstance(self.source, CountsSource)
 
 
 class Variant(Options):

@@ -56,10 +56,10 @@ def _docstrings(source: bytes) -> Iterator[str]:
         for node in level:
             if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
                 yield docstring
-        level = [inner for node in level for inner in _statements(node)]
+        level = [inner for node in level for block in _blocks(type(node)) for inner in getattr(node, block)]
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Those directly within another: no expression holds a definition."""
-    for block in _BLOCKS:
-        yield from getattr(node, block, ())
+@cache
+def _blocks(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Where a statement of this kind has statements directly within it: no expression holds a definition."""
+    return tuple(block for block in _BLOCKS if block in kind._fields)

@@ -13,14 +13,16 @@ left out of the draws, so that no estimate is below the bound.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tokbench.downstream.boundary import Ids
 from tokbench.downstream.coverings import Spellings, log_sum
+
+if TYPE_CHECKING:
+    import torch
 
 EXCERPT = 128
 """Bytes of a document that are estimated, its first: the variance of weights grows with the length of a text."""
@@ -43,8 +45,9 @@ class OneSegmentation(TypedDict):
     bytes: int
 
 
-def next_after(model: torch.nn.Module, start: int, device: torch.device | str) -> Next:
+def next_after(model: "torch.nn.Module", start: int, device: "torch.device | str") -> Next:
     """What a causal model expects after the start token and some tokens more."""
+    import torch
 
     @torch.inference_mode()
     def after(sequences: Sequence[Ids]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
-from tokbench.fitness.probes import EVERY_PROBE, blocks, emoji_sequences, invalid_utf8, numbers, white_space
+from tokbench.fitness.probes import blocks, numbers
 from tokbench.fitness.shorten import shortest
 from tokbench.fitness.subject import Refusal, Subject
 from tokbench.saved import EXPORTED
@@ -13,18 +13,6 @@ from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 PARTED = 3 << 20
 """Bytes of a text that threads share out."""
 THREADS = 3
-
-
-def _texts(subject: Subject) -> list[bytes]:
-    """Texts that the tokenizer takes."""
-    found = []
-    for text in (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *subject.documents):
-        try:
-            subject.encode(text)
-        except Refusal:
-            continue
-        found.append(text)
-    return found
 
 
 def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: str) -> Finding:
@@ -38,7 +26,7 @@ def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: st
 
 def repeated(subject: Subject) -> Finding:
     """The same ids whenever a text is encoded."""
-    texts = _texts(subject)
+    texts = subject.taken
     first = {text: subject.encode(text) for text in texts}
     return _agreeing(
         texts, lambda text: first.get(text, subject.encode(text)) != subject.encode(text), "the same ids again"
@@ -47,7 +35,7 @@ def repeated(subject: Subject) -> Finding:
 
 def batched(subject: Subject) -> Finding:
     """``encode_batch`` of many texts, and of one."""
-    texts = _texts(subject)
+    texts = subject.taken
     try:
         together = dict(zip(texts, subject.batch(texts), strict=True))
     except (Refusal, ValueError) as error:
@@ -61,13 +49,13 @@ def batched(subject: Subject) -> Finding:
 
 def counted(subject: Subject) -> Finding:
     """``count`` beside the number of ids."""
-    texts = _texts(subject)
+    texts = subject.taken
     return _agreeing(texts, lambda text: subject.count(text) != len(subject.encode(text)), "count is the number of ids")
 
 
 def threaded(subject: Subject) -> Finding:
     """One long text, and many, in several threads."""
-    texts = _texts(subject)
+    texts = subject.taken
     long = b" ".join(texts) * (PARTED // max(1, sum(map(len, texts))) + 1)
     try:
         ids = subject.encode(long)
@@ -92,7 +80,7 @@ def in_pieces(subject: Subject) -> Finding:
         cut = last_cut(text)
         return cut > 0 and subject.encode(text[:cut]) + subject.encode(text[cut:]) != subject.encode(text)
 
-    return _agreeing(_texts(subject), differs, "the ids of two parts are those of the whole")
+    return _agreeing(subject.taken, differs, "the ids of two parts are those of the whole")
 
 
 def exported(subject: Subject) -> Finding:
@@ -101,7 +89,7 @@ def exported(subject: Subject) -> Finding:
     if path is None or not path.is_file():
         return not_applicable(f"no {EXPORTED} lies beside it")
     special = {END_OF_TEXT, PADDING, *subject.traits.special}
-    every = (*_texts(subject), *numbers(), *blocks(), *subject.tokens.values())
+    every = (*subject.taken, *numbers(), *blocks(), *subject.tokens.values())
     texts = [text for text in every if _plain_text(text, special)]
     theirs = _opened(path)
     shown = dict(zip(texts, theirs([text.decode() for text in texts]), strict=True))
@@ -109,7 +97,8 @@ def exported(subject: Subject) -> Finding:
     def differs(text: bytes) -> bool:
         if not _plain_text(text, special):
             return False
-        return shown.get(text, theirs([text.decode()])[0]) != subject.encode(text)
+        ids = shown[text] if text in shown else theirs([text.decode()])[0]
+        return ids != subject.encode(text)
 
     return _agreeing(texts, differs, f"the ids of {EXPORTED} are the same")
 

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable
-from tokbench.fitness.probes import numbers
 from tokbench.fitness.subject import Refusal, Subject
 
 LEAST = 0.99
@@ -15,8 +14,9 @@ LEAST = 0.99
 def _patterns(subject: Subject) -> dict[int, Counter[str]]:
     """By length: how numbers from 0 to 9999 are cut, as lengths of their parts, with counts."""
     found: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for number in numbers():
-        sizes = [len(subject.tokens.get(one, b"").strip()) for one in subject.encode(number)]
+    digits = {one: len(token.strip()) for one, token in subject.tokens.items()}
+    for number, ids in subject.numbers.items():
+        sizes = [digits.get(one, 0) for one in ids]
         if sum(sizes) == len(number):
             found[len(number)]["+".join(str(size) for size in sizes if size)] += 1
     return dict(found)
@@ -72,9 +72,9 @@ def _unlike(subject: Subject, length: int, patterns: Counter[str]) -> list[Examp
     """The least number of each of the two most frequent patterns."""
     wanted = [pattern for pattern, _ in patterns.most_common(2)]
     shown = []
-    for number in numbers():
+    for number, ids in subject.numbers.items():
         if len(number) == length:
-            pieces = [subject.tokens.get(one, b"").strip() for one in subject.encode(number)]
+            pieces = [subject.tokens.get(one, b"").strip() for one in ids]
             pattern = "+".join(str(len(piece)) for piece in pieces if piece)
             if pattern in wanted:
                 wanted.remove(pattern)

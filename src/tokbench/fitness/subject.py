@@ -1,12 +1,14 @@
 """The tokenizer that is checked, behind the few calls that every check makes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tokbench.fitness.pieces import Pieces
+from tokbench.fitness.probes import EVERY_PROBE, emoji_sequences, invalid_utf8, numbers, white_space
 from tokbench.fitness.traits import Traits, traits_of
 from tokbench.memory import may_be_short
 
@@ -89,6 +91,25 @@ class Subject:
         if tokens is not None and len(tokens) == len(self.ids):
             return dict(zip(self.ids, tokens, strict=True))
         return dict(self._decoded())
+
+    @cached_property
+    def taken(self) -> list[bytes]:
+        """Probes and documents that the tokenizer takes."""
+        found = []
+        for text in (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents):
+            with suppress(Refusal):
+                self.encode(text)
+                found.append(text)
+        return found
+
+    @cached_property
+    def numbers(self) -> dict[bytes, list[int]]:
+        """Ids of the numbers from 0 to 9999.
+
+        Raises:
+            Refusal: the tokenizer does not take them.
+        """
+        return {number: self.encode(number) for number in numbers()}
 
     @cached_property
     def pieces(self) -> Pieces | None:

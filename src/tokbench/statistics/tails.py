@@ -14,6 +14,7 @@ DIGITS = 40
 """Decimal digits of the arithmetic; a double has 17."""
 
 
+@lru_cache(maxsize=4096)
 def correlation_tail(square: Fraction, pairs: int) -> float:
     """Two-sided p-value of Pearson's r over so many pairs under normality (Student 1908), from the square of r."""
     with mpmath.workdps(DIGITS):
