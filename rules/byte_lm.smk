@@ -22,13 +22,13 @@ rule train_byte_lm:
     priority: 2
     threads: 1
     resources:
-        mem_mb=doubling(4000),
+        mem_mb=byte_lms.training_memory,
         runtime=lengthening(2880),
     message:
         "train byte language model {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
-        "tokbench train_byte_lm --recipe {params.recipe:q} --checkpoints {params.checkpoints:q}"
-        " -o {output:q} -- {input:q}/byte_lm/*.parquet &> {log:q}"
+        "tokbench train_byte_lm --memory {resources.mem_mb:q} --recipe {params.recipe:q}"
+        " --checkpoints {params.checkpoints:q} -o {output:q} -- {input:q}/byte_lm/*.parquet &> {log:q}"
 
 
 rule score_bytes:
@@ -49,7 +49,7 @@ rule score_bytes:
     priority: 2
     threads: 1
     resources:
-        mem_mb=doubling(4000),
+        mem_mb=byte_lms.scoring_memory,
         runtime=lengthening(1440),
     message:
         "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"

@@ -8,9 +8,12 @@ from tokbench.workflow.shell import flags, shell_prefix, verbatim
 from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
+from tokbench.workflow.light import lighten
 from tokbench.workflow.run import begin, end
 from tokbench.workflow.unlock import unlock_dead
 from tokbench.faults import line_and_status
+
+lighten(sys.modules["snakemake.iocontainers"], sys.modules["snakemake.jobs"])
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)

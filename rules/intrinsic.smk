@@ -1,4 +1,4 @@
-from tokbench.workflow.intrinsic import OF_TEXT, Measurements, bound_steps, measured_by
+from tokbench.workflow.intrinsic import OF_TEXT, Measurements, bound_steps, bounding_memory, measured_by
 
 measurements = Measurements(experiment)
 
@@ -27,13 +27,13 @@ rule measure:
         source=measured_by("measure", *OF_TEXT),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
+        mem_mb=measurements.memory,
         runtime=lengthening(60),
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
         "tokbench measure {params.text:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
-        " -o {output:q} -- {input.tokenizer:q} &> {log:q}"
+        " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule bound:
@@ -52,13 +52,13 @@ rule bound:
         source=fingerprint("tokbench.commands.bound"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
+        mem_mb=bounding_memory,
         runtime=lengthening(120),
     message:
         "bound the tokens of any vocabulary of {wildcards.size} on {wildcards.corpus} by {wildcards.scheme}"
     shell:
         "tokbench bound --counts {input.counts:q} --size {wildcards.size} --steps {params.steps:q}"
-        " --result {output:q} &> {log:q}"
+        " --memory {resources.mem_mb:q} --result {output:q} &> {log:q}"
 
 
 rule measure_resource:

@@ -25,10 +25,25 @@ COUNTS = st.dictionaries(st.binary(min_size=1, max_size=9), st.integers(1, 2**40
 
 
 def test_every_construction_that_reads_counts_was_measured() -> None:
-    assert needs.table().keys() == {method.name for method in constructions.methods() if method.source == "counts"}
+    stages = {"bound", "measure", "measure_languages"}
+    assert needs.table().keys() == stages | {
+        method.name for method in constructions.methods() if method.source == "counts"
+    }
     for name, need in needs.table().items():
         assert need.base > 0, name
-        assert need.per_pretoken + need.per_byte > 0, name
+        assert need.per_pretoken + need.per_byte + need.per_place > 0, name
+
+
+def places(word: bytes, longest: int = 2**31) -> int:
+    ends = ((first, last) for first in range(len(word)) for last in range(first + 2, len(word) + 1))
+    return sum(last - first <= longest for first, last in ends)
+
+
+@given(st.binary(max_size=9), st.integers(2, 10))
+def test_places_of_substrings(word: bytes, longest: int) -> None:
+    lengths = np.array([len(word)], np.int64)
+    assert needs.places_of(lengths) == [places(word)]
+    assert needs.places_of(lengths, longest) == [places(word, longest)]
 
 
 @given(COUNTS, st.integers(1, 2**41), st.integers(1, 5))
@@ -44,6 +59,7 @@ def test_a_profile_says_how_much_there_is_from_each_count_on(pairs: dict[bytes, 
         kept = {token: count for token, count in pairs.items() if count >= threshold}
         assert profile.pretokens[place] == len(kept)
         assert profile.sizes[place] == sum(map(len, kept))
+        assert profile.places[place] == sum(map(places, kept))
         assert profile.total[place] == sum(kept.values())
         assert profile.total_bytes[place] == sum(len(token) * count for token, count in kept.items())
 

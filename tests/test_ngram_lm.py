@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.conftest import TOPICS
+from tokbench.byte_lm import windows
 from tokbench.byte_lm.ngram import load, score, train
 from tokbench.byte_lm.options import PRESETS, ByteNgramOptions
 from tokbench.candidates.scored_text import read_scores
@@ -57,6 +58,34 @@ def test_by_hand() -> None:
 def test_without_counts_every_byte_is_as_likely() -> None:
     surprisal, entropy = model([], 5).score(b"any")
     np.testing.assert_allclose([*surprisal, *entropy], [log(256)] * 6, rtol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(texts, max_size=9), st.integers(1, 6), st.integers(2, 4))
+def test_spilled_windows_are_those_in_memory(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], order: int, runs: int
+) -> None:
+    """Every document is a run, pieces of three bytes are counted at a time, and few runs are merged at a time."""
+    folder, counter = tmp_path_factory.mktemp("windows"), WindowCounter(order)
+    for text in documents:
+        counter.add(text)
+    found = counter.counts()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(windows, "PIECE", 3)
+        patched.setattr(windows, "MOST_RUNS", runs)
+        total = sum(map(len, documents))
+        for room in (None, 1, 1000):
+            assert windows.write_windows(documents, order, folder, room) == (counter.size, total)
+            assert sorted(path.name for path in folder.iterdir()) == ["counts.npy", "windows.npy"]
+            for name, values in zip(("windows", "counts"), found, strict=True):
+                np.save(folder / "whole", values)
+                assert (folder / f"{name}.npy").read_bytes() == (folder / "whole.npy").read_bytes()
+            (folder / "whole.npy").unlink()
+
+
+def test_bytes_that_a_document_has_not() -> None:
+    with pytest.raises(ValueError, match="3 to 5: no bytes of a document of 4"):
+        WindowCounter(2).add(b"abcd", 3, 5)
 
 
 def test_files(tmp_path: Path) -> None:

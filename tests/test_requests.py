@@ -8,14 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
 from tokbench.workflow.attempts import BESIDE
-from tokbench.workflow.construction import MARGIN, UNKNOWN, building_memory
 from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
+from tokbench.workflow.requests import MARGIN, UNKNOWN, counts_memory
 
 ROOT = Path(__file__).parents[1]
 
@@ -109,26 +110,48 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """Tells the most that a process takes: from a small one, because the peak of a process counts for what it starts."""
 
 
-@pytest.mark.parametrize("words", [10_000, 40_000, 160_000])
-@pytest.mark.parametrize("construction", ["bpe", "greedtok"])
-def test_building_asks_for_what_it_uses(construction: str, words: int, tmp_path: Path) -> None:
-    """On three sizes; what is asked for beside that is little."""
+def words_of_letters(path: Path, words: int, letters: int) -> str:
+    """The file of counts of words that hardly share a substring."""
     rng = np.random.default_rng(words)
-    letters = rng.integers(97, 123, (words, 8), np.uint8)
-    offsets = np.arange(0, 8 * words + 1, 8, dtype=np.int64)
-    counts = rng.integers(1, 50, words)
-    file = tmp_path / "counts.parquet"
-    PretokenCounts.merged(letters.reshape(-1), offsets, counts, "gpt2").write(file)
-    command = ["build", construction, "--counts", str(file), "--size", "300", "-o", str(tmp_path / "tokenizer")]
-    called = [sys.executable, "-m", "tokbench", *command]
-    done = subprocess.run([sys.executable, "-c", PEAK, *called], stdout=subprocess.PIPE, check=True)
-    used, asked = int(done.stdout) * 1024 / 1e6, building_memory([construction], str(file), 1)
+    data = rng.integers(97, 123, words * letters, np.uint8)
+    offsets = np.arange(0, letters * words + 1, letters, dtype=np.int64)
+    PretokenCounts.merged(data, offsets, rng.integers(1, 50, words), "gpt2").write(path)
+    return str(path)
+
+
+def used_by(*command: str) -> float:
+    """MB that a command takes at its most."""
+    called = [sys.executable, "-c", PEAK, sys.executable, "-m", "tokbench", *command]
+    return int(subprocess.run(called, stdout=subprocess.PIPE, check=True).stdout) * 1024 / 1e6
+
+
+SIZES = [("bpe", words, 8) for words in (10_000, 40_000, 160_000)]
+SIZES += [("greedtok", words, letters) for words, letters in ((10_000, 8), (40_000, 16), (160_000, 12))]
+SIZES += [("convextok", words, letters) for words, letters in ((5_000, 8), (10_000, 16), (40_000, 8))]
+
+
+@pytest.mark.parametrize(("construction", "words", "letters"), SIZES)
+def test_building_asks_for_what_it_uses(construction: str, words: int, letters: int, tmp_path: Path) -> None:
+    """On three sizes; what is asked for beside that is little."""
+    file = words_of_letters(tmp_path / "counts.parquet", words, letters)
+    quick = ["--set", "steps=20"] if construction == "convextok" else []
+    used = used_by("build", construction, "--counts", file, "--size", "300", *quick, "-o", str(tmp_path / "tokenizer"))
+    asked = counts_memory([construction], file, 1)
     assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
-    assert building_memory([construction], str(file), 2) == 2 * asked
+    assert counts_memory([construction], file, 2) == 2 * asked
+
+
+@pytest.mark.parametrize(("words", "letters"), [(10_000, 8), (40_000, 16), (160_000, 8)])
+def test_measuring_asks_for_what_it_uses(words: int, letters: int, tmp_path: Path) -> None:
+    file, tokenizer = words_of_letters(tmp_path / "counts.parquet", words, letters), str(tmp_path / "bytes")
+    main(["build", "bpe", "--counts", file, "--size", "256", "-o", tokenizer])
+    used = used_by("measure", tokenizer, "--counts", file, "-o", str(tmp_path / "measured.json"))
+    asked = counts_memory(["measure"], file, 1)
+    assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
 
 
 def test_without_counts_a_construction_asks_for_what_nobody_knows(tmp_path: Path) -> None:
     (tmp_path / "damaged.parquet").write_text("no counts")
-    assert building_memory(["bpe"], str(tmp_path / "damaged.parquet"), 1) == UNKNOWN
-    assert building_memory(["bpe"], str(tmp_path / "later.parquet"), 1) == UNKNOWN
-    assert building_memory(["bpe"], None, 3) == 4 * UNKNOWN
+    assert counts_memory(["bpe"], str(tmp_path / "damaged.parquet"), 1) == UNKNOWN
+    assert counts_memory(["bpe"], str(tmp_path / "later.parquet"), 1) == UNKNOWN
+    assert counts_memory(["bpe"], None, 3) == 4 * UNKNOWN

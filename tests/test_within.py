@@ -238,6 +238,31 @@ def test_the_process_keeps_within_its_memory(unbounded: Path, tmp_path: Path) ->
     assert run(["count", "--scheme", "gpt2", "-o", counted, *shards])[2] > 2 * 200
 
 
+def test_ngrams_of_bytes_keep_within_their_memory(tmp_path: Path) -> None:
+    shard, model = tmp_path / "0.parquet", tmp_path / "model"
+    with open_shards([shard]) as write:
+        for index, document in enumerate(text(2_000_000, 0)):
+            write(Document(index, "", document))
+    called = ["train_byte_lm", "--recipe", "ngram", shard, "-o"]
+    status, told, peak = run([*called, model, "--memory", "220"])
+    assert status == 0, told
+    assert peak <= 220
+    assert run([*called, tmp_path / "whole"])[2] > 1.2 * 220
+    for name in ("windows.npy", "counts.npy"):
+        assert (model / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_measuring_documents_within_a_bound_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"one two three two\n" * 9)
+    main(["count", "--scheme", "gpt2", "-o", str(tmp_path / "counts.parquet"), str(tmp_path / "text.txt")])
+    main(["build", "bpe", "--counts", str(tmp_path / "counts.parquet"), "--size", "260", "-o", str(tmp_path / "bpe")])
+    called = ["measure", str(tmp_path / "bpe"), "--documents", str(tmp_path / "text.txt"), "-o"]
+    main([*called, str(tmp_path / "whole.json")])
+    main([*called, str(tmp_path / "bound.json"), "--memory", "9000"])
+    assert (tmp_path / "bound.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert len(list(tmp_path.iterdir())) == 5
+
+
 @pytest.mark.parametrize("command", ["count --scheme gpt2", "merge_counts"])
 def test_a_bound_that_is_too_small(tmp_path: Path, command: str) -> None:
     (tmp_path / "text.txt").write_text("a")

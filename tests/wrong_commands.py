@@ -180,6 +180,9 @@ COMMANDS: list[tuple[str, Pieces]] = [
         ("its path names other files than the command does",),
     ),
     ("measure_resource @tokenizer @plain.txt --recipe {path:_x} -o @out", ("'' is not a",)),
+    ("measure @tokenizer --counts @counts.parquet --memory 1 -o @out", ("--memory 1: 'measure' needs about",)),
+    ("measure @tokenizer --documents @plain.txt --memory 1 -o @out", ("--memory 1: too little",)),
+    ("bound --counts @counts.parquet --size 300 --memory 1 --result @out", ("--memory 1: 'bound' needs about",)),
     ("ngram_bits @tokenizer --train @nowhere --test @plain.txt -o @out", ("nowhere: no such file",)),
     ("ngram_bits @tokenizer --train @plain.txt --test @plain.txt --order 6 -o @out", ("--order", "6")),
     (
@@ -252,6 +255,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
         ("learning_rate: must be a finite number",),
     ),
     ("train_byte_lm --recipe ngram -o @out @nowhere", ("nowhere",)),
+    ("train_byte_lm --recipe ngram --memory 1 -o @out @texts.parquet", ("--memory 1: too little for this command",)),
     ("score_bytes --recipe ngram --model @folder -o @out @texts.parquet", ("folder",)),
     ("score_bytes --recipe 3 --model @folder -o @out @texts.parquet", ("--recipe",)),
     ("pack @folder --sequence-length 8 -o @out @texts.parquet", ("folder: no tokenizer here",)),

@@ -11,6 +11,8 @@ from tokbench.status.overview import Stage, overview
 pytestmark = by_itself
 
 KILLS = 20
+AT_ONCE = 3
+"""Stages at the end that run side by side: one of them may end while another is killed, and leave no moment."""
 SEED = int(os.environ.get("TOKBENCH_SEED", "0"))
 """Of the moments; they depend on how fast the machine is, too."""
 
@@ -20,7 +22,7 @@ def moments(demonstration: Trial) -> list[tuple[str, float]]:
     random = Random(SEED)
     seen = overview(demonstration.plan(), life="ended")
     longest = {stage.name: _seconds(stage) for stage in seen.stages}
-    stages = [*longest, *random.choices(list(longest), k=max(0, KILLS - len(longest)))]
+    stages = [*longest, *random.choices(list(longest), k=max(0, KILLS + AT_ONCE - len(longest)))]
     stages.sort(key=list(longest).index)
     return [(stage, random.uniform(0, longest[stage])) for stage in stages]
 
@@ -39,7 +41,10 @@ def test_killed_twenty_times(demonstration: Trial, tmp_path: Path) -> None:
     for number, (stage, pause) in enumerate(moments(demonstration)):
         run = killed.start()
         later = order[order.index(stage) :]
-        assert run.until(partial(run.at_work, killed.results, *later)), run.printed()
+        if not run.until(partial(run.at_work, killed.results, *later)):
+            killed.told += done(run.ended())
+            assert stage in order[-AT_ONCE:], run.printed()
+            continue
         run.sleep(pause)
         if run.process.poll() is None:
             run.kill(alone=number % 2 == 1)

@@ -56,7 +56,7 @@ class Run:
 
     def at_work(self, results: Path, *stages: str) -> bool:
         """Whether one of these stages has begun a job in this run."""
-        logs = (log for stage in stages for log in (results / "logs" / stage).rglob("*.log"))
+        logs = (log for stage in stages for log in _logs(results / "logs", stage))
         return any(log.stat().st_mtime >= self.began for log in logs)
 
     def sleep(self, seconds: float) -> None:
@@ -142,6 +142,11 @@ class Trial:
     def plan(self) -> Plan:
         """Every job of the latest run."""
         return read_plan(self.results)
+
+
+def _logs(folder: Path, stage: str) -> list[Path]:
+    """The logs of a stage's jobs; a stage of one job has a single one."""
+    return [log for log in (folder / f"{stage}.log", *(folder / stage).rglob("*.log")) if log.exists()]
 
 
 def content(file: Path) -> bytes:

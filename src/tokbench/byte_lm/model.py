@@ -71,6 +71,11 @@ def pick_device(name: str) -> torch.device:
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
+def on_gpu(name: str) -> bool:
+    """Whether ``name`` stands for a GPU on this machine."""
+    return pick_device(name).type == "cuda"
+
+
 @contextmanager
 def arithmetic(options: ByteLmOptions, device: torch.device) -> Iterator[None]:
     """Precision and number of CPU threads of everything computed within; restored afterwards."""

@@ -16,40 +16,43 @@ import numpy as np
 from tokbench.atomic import atomic_folder, reject_altered
 from tokbench.byte_lm.options import ByteNgramOptions
 from tokbench.byte_lm.scores import Documents, write_scores
+from tokbench.byte_lm.windows import write_windows
 from tokbench.errors import TokbenchError
 from tokbench.inputs.arrays import read_array
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
-from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.kernels.ngram_lm import ByteNgramModel
 from tokbench.manifest import write_manifest
 
 log = logging.getLogger(__name__)
 
 
-def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path) -> None:
+def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path, room: int | None = None) -> None:
     """Count the n-grams of documents and write the model's folder, whole or not at all.
 
     It holds ``windows.npy`` (uint64) and ``counts.npy`` (int64), what
     :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts` gives, ``model.json`` with the options, and
-    ``manifest.json``. Memory grows with the number of different n-grams.
+    ``manifest.json``.
+
+    Args:
+        documents: the text, in any order.
+        options: the order.
+        folder: where the model goes.
+        room: bytes that counts may take in memory beside a document; they are sorted on disk where they are more. When
+            None they take what they need, and that grows with the number of different n-grams.
 
     Raises:
         TokbenchError: there is no text to count.
     """
     began = time.monotonic()
-    counter = WindowCounter(options.order)
-    for text in documents:
-        counter.add(text)
-    windows, counts = counter.counts()
-    if not len(windows):
-        raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
     settings = options.model_dump(mode="json")
     with atomic_folder(folder, "byte language model") as partial:
-        np.save(partial / "windows.npy", windows)
-        np.save(partial / "counts.npy", counts)
+        different, total = write_windows(documents, options.order, partial, room)
+        if not different:
+            raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
         (partial / "model.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
         write_manifest(partial / "manifest.json", settings, began)
-    log.info("counted %d bytes, %d different windows of order %d", counts.sum(), len(windows), options.order)
+    log.info("counted %d bytes, %d different windows of order %d", total, different, options.order)
 
 
 def load(folder: Path) -> ByteNgramModel:

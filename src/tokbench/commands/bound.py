@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench import memory
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--steps", type=COUNT, default=1000, show_default=True, help="Stop after this many steps.")
 @click.option("--longest", type=Whole(2), help="Longest token in bytes: the bound says nothing of longer ones.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
+@memory_option()
 @click.option(
     "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
 )
@@ -37,6 +39,7 @@ def command(
     steps: int,
     longest: int | None,
     threads: int,
+    megabytes: int | None,
     result: str | None,
     output: str | None,
 ) -> None:
@@ -44,10 +47,12 @@ def command(
 
     A vocabulary is looked for that comes near it. Pre-tokenization is that of the counts: a bound says nothing of
     texts that are cut in another way. Counts that keep languages apart are bounded language by language, too. Where the
-    pre-tokens are too long to look at every substring, --result tells so.
+    pre-tokens are too long to look at every substring, --result tells so. Where the counts need more than --memory, a
+    line says how much before anything of them is held.
     """
     from tokbench.atomic import atomic_file
     from tokbench.candidates.initial import check_size
+    from tokbench.commands.counts_needs import check_stage
     from tokbench.counting.languages import read_languages
     from tokbench.optimum.bounding import bounded, bounded_or_why
     from tokbench.optimum.certificate import write_certificate
@@ -56,6 +61,7 @@ def command(
     memory.purpose(f"bound the tokens of {counts}", "name the --longest token")
     check_size(size)
     started = time.process_time()
+    check_stage("bound", counts, megabytes, longest=longest)
     pretokens = PretokenCounts.read(counts)
     options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": longest, "threads": threads}
 

@@ -67,7 +67,8 @@ def check_needs(construction: Construction, options: Any, path: str, least: int,
     """
     names = [construction.name, *([options.initial] if construction.initial and not initial else [])]
     _, parts = read_parts(path)
-    profile = Profile.of(((np.diff(offsets), counts) for _, (_, offsets, counts) in parts), least)
+    longest = getattr(options, "max_token_bytes", None)
+    profile = Profile.of(((np.diff(offsets), counts) for _, (_, offsets, counts) in parts), least, longest)
     require(names, profile, least, megabytes)
 
 

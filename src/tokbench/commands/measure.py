@@ -1,14 +1,21 @@
 """``tokbench measure``: measure a tokenizer on pre-token counts, or on documents."""
 
+import os
 from collections.abc import Iterator
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import FLAG
 from tokbench.errors import TokbenchError
+
+if TYPE_CHECKING:
+    from tokbench.pretokenization import Pretokenization
+    from tokbench.pretokens import PretokenCounts
 
 
 @click.command("measure")
@@ -19,6 +26,7 @@ from tokbench.errors import TokbenchError
 @click.option("--corpus", default="", help="What the text is of, for the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
 @field_options
+@memory_option()
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
 def command(
     folder: str,
@@ -29,19 +37,18 @@ def command(
     metrics: str | None,
     text_field: str | None,
     language_field: str | None,
+    megabytes: int | None,
     output: str | None,
 ) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON.
 
     A tokenizer that was made elsewhere is measured on --documents: where it is one of ours, its pre-tokens are counted
     first; where it works through another library each document is encoded, and what needs pre-tokens has no value.
+    Where the counts need more than --memory, a line says how much before anything of them is held.
     """
     from tokbench.commands.measurements import metric_families, write_measurements
-    from tokbench.counting.count import count_languages, merge_counts
-    from tokbench.counting.languages import read_languages
     from tokbench.intrinsic.measure import ByLanguage, measure, measure_languages
     from tokbench.metric import families_of
-    from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
     if (counts is None) == (not documents):
@@ -49,7 +56,7 @@ def command(
     memory.purpose(f"measure {folder} on {counts or documents[0]}")
     tokenizer = Tokenizer.load(folder)
     given = metric_families(metrics)
-    texts = _texts(documents, text_field, language_field)
+    texts = _texts(documents, text_field, language_field, megabytes)
     if tokenizer.library_name:
         from tokbench.intrinsic.measure_encoded import measure_encoded
 
@@ -61,10 +68,9 @@ def command(
         write_measurements(tokenizer, found, variant, corpus, output)
         return
     if counts is None:
-        by_language = dict(sorted(count_languages(texts, tokenizer.scheme).items()))
-        pretokens = merge_counts(by_language.values() or [PretokenCounts.from_pairs([], tokenizer.pretokenization)])
+        by_language, pretokens = _counted(texts, tokenizer.scheme, megabytes, output)
     else:
-        by_language, pretokens = read_languages(counts), PretokenCounts.read(counts)
+        by_language, pretokens = _read(counts, megabytes)
     if pretokens.scheme not in (None, tokenizer.pretokenization):
         raise TokbenchError(
             f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
@@ -77,8 +83,42 @@ def command(
     write_measurements(tokenizer, rows, variant, corpus, output)
 
 
-def _texts(files: tuple[str, ...], text_field: str | None, language_field: str | None) -> Iterator[tuple[str, bytes]]:
+def _texts(
+    files: tuple[str, ...], text_field: str | None, language_field: str | None, megabytes: int | None
+) -> Iterator[tuple[str, bytes]]:
     """Documents with their languages."""
+    from tokbench.allowance import allowance
     from tokbench.commands.documents import documents_of
+    from tokbench.counting.bound import COPIES, LEAST
 
-    return ((document.language, document.text) for document in documents_of(files, text_field, language_field))
+    largest = allowance(megabytes, LEAST).largest(COPIES, LEAST) if megabytes and files else None
+    documents = documents_of(files, text_field, language_field, largest)
+    return ((document.language, document.text) for document in documents)
+
+
+def _counted(
+    texts: Iterator[tuple[str, bytes]], scheme: "Pretokenization", megabytes: int | None, output: str | None
+) -> tuple[dict[str, "PretokenCounts"], "PretokenCounts"]:
+    """The counts of each language and of the whole text; spilled beside the output where memory is bound."""
+    from tokbench.atomic import scratch_folder
+    from tokbench.counting.bound import Bound
+    from tokbench.counting.count import count_languages, merge_counts
+    from tokbench.counting.within import count_within
+    from tokbench.pretokens import PretokenCounts
+
+    if megabytes is None:
+        by_language = dict(sorted(count_languages(texts, scheme).items()))
+        return by_language, merge_counts(by_language.values() or [PretokenCounts.from_pairs([], scheme.text)])
+    with scratch_folder(output or os.devnull) as folder:
+        count_within(texts, scheme, folder / "counts.parquet", Bound(megabytes))
+        return _read(str(folder / "counts.parquet"), megabytes)
+
+
+def _read(counts: str, megabytes: int | None) -> tuple[dict[str, "PretokenCounts"], "PretokenCounts"]:
+    """The counts of each language and of the whole text, where they fit."""
+    from tokbench.commands.counts_needs import check_stage
+    from tokbench.counting.languages import read_languages
+    from tokbench.pretokens import PretokenCounts
+
+    check_stage("measure", counts, megabytes)
+    return read_languages(counts), PretokenCounts.read(counts)

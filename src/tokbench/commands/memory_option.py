@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import click
 
-from tokbench.allowance import Largest, allowance
+from tokbench.allowance import LEAST, Largest, allowance
 from tokbench.commands.numbers import MEMORY
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -25,6 +25,10 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     )
 
 
-def largest_text(megabytes: int | None, copies: int) -> Largest | None:
-    """The longest text that fits into what ``--memory`` allows; any where it allows all."""
-    return None if megabytes is None else allowance(megabytes).largest(copies)
+def largest_text(megabytes: int | None, copies: int, held: int = 0) -> Largest | None:
+    """The longest text that fits into what ``--memory`` allows, beside ``held`` bytes; any where it allows all.
+
+    Raises:
+        TokbenchError: not even these fit; the message says what would do.
+    """
+    return None if megabytes is None else allowance(megabytes, LEAST + held).largest(copies, held)

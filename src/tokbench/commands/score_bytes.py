@@ -16,7 +16,11 @@ from tokbench.commands.memory_option import largest_text, memory_option
 @memory_option()
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
-    """Write surprisal and entropy of every byte of corpus SHARDS."""
+    """Write surprisal and entropy of every byte of corpus SHARDS.
+
+    Where the model or a document needs more than --memory, a line says how much before it is read.
+    """
+    from tokbench.byte_lm.needs import reading_room, scoring_room
     from tokbench.byte_lm.options import ByteNgramOptions
     from tokbench.byte_lm.scores import COPIES
     from tokbench.commands.arguments import byte_lm_recipe
@@ -27,10 +31,12 @@ def command(recipe: str, model: str, output: str, megabytes: int | None, shards:
     if isinstance(options, ByteNgramOptions):
         from tokbench.byte_lm import ngram
 
-        documents = read_documents(shards, largest_text(megabytes, COPIES))
+        documents = read_documents(shards, largest_text(megabytes, COPIES, reading_room(Path(model))))
         ngram.score(documents, Path(model), Path(output))
     else:
         from tokbench.byte_lm import score
+        from tokbench.byte_lm.model import on_gpu
 
-        documents = read_documents(shards, largest_text(megabytes, COPIES))
+        held = int(scoring_room(options, on_gpu(options.device)))
+        documents = read_documents(shards, largest_text(megabytes, COPIES, held))
         score.score(documents, Path(model), Path(output), options)

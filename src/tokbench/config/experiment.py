@@ -86,12 +86,12 @@ class Experiment(Options):
         """Folder of the tables that are kept: the papers' numbers, recomputed."""
         return str(Path(self.results, "published", "papers"))
 
-    @property
+    @cached_property
     def built(self) -> dict[str, Variant]:
         """The variants that are built here, by name."""
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, Variant)}
 
-    @property
+    @cached_property
     def elsewhere(self) -> dict[str, MadeElsewhere]:
         """The variants that were made elsewhere, by name."""
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, MadeElsewhere)}

@@ -7,8 +7,16 @@ class WindowCounter:
     """How often each window occurs."""
 
     def __init__(self, order: int) -> None: ...
-    def add(self, text: bytes | NDArray[np.uint8]) -> None:
-        """Count the windows of one document."""
+    @property
+    def size(self) -> int:
+        """Different windows so far."""
+
+    def add(self, text: bytes | NDArray[np.uint8], first: int = 0, last: int | None = None) -> None:
+        """Count the windows of one document that end at its bytes ``first`` to ``last``, the latter left out.
+
+        Raises:
+            ValueError: the document has no such bytes.
+        """
 
     def counts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """uint64 [n] windows, ascending; int64 [n] their counts."""

@@ -90,11 +90,22 @@ cdef class WindowCounter:
             raise ValueError(f"order must lie between 1 and {MAX_ORDER}")
         self.order = order
 
-    def add(self, const uint8_t[::1] text):
-        """Count the windows of one document."""
-        cdef int64_t i
+    @property
+    def size(self):
+        """Different windows so far."""
+        return self.table.size()
+
+    def add(self, const uint8_t[::1] text, int64_t first=0, last=None):
+        """Count the windows of one document that end at its bytes ``first`` to ``last``, the latter left out.
+
+        Raises:
+            ValueError: the document has no such bytes.
+        """
+        cdef int64_t i, end = text.shape[0] if last is None else last
+        if not 0 <= first <= end <= text.shape[0]:
+            raise ValueError(f"{first} to {end}: no bytes of a document of {text.shape[0]}")
         with nogil:
-            for i in range(text.shape[0]):
+            for i in range(first, end):
                 self.table[window(&text[0] + i + 1, min(i + 1, self.order))] += 1
 
     def counts(self):

@@ -1,26 +1,17 @@
 """What the rules ask of an experiment's variants: the three phases of each, and what its construction reads."""
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Variant, files_among
 from tokbench.construction import Construction, constructions
-from tokbench.needs import most
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.segmentation import segmentations
-from tokbench.workflow.attempts import BESIDE, more_memory
 from tokbench.workflow.canonical import canonical, canonical_setting
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
-
-UNKNOWN = 8000
-"""MB for a construction of which nothing can be told."""
-LENGTH = 4
-"""Bytes in which Parquet tells a pre-token's length."""
-MARGIN = 80
-"""MB beyond what was measured: of small counts, and of what libraries keep."""
+from tokbench.workflow.requests import counts_memory
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,8 @@ class Variants:
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that building asks for: by the counts that it reads, once they are there."""
-        return building_memory([self.method(wildcards)], input.get("counts"), attempt)
+        longest = getattr(self._variant(wildcards).construction, "max_token_bytes", None)
+        return counts_memory([self.method(wildcards)], input.get("counts"), attempt, longest=longest)
 
     def files(self, wildcards: Any) -> list[str]:
         """The user's files that the construction's options name."""
@@ -118,25 +110,4 @@ def initial_source(wildcards: Any) -> str:
 
 def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
     """MB that building an initial vocabulary asks for."""
-    return building_memory([wildcards.initial], input.get("counts"), attempt)
-
-
-def building_memory(names: list[str], counts: Any, attempt: int) -> int:
-    """MB that constructions take by what was measured of them, a third more, and what a job takes beside.
-
-    The counts are not there when a plan is made, and some constructions read more than counts: :data:`UNKNOWN` then.
-    """
-    path = counts if isinstance(counts, str) else next(iter(counts or ()), "")
-    if not os.path.isfile(path) or not path.endswith(".parquet"):
-        return more_memory(UNKNOWN, attempt)
-    from pyarrow.parquet import read_metadata
-
-    try:
-        about = read_metadata(path)
-        column = about.schema.names.index("pretoken")
-    except (OSError, ValueError):  # The job itself tells what is wrong with the file.
-        return more_memory(UNKNOWN, attempt)
-    held = sum(about.row_group(group).column(column).total_uncompressed_size for group in range(about.num_row_groups))
-    size = held - LENGTH * about.num_rows
-    need = most(names, about.num_rows, size)
-    return more_memory(UNKNOWN if need is None else BESIDE + MARGIN + round(need * 4 / 3 / 1e6), attempt)
+    return counts_memory([wildcards.initial], input.get("counts"), attempt)

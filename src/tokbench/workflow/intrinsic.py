@@ -12,10 +12,13 @@ from tokbench.resource import resource_types
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.requests import counts_memory
 
 BOUND_STEPS = 400
 """Most steps of the search for a bound: any number of them proves one. Where it has not settled by then, the table of
 bounds says by how much; 2 MB in 22 languages take 0.4 s a step, and as many again language by language."""
+UNKNOWN = 4000
+"""MB for measuring what is not there yet, or is no counts."""
 OF_TEXT: tuple[Sight, ...] = ("text", "languages")
 
 
@@ -50,6 +53,10 @@ class Measurements:
         folder = f"{self.experiment.folder}/corpus/{corpus}/evaluation"
         return [f"--documents={folder}/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
+    def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """MB that measuring asks for: by the counts that it reads, once they are there."""
+        return counts_memory(["measure"], input.get("counts"), attempt, unknown=UNKNOWN)
+
     def resource_files(self, wildcards: Any) -> list[str]:
         """The user's files that a resource is read from."""
         resource = self._resource(wildcards)
@@ -73,6 +80,11 @@ class Measurements:
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
+
+
+def bounding_memory(wildcards: Any, input: Any, attempt: int) -> int:
+    """MB that bounding asks for: by the counts that it reads, once they are there."""
+    return counts_memory(["bound"], input.counts, attempt, unknown=UNKNOWN)
 
 
 def bound_steps(wildcards: Any) -> int:
