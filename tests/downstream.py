@@ -80,7 +80,8 @@ def toy_adapter():
     ids = {token: number for number, token in enumerate(tokens)}
 
     class Tokenizer:
-        vocabulary = Vocabulary(tuple(tokens))
+        vocabulary = named = Vocabulary(tuple(tokens))
+        library_name, ids_given, lossless, end_of_text = "", False, True, len(tokens)
 
         def encode(self, text: str | bytes):
             data = text.encode() if isinstance(text, str) else text

@@ -410,7 +410,7 @@ READERS: dict[str, Reader] = {
             (folder / "m/v/300").mkdir(parents=True, exist_ok=True),
             _written("m/v/300/curve.csv", "batch,tokens,loss\n1,128,5.5\n2,256,5.1\n")(folder),
         ),
-        lambda folder: curve_table([folder / "m/v/300"]),
+        lambda folder: curve_table([folder / "m/v/300"], {}),
     ),
     "table": Reader("table.parquet", _frame, lambda folder: read_frame(folder / "table.parquet", "tabulate again")),
     "choices": _questions("choices", '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n'),

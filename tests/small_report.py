@@ -97,7 +97,7 @@ def bits_by_seed() -> pl.DataFrame:
     """Three seeds on four documents in two languages: the later a variant stands the more bits it needs."""
     rows = [
         ("tiny (3 seeds)", variant, size, "offline", "books", document, ("en", "uk")[document % 2], 100,
-         100 * (2 + 0.1 * place + 0.01 * (seed * place % 3) + 0.01 * (document * place % 5)), seed)
+         100 * (2 + 0.1 * place + 0.01 * (seed * place % 3) + 0.01 * (document * place % 5)), 0, seed)
         for place, variant in enumerate(VARIANTS) for size in SIZES for document in range(4) for seed in range(3)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")

@@ -23,6 +23,7 @@ from tokbench.fitness.every import GROUPS
 from tokbench.fitness.kept import _common
 from tokbench.fitness.pieces import Pieces
 from tokbench.fitness.plain import Checked, as_json, checked, fit
+from tokbench.fitness.round_trip import round_trip
 from tokbench.fitness.shorten import shortest
 from tokbench.fitness.subject import Subject
 from tokbench.options import Options
@@ -123,6 +124,26 @@ def test_threads_that_change_ids_fail() -> None:
     assert found(odd, "threads").result == "failure"
     alone = broken(encode=lambda self, text: np.array([*text]))
     assert found(alone, "threads").result == "not applicable"
+
+
+def test_threads_get_a_long_text_where_they_can_share_it_out() -> None:
+    """Libraries take megabytes many seconds, and a text that cannot be cut is one thread's whole."""
+    plain: dict[str, Any] = {"encode": lambda self, text, threads=1: np.array([*text])}
+    cut, whole = broken(**plain), broken(**plain, last_cut=lambda self, text: 0)
+    sizes = [found(one, "threads").found.numbers["bytes"] for one in (cut, whole)]
+    assert sizes[0] > 3 << 20 > 10 * sizes[1]
+
+
+def test_the_cause_of_a_loss_is_told_by_the_ids_at_hand() -> None:
+    asked: list[bytes] = []
+
+    def encode(self: Any, text: bytes, threads: int = 1) -> list[int]:
+        asked.append(text)
+        return [byte or 1 for byte in text]
+
+    lossy = broken(encode=encode)
+    assert not round_trip(Subject(lossy), [b"a", b"b", b"c\0"]).passes
+    assert asked.count(b"c\0") == 1
 
 
 class Lossy(Plain):

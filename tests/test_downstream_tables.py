@@ -19,7 +19,7 @@ from tokbench.tabulation.answers import (
     outcome_table,
     text_table,
 )
-from tokbench.tabulation.coverings import COVERINGS, coverings_table
+from tokbench.tabulation.coverings import COVERINGS, NOT_TAKEN, coverings_table
 from tokbench.tabulation.one_segmentation import ONE_SEGMENTATION, one_segmentation_table
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
@@ -128,7 +128,7 @@ def test_the_report_shows_them(tmp_path: Path) -> None:
     ]
     [told] = coverings(replace(content, declared=[COVERINGS], frames={"coverings": both}))
     assert told.frame["largest"].to_list() == [0.5, None]
-    assert set(told.reasons.values()) >= {"scored before this was measured"}
+    assert set(told.reasons.values()) >= {NOT_TAKEN}
     suites, tasks = boundaries(content)
     assert suites.frame.rows() == [("bpe", 512, "both", 3, 1, 7, 2)]
     assert tasks.frame.rows() == [("bpe", 512, "both", "copa", 2, 1, 6, 2)]

@@ -34,11 +34,14 @@ from tokbench.tabulation.imported import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.make import make_tables
 from tokbench.tokenizer import Tokenizer
+from tokbench.workflow.disk import disk
 from tokbench.workflow.examples import Examples
 from tokbench.workflow.imports import Imports
-from tokbench.workflow.statistics import all_bounds, all_tokenizers, recipes, venn_flags
+from tokbench.workflow.pretraining import Models
+from tokbench.workflow.statistics import all_bounds, all_tested, all_tokenizers, recipes, venn_flags
 
 HEX = "a" * 40
+SPLITS = ("tokenizer", "evaluation", "pretraining")
 TEXTS = [("en", TOPICS[0]), ("de", "Straße, zwölf Boxkämpfer.\n".encode() * 40), ("en", TOPICS[1])]
 
 # The configuration
@@ -106,14 +109,29 @@ def test_its_path_may_come_from_the_command_line() -> None:
     assert experiment.elsewhere["x"].path == __file__
 
 
-def test_language_models_of_it_are_refused() -> None:
-    values = configured(x={"from": "tekken", "path": __file__}) | {
+def test_runs_take_it_at_its_own_size() -> None:
+    """Beside variants that are built, whose sizes a run may name; its memory is that of the largest there are."""
+    values = configured(
+        x={"from": "tekken", "path": __file__}, y={"pretokenization": "gpt2", "construction": "bpe"}
+    ) | {
+        "sizes": [300, 500],
         "models": {"tiny": "tiny"},
         "suites": {"offline": "offline"},
-        "runs": [{"models": ["tiny"], "variants": ["x"], "suites": ["offline"]}],
+        "runs": [{"models": ["tiny"], "variants": ["x", "y"], "sizes": [300], "suites": ["offline"]}],
     }
-    with pytest.raises(TokbenchError, match=r"runs.0.variants: 'x' was made elsewhere, .*; leave it out"):
-        validate(values, "trial.yaml")
+    values["corpora"]["c"] = {"source": "embedded", "splits": dict.fromkeys(SPLITS, 0.3)}
+    experiment = validate(values, "trial.yaml")
+    assert all_tested(experiment) == [("tiny", "x", "own", "offline"), ("tiny", "y", 300, "offline")]
+    asked = Models(experiment)
+    own, built = (
+        SimpleNamespace(model="tiny", variant=variant, size=size) for variant, size in (("x", "own"), ("y", "300"))
+    )
+    assert asked.corpus(own) == asked.corpus(built) == "c"
+    assert asked.training_memory(own, 1) > 2 * asked.training_memory(built, 1)
+    alone = validate(values | {"runs": [values["runs"][0] | {"variants": ["y"]}]}, "trial.yaml")
+    assert disk(experiment).models > 10 * disk(alone).models > 0
+    with pytest.raises(TokbenchError, match="'y' is not built at 400; choose among 300, 500"):
+        validate(values | {"runs": [values["runs"][0] | {"sizes": [400]}]}, "trial.yaml")
 
 
 def test_what_rules_ask(tmp_path: Path) -> None:

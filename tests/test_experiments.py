@@ -17,8 +17,8 @@ from tokbench.downstream.suites import local_tasks
 from tokbench.workflow.statistics import all_trained
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-IN_FULL = ("books_in_full", "languages_in_full", "existing", "study", "study_models", "study_pilot")
-OVER = {"study_models": "study"}
+IN_FULL = ("books_in_full", "languages_in_full", "existing", "existing_models", "study", "study_models", "study_pilot")
+OVER = {"study_models": "study", "existing_models": "existing"}
 """Files that are given together with another, and change it."""
 ALONE = [file for file in sorted(FOLDER.rglob("*.yaml")) if file.stem not in OVER]
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))

@@ -15,8 +15,8 @@ SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
 PARTS = ("packed", "models", "embeddings")
 VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
-ELSEWHERE = {"tokenizers/ranks/own", *(f"intrinsic/ranks/own{on}.json" for on in ("", "/gold", "/reading"))}
-"""What is made of a tokenizer that was made elsewhere, beside sentences."""
+READ = ("bpe", "unigram", "ranks")
+"""Variants that the language models read."""
 FINAL = {"tables", "statistics"} | REPORT
 MEASURED = {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | {"intrinsic/ranks/own.json"}
 
@@ -65,12 +65,25 @@ def measured_on_gold() -> set[str]:
 
 def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
     """Models, and what they read: sequences do not outlive the training that they were packed for."""
-    runs = [f"{model}/{variant}/1024" for model in models for variant in variants]
+    runs = runs_of(models, variants)
     return {f"{part}/{run}" for part in PARTS for run in runs} | {f"token_counts/{run}.parquet" for run in runs}
 
 
+def runs_of(models: tuple[str, ...], variants: tuple[str, ...]) -> list[str]:
+    """Models by variant and size, at its own where it was made elsewhere."""
+    return [f"{model}/{one}/{'own' if one == 'ranks' else 1024}" for model in models for one in variants]
+
+
 def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
-    return {f"downstream/{model}/{variant}/1024/offline.json" for model in models for variant in variants}
+    return {f"downstream/{run}/offline.json" for run in runs_of(models, variants)}
+
+
+def made_elsewhere() -> set[str]:
+    """What is made of the tokenizer that was made elsewhere, and of the language models that read it."""
+    models = ("small", "large")
+    measured = {f"intrinsic/ranks/own{on}.json" for on in ("", "/gold", "/reading")}
+    follows = trained(*models, variants=("ranks",)) | evaluated(*models, variants=("ranks",))
+    return {"tokenizers/ranks/own", "examples"} | measured | follows
 
 
 def with_models(*variants: str) -> set[str]:
@@ -156,16 +169,16 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         pytest.param(
             "models.large.learning_rate",
             0.5,
-            trained("large", variants=("bpe", "unigram")) | evaluated("large", variants=("bpe", "unigram")) | FINAL,
+            trained("large", variants=READ) | evaluated("large", variants=READ) | FINAL,
             id="model",
         ),
         pytest.param(
             "suites.offline",
             {"preset": "offline", "num_fewshot": 1},
-            evaluated("small", "large", variants=("bpe", "unigram")) | FINAL,
+            evaluated("small", "large", variants=READ) | FINAL,
             id="suite",
         ),
-        pytest.param("variants.ranks.pattern", "o200k", ELSEWHERE | {"examples"} | FINAL, id="pattern of a file"),
+        pytest.param("variants.ranks.pattern", "o200k", made_elsewhere() | FINAL, id="pattern of a file"),
         pytest.param("report.baseline", "unigram", {"examples"} | FINAL, id="baseline"),
         pytest.param(
             "metrics.renyi",
@@ -205,8 +218,7 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
         pytest.param("resource/sigmorphon2022.py", measured_on_gold() | FINAL, id="resource"),
         pytest.param(
             "metric/undertrained.py",
-            {f"embeddings/{model}/{variant}/1024" for model in ("small", "large") for variant in ("bpe", "unigram")}
-            | FINAL,
+            {f"embeddings/{run}" for run in runs_of(("small", "large"), READ)} | FINAL,
             id="metric of embeddings",
         ),
         pytest.param(
@@ -246,7 +258,7 @@ def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout)
 
 def test_another_file_of_a_tokenizer_reruns_its_chain_alone(finished: Checkout) -> None:
     with finished.edited("ranks.tiktoken", "YQ== 0", "Yg== 0"):
-        assert plan(finished) == ELSEWHERE | {"examples"} | FINAL
+        assert plan(finished) == made_elsewhere() | FINAL
 
 
 def test_report_of_snakemake(finished: Checkout) -> None:

@@ -182,7 +182,7 @@ def documents_of(
                 size = 500 + 20 * document
                 bits = size * (level + own[document] + run + rng.normal(0, noise))
                 language = f"l{document % languages}"
-                rows.append(("m (4 seeds)", variant, 1024, "words", "books", document, language, size, bits, seed))
+                rows.append(("m (4 seeds)", variant, 1024, "words", "books", document, language, size, bits, 0, seed))
     return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
 
 
@@ -210,7 +210,7 @@ def test_pairing_takes_out_what_seeds_and_documents_share() -> None:
         for variant in "ab":
             for document in range(5):
                 bits = 100 * (2 + shared + rng.normal(0, 0.001))
-                rows.append(("m", variant, 1024, "words", "books", document, "", 100, bits, seed))
+                rows.append(("m", variant, 1024, "words", "books", document, "", 100, bits, 0, seed))
     frame = pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
     row = compare_model_bits(frame, {}).row(0, named=True)
     assert row["run_deviation"] > 20 * row["seed_deviation"]

@@ -24,7 +24,8 @@ from tokbench.intrinsic.ngram_bits import ngram_bits
 from tokbench.kernels import token_ngrams as kernel
 from tokbench.pretraining.encoded import Encoded
 from tokbench.reference import token_ngrams as twin
-from tokbench.statistics.ngram_bits import compare_ngram_bits, given_back, rank_ngram_bits
+from tokbench.statistics.lossy import given_back
+from tokbench.statistics.ngram_bits import KEY, compare_ngram_bits, rank_ngram_bits
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 
 TRAINING = [(1, "en", b"ababa"), (2, "en", b"abb"), (3, "uk", "бба".encode()), (4, "en", b"")]
@@ -266,6 +267,6 @@ def test_what_is_lost_stands_beside_the_bits(tmp_path: Path) -> None:
     table = ngram_bits_table([path]).filter(order=2, training_bytes=14)
     assert dict(table.select("language", "bytes_lost").iter_rows()) == {"": 1, "en": 1, "uk": 0}
     lost = comparable().with_columns(bytes_lost=(pl.col("variant") == "b").cast(pl.Int64))
-    assert given_back(lost).equals(
+    assert given_back(lost, KEY).equals(
         comparable().filter(pl.col("variant") != "b").with_columns(bytes_lost=pl.lit(0, pl.Int64))
     )

@@ -163,8 +163,8 @@ def test_what_opens_a_text_is_what_the_model_names(folder: Path, torch: ModuleTy
 
     from tokbench.downstream.evaluate import _start
 
-    tokenizer = opened(folder)
-    limit = tokenizer.vocab_size
+    tokenizer = Tokenizer.load(folder)
+    limit = tokenizer.id_limit
     for bos, eos, start in ((3, 5, 3), (None, 5, 5), (None, None, limit), (None, [1, 2], limit)):
         assert _start(SimpleNamespace(bos_token_id=bos, eos_token_id=eos), tokenizer) == start
 

@@ -74,6 +74,30 @@ def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len:
     assert not lm.truncated_documents
 
 
+def test_where_no_bytes_are_known_choices_are_ordered_as_where_they_are(torch: ModuleType) -> None:
+    """All choices of a question have one cut, so that they differ by what the probability of the context divides by."""
+    from tokbench.downstream.scoring_lm import ScoringLM
+
+    adapter = toy_adapter()
+
+    def encode(text: str | bytes) -> list[int]:
+        return adapter.tokenizer.encode(text).tolist()
+
+    known = scoring(tiny_mpt(torch), adapter, encode, 512)
+    unknown = ScoringLM(
+        tiny_mpt(torch), adapter, encode, adapter.eos_token_id, spellings=None, window=512, batch_size=3
+    )
+    first, second = ([score for score, _ in lm.loglikelihood(requests_of(QUESTIONS))] for lm in (known, unknown))
+    place = 0
+    for number, (_, choices) in enumerate(QUESTIONS):
+        gaps = [second[place + one] - first[place + one] for one in range(len(choices))]
+        assert gaps == pytest.approx([gaps[0]] * len(choices), abs=1e-4)
+        assert (abs(gaps[0]) > 1e-3) == (number in STRADDLING)
+        boundary = unknown.boundaries["toy"][number]
+        assert (boundary.straddling, boundary.unwritten) == (STRADDLING.get(number, []), None)
+        place += len(choices)
+
+
 @pytest.mark.parametrize("max_seq_len", [512, 6])
 def test_endings_of_openings_are_given_each_opening_where_one_straddles(torch: ModuleType, max_seq_len: int) -> None:
     from lm_eval.api.instance import Instance

@@ -30,7 +30,7 @@ from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS, is_adapted, read_settings, sealed
-from tokbench.vocabulary import Vocabulary
+from tokbench.vocabulary import Named, Vocabulary
 
 if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts
@@ -116,6 +116,16 @@ class Tokenizer:
     def id_limit(self) -> int:
         """One more than the largest id: the number of tokens, but where the ids were given elsewhere."""
         return len(self) if self._places is None else len(self._places)
+
+    @property
+    def ids_given(self) -> bool:
+        """Whether its ids were given elsewhere, rather than being places in the vocabulary."""
+        return self.vocabulary.ids is not None
+
+    @property
+    def named(self) -> Vocabulary | Named:
+        """The tokens and their ids, for tables: of one that works through another library what that calls them."""
+        return self.vocabulary
 
     @property
     def entries(self) -> int:

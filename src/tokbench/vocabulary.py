@@ -24,6 +24,20 @@ VOCABULARY_FILES = (
 """What a vocabulary is written to; all but the first only where it has them."""
 
 
+class Named(NamedTuple):
+    """Tokens of which no more is known than what another library calls them.
+
+    Attributes:
+        tokens: UTF-8 of the names, or the bytes of a token where the library tells these.
+        ids: int32 [tokens], their ids.
+        id_limit: one more than the largest id that there is.
+    """
+
+    tokens: tuple[bytes, ...]
+    ids: NDArray[np.int32]
+    id_limit: int
+
+
 class Event(NamedTuple):
     """A merge, or the removal of a token, in the history of a vocabulary that removes tokens.
 

@@ -18,6 +18,7 @@ from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, special_tokens
 from tokbench.tokenizer_folder import SETTINGS
+from tokbench.vocabulary import Named
 
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
 """What a tokenizer in our three phases has, and this one has not."""
@@ -85,6 +86,16 @@ class AdaptedTokenizer(Tokenizer):
     @property
     def id_limit(self) -> int:
         return self.ids
+
+    @property
+    def ids_given(self) -> bool:
+        return True
+
+    @property
+    def named(self) -> Named:
+        """Every id that is not special, by what the library calls it."""
+        names = {one: name for one in range(self.ids) if one not in self.special and (name := self.library.name(one))}
+        return Named(tuple(names.values()), np.array([*names], np.int32), self.ids)
 
     @property
     def entries(self) -> int:

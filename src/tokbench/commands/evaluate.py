@@ -3,7 +3,7 @@
 import click
 
 from tokbench.commands.log import log_to_stderr
-from tokbench.commands.numbers import Whole
+from tokbench.commands.numbers import VocabularySize, Whole
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
 
@@ -19,7 +19,9 @@ from tokbench.inputs.numbers import LARGEST_VOCABULARY
 @click.option("--limit", type=Whole(1), help="Only so many questions of each task.")
 @click.option("--model-name", "name", default="", help="Name of the model in the tables.")
 @click.option("--variant", default="", help="Name of the tokenizer in the tables.")
-@click.option("--size", type=Whole(0, LARGEST_VOCABULARY), default=0, help="Vocabulary size in the tables.")
+@click.option(
+    "--size", type=VocabularySize(0, LARGEST_VOCABULARY), default=0, help="Size in the tables; own: the tokenizer's."
+)
 @click.option("--corpus", default="", help="What the SHARDS are of, for the tables.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
 @click.argument("shards", nargs=-1)
@@ -35,7 +37,7 @@ def command(
     limit: int | None,
     name: str,
     variant: str,
-    size: int,
+    size: int | str,
     corpus: str,
     output: str,
     shards: tuple[str, ...],

@@ -43,7 +43,7 @@ def command(
     from tokbench.tokenizer import Tokenizer
 
     loaded = Tokenizer.load(tokenizer)
-    embeddings = embeddings_of(loaded.vocabulary, Path(model), read_occurrences(Path(counts), loaded.id_limit))
+    embeddings = embeddings_of(loaded.named, Path(model), read_occurrences(Path(counts), loaded.id_limit))
     rows = [
         ("", replace(row, definition=f"{row.definition}; model {name}"))
         for row in measure_embeddings(embeddings, families=metric_families(metrics))

@@ -34,6 +34,15 @@ class Whole(click.ParamType):
             self.fail(f"{error}.", param, ctx)
 
 
+class VocabularySize(Whole):
+    """A vocabulary size; ``own`` is that of a tokenizer that was made elsewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from tokbench.tokenizer_folder import OWN
+
+        return OWN if value == OWN else super().convert(value, param, ctx)
+
+
 class Real(click.ParamType):
     """A finite number between bounds.
 

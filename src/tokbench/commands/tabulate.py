@@ -6,7 +6,6 @@ import click
 
 from tokbench.commands.outputs import OutputFolder
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import WHOLE
 
 
 @click.command("tabulate")
@@ -36,10 +35,13 @@ def command(
     from tokbench.commands.baselines import by_corpus
     from tokbench.tabulation.declared import declared
     from tokbench.tabulation.gathered import Gathered
+    from tokbench.tabulation.reading import is_run
     from tokbench.tidy.make import make_tables, write_tables
 
-    _expect_runs("--embeddings", embeddings)
-    _expect_runs("--model", models)
+    for flag, folders in (("--embeddings", embeddings), ("--model", models)):
+        for folder in folders:
+            if not is_run(Path(folder)):
+                raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
     measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
     gathered = Gathered(
         measurements,
@@ -56,9 +58,3 @@ def command(
     write_tables(tables, Path(output), "tables")
     for table, frame in tables.items():
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)
-
-
-def _expect_runs(flag: str, folders: tuple[str, ...]) -> None:
-    for folder in map(Path, folders):
-        if len(folder.parts) < 3 or not WHOLE.fullmatch(folder.name):
-            raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")

@@ -25,7 +25,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         for run in experiment.runs
         for model in run.models
         for variant in run.variants
-        for size in run.sizes or experiment.sizes_of(variant)
+        for size in experiment.sizes_in(run, variant)
     }
     click.echo(
         f"{configuration}: experiment '{experiment.name}' with {len(experiment.corpora)} corpora, "

@@ -154,13 +154,7 @@ def _runs(experiment: Experiment) -> Iterator[str]:
         if run.corpus is not None:
             yield from unknown_names(f"{key}.corpus", "corpus", [run.corpus], experiment.corpora)
         for variant in run.variants:
-            if variant in experiment.elsewhere:
-                yield (
-                    f"{key}.variants: '{variant}' was made elsewhere, and the library that trains and tests language "
-                    "models takes no ids but ours so far; leave it out, or compare it by ngram_bits"
-                )
-                continue
-            sizes = experiment.sizes_of(variant) if variant in experiment.variants else []
+            sizes = experiment.sizes_of(variant) if variant in experiment.built else []
             wrong = [size for size in run.sizes or [] if size not in sizes]
             if sizes and wrong:
                 yield f"{key}.sizes: '{variant}' is not built at {wrong[0]}; choose among {', '.join(map(str, sizes))}"

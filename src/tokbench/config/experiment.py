@@ -100,6 +100,10 @@ class Experiment(Options):
         """Vocabulary sizes of a variant; of one that was made elsewhere the word that stands for its own."""
         return self.built[variant].sizes or self.sizes if variant in self.built else [OWN]
 
+    def sizes_in(self, run: Run, variant: str) -> Sequence[Size]:
+        """Vocabulary sizes at which a run takes a variant: those that it names, but for one that was made elsewhere."""
+        return run.sizes or self.sizes_of(variant) if variant in self.built else [OWN]
+
     def corpus_of(self, variant: str) -> str:
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))
@@ -110,7 +114,7 @@ class Experiment(Options):
             (model, variant, size): run.corpus or self.corpus_of(variant)
             for model in run.models
             for variant in run.variants
-            for size in run.sizes or self.sizes_of(variant)
+            for size in self.sizes_in(run, variant)
         }
 
     def baselines(self) -> dict[str, str]:

@@ -108,7 +108,7 @@ class Run(Options):
     variants: list[str] = Field(min_length=1)
     """Names of variants."""
     sizes: list[VocabularySize] | None = None
-    """Vocabulary sizes; all of the variant's where it is left out."""
+    """Vocabulary sizes; all of the variant's where it is left out. One that was made elsewhere has its own always."""
     suites: list[str] = Field(min_length=1)
     """Names of suites."""
     corpus: str | None = None

@@ -30,13 +30,15 @@ class Cut(Protocol):
 
 
 class MeasuredDocument(TypedDict):
-    """What came of one document, and where it is known which it is: its number in its source, and its language."""
+    """What came of one document, and where it is known which it is: its number in its source, and its language; the
+    bytes of it, at most, that its tokens do not give back, where they may not."""
 
     bits: float
     tokens: int
     bytes: int
     document: NotRequired[int]
     language: NotRequired[str]
+    bytes_lost: NotRequired[int]
 
 
 class Measured(TypedDict):
@@ -68,7 +70,8 @@ def bits_per_byte(
 
     Args:
         model: returns an object with ``logits`` [batch, tokens, vocabulary].
-        encode: bytes to ids; must decode to the same bytes.
+        encode: bytes to ids. Where these do not decode to the same bytes, it is other bytes that are predicted, and
+            the figure is none to compare.
         documents: the texts; empty ones add nothing.
         start: id of the token that opens a document.
         cut: the windows of a document's sequence, start token included.

@@ -11,6 +11,10 @@ Otherwise p(context) is, for every choice of the question, the probability that 
 context, in whatever tokens, as in :mod:`tokbench.downstream.coverings`. Other remedies are not sound: a cut at each
 choice's own last common token charges some choices for the end of the context that others get free; the same cut for
 all leaves that end in every score, and a score by character divides it by the length of the choice alone.
+
+Of a tokenizer that works through another library the bytes of tokens are not known, and no covering is. There the cut
+is that same one for all choices of a question: they are ordered as by p(context), which all of them would be divided
+by, and so is accuracy, but where a score is divided by length, or where the context differs from choice to choice.
 """
 
 from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
 from tokbench.errors import TokbenchError
 from tokbench.lean import OPTIONAL, VISION, lean_imports
+from tokbench.tokenizer_folder import OWN
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
 
-    from tokbench.adapters.transformers import TokbenchTokenizer
     from tokbench.corpus.documents import Document
     from tokbench.tokenizer import Tokenizer
 
@@ -63,9 +63,11 @@ def evaluate(
     that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
     suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
     where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document, each with its
-    number in the source and its language; ``bits_per_byte_equal_context`` is that with equally many bytes of context
-    for every tokenizer; ``one_segmentation``, where the suite asks for it, is what the tokenizer loses by its one
-    segmentation. Everything but ``manifest`` is the same from run to run.
+    number in the source and its language, and ``bytes_lost`` where the tokenizer is not known to give back every text;
+    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer;
+    ``one_segmentation``, where the suite asks for it, is what the tokenizer loses by its one
+    segmentation. Both are null for a tokenizer that works through another library, whose tokens are not known by their
+    bytes. Everything but ``manifest`` is the same from run to run.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
@@ -75,7 +77,8 @@ def evaluate(
         output: the JSON file, written whole.
         suite_name: recorded in the file.
         hub_cache: for a suite of the hub, the folder that ``fetch_tasks`` filled; the hub itself is never asked here.
-        names: what else the tables call this result by (model, variant, size), recorded in the file.
+        names: what else the tables call this result by (model, variant, size), recorded in the file; the size ``own``
+            is recorded as the tokenizer's.
         batch_size: sequences at a time.
         device: a torch device, or ``auto`` for a GPU where there is one.
         limit: only the first so many questions of each task, whatever the suite allows; for trials.
@@ -100,7 +103,7 @@ def evaluate(
     with lean_imports(OPTIONAL + VISION):
         from transformers import AutoModelForCausalLM
 
-        from tokbench.adapters.transformers import TokbenchTokenizer
+        from tokbench.adapters.adapted_transformers import face_of
         from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
         from tokbench.downstream.coverings import Spellings
         from tokbench.downstream.draws import drawn_anew
@@ -112,12 +115,13 @@ def evaluate(
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
-    adapter = TokbenchTokenizer.from_folder(tokenizer_folder)
+    adapter = face_of(tokenizer_folder)
+    tokenizer = adapter.tokenizer
     model = AutoModelForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
     model = model.to(device).eval()
-    tokens = adapter.tokenizer.vocabulary.by_id
-    start = _start(model.config, adapter)
-    rows = len(adapter) if adapter.tokenizer.vocabulary.ids is None else max(_last(tokens), start) + 1
+    tokens = () if tokenizer.library_name else tokenizer.vocabulary.by_id
+    start = _start(model.config, tokenizer)
+    rows = max(_last(tokenizer), start) + 1 if tokenizer.ids_given else len(adapter)
     if model.config.vocab_size < rows:
         raise TokbenchError(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {rows} "
@@ -126,8 +130,8 @@ def evaluate(
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)
 
-    encode, *draws = (partial(_encoded, one) for one in (adapter.tokenizer, *drawn_anew(adapter.tokenizer)))
-    spellings = Spellings(tokens)
+    encode, *draws = (partial(_encoded, one) for one in (tokenizer, *drawn_anew(tokenizer)))
+    spellings = Spellings(tokens) if tokens else None
     lm = ScoringLM(
         model,
         adapter,
@@ -136,7 +140,7 @@ def evaluate(
         spellings=spellings,
         window=window,
         batch_size=batch_size,
-        settled=adapter.tokenizer.last_cut,
+        settled=tokenizer.last_cut,
         draws=draws,
     )
     measure = partial(
@@ -148,20 +152,28 @@ def evaluate(
         device=device,
     )
     found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, cut=TokenWindows(window, window)))
-    result: dict[str, Any] = {**(names or {}), "suite": suite_name, **found}
+    own = {key: tokenizer.nominal_size for key, name in (names or {}).items() if (key, name) == ("size", OWN)}
+    result: dict[str, Any] = {**(names or {}), **own, "suite": suite_name, **found}
     result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
     if bits_per_byte_documents is not None:
         named = list(bits_per_byte_documents)
         documents = [document.text for document in named]
         half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
         result["bits_per_byte"], result["bits_per_byte_of"] = half
-        lengths = np.fromiter(map(len, tokens), np.int64)
-        equal = measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1)))
-        result |= zip(EQUAL_CONTEXT, equal, strict=True)
-        for of in (half[1], equal[1]):
+        taken = [half[1]]
+        if tokens:
+            lengths = np.fromiter(map(len, tokens), np.int64)
+            equal = measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1)))
+            result |= zip(EQUAL_CONTEXT, equal, strict=True)
+            taken.append(equal[1])
+        for of in taken:
             for measured, document in zip(of["by_document"], named, strict=True):
                 measured["document"], measured["language"] = document.document, document.language
-        if suite.segmentations:
+                if not tokenizer.lossless:
+                    measured["bytes_lost"] = tokenizer.bytes_lost(document.text)
+        if suite.segmentations and spellings is None:
+            result["one_segmentation"] = None
+        elif suite.segmentations and spellings is not None:
             after = next_after(model, start, device)
             result["one_segmentation"] = one_segmentation(
                 spellings, encode, documents, after, suite.segmentations, longest=min(EXCERPT, window - 1)
@@ -181,19 +193,20 @@ def evaluate(
         unfinished.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _start(config: Any, adapter: "TokbenchTokenizer") -> int:
+def _start(config: Any, tokenizer: "Tokenizer") -> int:
     """The id that opens every sequence: the end of text; of ids that were given elsewhere the one that the model names.
 
     Such a model was not trained by us, as a rule, and what opens its texts is told by its configuration alone.
     """
     named = [getattr(config, f"{role}_token_id", None) for role in ("bos", "eos")]
     told = [number for number in named if type(number) is int]
-    return int(adapter.eos_token_id if adapter.tokenizer.vocabulary.ids is None or not told else told[0])
+    return told[0] if tokenizer.ids_given and told else tokenizer.end_of_text
 
 
-def _last(tokens: Sequence[bytes]) -> int:
+def _last(tokenizer: "Tokenizer") -> int:
     """The largest id that a text gives."""
-    return max(number for number, token in enumerate(tokens) if token)
+    named = tokenizer.named
+    return len(named.tokens) - 1 if named.ids is None else int(named.ids.max())
 
 
 def _encoded(tokenizer: "Tokenizer", text: str | bytes) -> list[int]:

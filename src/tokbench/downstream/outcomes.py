@@ -73,7 +73,7 @@ def _outcome(
     if sample["doc_id"] in boundaries:
         boundary = boundaries[sample["doc_id"]]
         found |= {"tokens": boundary.tokens, "straddling": boundary.straddling}
-        if boundary.straddling:
+        if boundary.straddling and boundary.unwritten is not None:
             found["unwritten"] = round(boundary.unwritten, 6)
     if task.OUTPUT_TYPE == "multiple_choice":
         weights = found["characters"] if metric == "acc_norm" else [1] * len(scores)

@@ -40,17 +40,21 @@ class Boundary:
         tokens: of each choice, how many hold some of it.
         straddling: the choices whose context's own tokens do not open the whole sequence.
         unwritten: where there are such, nats by which the probability of a context would be greater, at the most, with
-            the coverings that no text which was tried has.
+            the coverings that no text which was tried has; None where no bytes are known of the tokens.
     """
 
     tokens: list[int] = field(default_factory=list)
     straddling: list[int] = field(default_factory=list)
-    unwritten: float = 0.0
+    unwritten: float | None = 0.0
 
-    def add(self, choices: EncodedChoices, context: int, spellings: Spellings) -> None:
+    def add(self, choices: EncodedChoices, context: int, spellings: Spellings | None) -> None:
         """Take in the next choices, of a context of so many bytes."""
         self.straddling += [len(self.tokens) + place for place, straddles in enumerate(choices.straddling) if straddles]
-        self.tokens += [len(whole) - spellings.within(whole, context) for whole in choices.wholes]
+        before = [
+            common_prefix([choices.alone, whole]) if spellings is None else spellings.within(whole, context)
+            for whole in choices.wholes
+        ]
+        self.tokens += [len(whole) - count for whole, count in zip(choices.wholes, before, strict=True)]
 
 
 class ScoringLM(HFLM):
@@ -75,7 +79,7 @@ class ScoringLM(HFLM):
         encode: Encode,
         start: int,
         *,
-        spellings: Spellings,
+        spellings: Spellings | None,
         window: int,
         batch_size: int,
         settled: Callable[[bytes], int] = lambda text: 0,
@@ -88,7 +92,7 @@ class ScoringLM(HFLM):
             tokenizer: the adapter for ``transformers``, which lm-eval asks for.
             encode: text to ids, without special tokens.
             start: id of the token that opens every sequence.
-            spellings: the vocabulary that ``encode`` writes with.
+            spellings: the vocabulary that ``encode`` writes with; None where no bytes are known of its tokens.
             window: most tokens that the model reads at a time.
             batch_size: sequences at a time that are no longer than the window; of longer ones fewer.
             settled: the last place of a text at which a token ends whatever follows, see
@@ -124,21 +128,24 @@ class ScoringLM(HFLM):
                 context: encode_choices(self.encode, context, [requests[place].args[1] for place in places])
                 for context, places in contexts.items()
             }
-            boundary = self.boundaries[task][document] = Boundary()
+            boundary = Boundary(unwritten=None if self.spellings is None else 0.0)
+            self.boundaries[task][document] = boundary
             for context, choices in encoded.items():
                 boundary.add(choices, len(context.rstrip().encode()), self.spellings)
             if not all(boundary.tokens):
                 raise TokbenchError(f"task {task}, question {document}: a choice is empty; remove the question")
             for context, places in contexts.items():
                 choices = encoded[context]
-                if boundary.straddling:
+                if boundary.straddling and self.spellings is not None:
                     texts = [requests[place].args[1] for place in places]
-                    scores |= zip(places, self._given_text(context, texts, choices, task, document), strict=True)
+                    found = self._given_text(self.spellings, context, texts, choices, task, document)
+                    scores |= zip(places, found, strict=True)
                     continue
-                longest = max(map(len, choices.wholes)) - len(choices.alone) - 1
-                condition = self._fit([self.start, *choices.alone], longest, task, document)
+                shared = common_prefix([choices.alone, *choices.wholes])
+                longest = max(map(len, choices.wholes)) - shared - 1
+                condition = self._fit([self.start, *choices.alone[:shared]], longest, task, document)
                 for place, whole in zip(places, choices.wholes, strict=True):
-                    usual[place] = requests[place].args, condition, list(whole[len(choices.alone) :])
+                    usual[place] = requests[place].args, condition, list(whole[shared:])
         batches: dict[int, list[int]] = defaultdict(list)
         for place, (_, condition, continuation) in usual.items():
             batches[self._rows(len(condition) + len(continuation))].append(place)
@@ -148,13 +155,19 @@ class ScoringLM(HFLM):
         return [scores[position] for position in range(len(requests))]
 
     def _given_text(
-        self, context: str, texts: Sequence[str], choices: EncodedChoices, task: str, document: int
+        self,
+        spellings: Spellings,
+        context: str,
+        texts: Sequence[str],
+        choices: EncodedChoices,
+        task: str,
+        document: int,
     ) -> Iterator[tuple[float, bool]]:
         """Scores of the choices given the context's text, whatever tokens write it; the mean over all draws."""
         text = context.rstrip().encode()
         settled = self.settled(text)
         drawn = [(self.encode, choices), *((encode, encode_choices(encode, context, texts)) for encode in self.draws)]
-        ways = [coverings(self.spellings, encode, text, one.wholes, settled) for encode, one in drawn]
+        ways = [coverings(spellings, encode, text, one.wholes, settled) for encode, one in drawn]
         wholes = [whole for _, one in drawn for whole in one.wholes]
         befores = [before for way in ways for part in way for before in part] or [()]
         shared = common_prefix([*befores, *wholes])
@@ -165,8 +178,8 @@ class ScoringLM(HFLM):
         written, unwritten = (self._covered(condition, [way[part] for way in tails]) for part in (0, 1))
         covered = written if text else math.log(len(drawn))
         boundary = self.boundaries[task][document]
-        boundary.unwritten = max(boundary.unwritten, log_sum(np.array([covered, unwritten])) - covered)
-        known = text[self.spellings.length(opening) :]
+        boundary.unwritten = max(boundary.unwritten or 0.0, log_sum(np.array([covered, unwritten])) - covered)
+        known = text[spellings.length(opening) :]
         alone = choices.alone[shared:]
         for number, whole in enumerate(choices.wholes):
             every = [one.wholes[number][shared:] for _, one in drawn]
@@ -174,7 +187,7 @@ class ScoringLM(HFLM):
             score = log_sum(np.array([log_probability(ids, given(ids[:-1])) for ids in every]))
             own, rows = whole[shared:], given(whole[shared:-1])
             cut = common_prefix([alone, own])
-            yield score - covered, greedy(self.spellings, known, cut, own, rows)
+            yield score - covered, greedy(spellings, known, cut, own, rows)
 
     def _covered(self, condition: list[int], ways: Sequence[Coverings]) -> float:
         """Natural logarithm of the sum of the probabilities of all coverings of some ways after a condition."""

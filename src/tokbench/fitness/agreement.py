@@ -56,7 +56,9 @@ def counted(subject: Subject) -> Finding:
 def threaded(subject: Subject) -> Finding:
     """One long text, and many, in several threads."""
     texts = subject.taken
-    long = b" ".join(texts) * (PARTED // max(1, sum(map(len, texts))) + 1)
+    long, last_cut = b" ".join(texts), subject.traits.last_cut
+    if last_cut is None or last_cut(long):  # Else threads share out whole texts alone.
+        long *= PARTED // max(1, sum(map(len, texts))) + 1
     try:
         ids = subject.encode(long)
         together = subject.tokenizer.encode(long, threads=THREADS).tolist()

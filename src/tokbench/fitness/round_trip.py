@@ -2,8 +2,8 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
-from time import monotonic
+from collections.abc import Callable, Iterable, Sequence
+from time import process_time
 
 from tokbench.fitness import probes
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
@@ -13,24 +13,29 @@ from tokbench.fitness.subject import Refusal, Subject
 SHOWN = 3
 """Examples of one fault."""
 SLOW = 1.0
-"""Seconds that a run may take for a longer one to be tried."""
+"""Seconds of processor time that a run may take for a longer one to be tried."""
 
 
 def came_back(subject: Subject, text: bytes) -> bytes | str | None:
     """None where a text comes back; else what came, or why nothing did."""
+    return _tried(subject, text)[1]
+
+
+def _tried(subject: Subject, text: bytes) -> tuple[list[int], bytes | str | None]:
+    """The ids of a text, none where it is refused, and :func:`came_back`."""
     try:
-        back = subject.back(text)
+        ids = subject.encode(text)
+        back = subject.decode(ids)
     except Refusal as error:
-        return str(error)
-    return None if back == text else back
+        return [], str(error)
+    return ids, None if back == text else back
 
 
-def cause(subject: Subject, text: bytes, back: bytes | str) -> str:
-    """Why a text did not come back, as far as what came tells."""
+def cause(subject: Subject, text: bytes, ids: Sequence[int], back: bytes | str) -> str:
+    """Why a text did not come back, as far as its ids and what came tell."""
     if isinstance(back, str):
         return "refused"
-    unknown = subject.traits.unknown_id
-    if unknown is not None and unknown in subject.encode(text):
+    if subject.traits.unknown_id in ids:
         return "unknown token"
     try:
         ours, theirs = text.decode(), back.decode()
@@ -58,9 +63,9 @@ def round_trip(subject: Subject, texts: Iterable[bytes]) -> Finding:
     total = 0
     for text in texts:
         total += 1
-        back = came_back(subject, text)
+        ids, back = _tried(subject, text)
         if back is not None:
-            why = cause(subject, text, back)
+            why = cause(subject, text, ids, back)
             causes[why] += 1
             first.setdefault(why, text)
     if not causes:
@@ -89,15 +94,18 @@ def of_probes(*groups: str) -> Callable[[], Iterable[bytes]]:
 
 
 def long_runs(subject: Subject) -> Finding:
-    """Runs of one thing, ten times as long each time, until one takes a second."""
+    """Runs of one thing, ten times as long each time, until one takes a second.
+
+    SentencePiece takes the square of the length of a run that its model has no piece for.
+    """
     stopped: dict[str, int] = {}
 
     def runs() -> Iterable[bytes]:
         for unit in probes.RUNS:
             for length in probes.RUN_LENGTHS:
-                begun = monotonic()
+                begun = process_time()
                 yield unit.encode() * length
-                if monotonic() - begun > SLOW:
+                if process_time() - begun > SLOW:
                     stopped[unit] = length
                     break
 

@@ -5,8 +5,10 @@ hardly met keep embeddings of small L2 norm. The embeddings are those of the fil
 occurrences those in its packed sequences.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -15,12 +17,26 @@ from numpy.typing import NDArray
 from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.vocabulary import Vocabulary
 
 WEIGHTS = "model.safetensors"
 AGAIN = "pretrain the model again"
 TENSOR = "transformer.wte.weight"
 """Name of the input embeddings in transformers' MPT, tied to the output."""
+
+
+class Tokens(Protocol):
+    """Tokens and their ids: a vocabulary, or what another library calls its tokens."""
+
+    @property
+    def tokens(self) -> Sequence[bytes]: ...
+
+    @property
+    def ids(self) -> NDArray[np.int32] | None:
+        """None where a token's id is its place."""
+        ...
+
+    @property
+    def id_limit(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +49,7 @@ class Embeddings:
         occurrences: int64 [tokens], how often each stands in the packed pretraining text.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: Tokens
     norms: NDArray[np.float64]
     occurrences: NDArray[np.int64]
 
@@ -58,7 +74,7 @@ class Embeddings:
         )
 
 
-def embeddings_of(vocabulary: Vocabulary, model: Path, occurrences: NDArray[np.int64]) -> Embeddings:
+def embeddings_of(vocabulary: Tokens, model: Path, occurrences: NDArray[np.int64]) -> Embeddings:
     """The embeddings of a trained model and its tokens' occurrences.
 
     Args:
@@ -77,9 +93,9 @@ def embeddings_of(vocabulary: Vocabulary, model: Path, occurrences: NDArray[np.i
     return Embeddings(vocabulary, norms, occurrences[rows])
 
 
-def rows_of(vocabulary: Vocabulary) -> NDArray[np.int64]:
+def rows_of(vocabulary: Tokens) -> NDArray[np.int64]:
     """int64 [tokens], the row of each token in a matrix of embeddings: its id."""
-    return np.arange(len(vocabulary)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
+    return np.arange(len(vocabulary.tokens)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
 
 
 def _input_embeddings(model: Path) -> NDArray[np.floating]:

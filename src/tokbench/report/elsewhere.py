@@ -13,6 +13,7 @@ from tokbench.tabulation.imported import IMPORTED, NATIVE
 from tokbench.tokenizer_folder import OWN
 
 AS_IT_IS, LOSSY = "*", "†"
+UNRANKED = "By what it makes of a text it is neither ranked nor tested beside those that lose none."
 NAMES = ("variant", "a", "b")
 """Columns in which a variant stands."""
 
@@ -88,16 +89,14 @@ class Elsewhere:
         row = self._rows[name]
         through = f"{name}: made elsewhere, at its own size, works through {row['works_through']}"
         if row["documents"] is None:
-            return f"{through}; what it loses of a text was not measured, and it is neither ranked nor tested."
+            return f"{through}; what it loses of a text was not measured. {UNRANKED}"
         parts = [
             f"{row['documents_changed']:,} of {counted(row['documents'], 'document')} not restored",
             f"at most {row['bytes_lost']:,} of {row['bytes']:,} bytes lost",
             f"{counted(row['unknown_tokens'], 'unknown token')}",
             f"{row['characters_normalised']:,} characters normalised",
         ]
-        return (
-            f"{through} and loses text: {listed(parts)}. It is neither ranked nor tested beside those that lose none."
-        )
+        return f"{through} and loses text: {listed(parts)}. {UNRANKED}"
 
 
 def _way(works_through: str) -> str:

@@ -85,8 +85,10 @@ def _fewest_tokens(content: ReportContent) -> list[str]:
 
 def _fewest_bits(content: ReportContent) -> list[str]:
     bits = content.part("bits_per_byte")
-    known = None if bits is None else bits.drop_nulls("value")
-    if known is None or known.is_empty():
+    if bits is None:
+        return []
+    known = bits.drop_nulls("value").filter(~pl.col("variant").is_in(list(Elsewhere(content).lossy)))
+    if known.is_empty():
         return []
     row = known.sort("value", "variant", "size").row(0, named=True)
     return [

@@ -98,11 +98,6 @@ class _Group:
         return {one: fsum(column) for one, column in zip(self.variants, self.bits.T.tolist(), strict=True)}
 
 
-def given_back(ngram_documents: pl.DataFrame) -> pl.DataFrame:
-    """The documents of the tokenizers that give back all of every text: others spell other documents than these."""
-    return ngram_documents.filter(pl.col("bytes_lost").sum().over(*KEY, "variant") == 0)
-
-
 def _groups(documents: pl.DataFrame) -> Iterator[_Group]:
     """Documents that a variant lacks are left out of its group."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):

@@ -9,8 +9,10 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
+from tokbench.statistics.lossy import given_back
 from tokbench.statistics.model_bits import BITS_COMPARISONS
-from tokbench.statistics.ngram_bits import given_back
+from tokbench.statistics.model_bits import KEY as MODEL_BITS
+from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.tidy.table import require
@@ -69,8 +71,9 @@ class TidyTables:
 
     @cached_property
     def bits_by_seed(self) -> pl.DataFrame:
-        """Bits of every document by language models, likewise."""
-        return with_seeds(self._read("document_bits"), self._seeds)
+        """Bits of every document by language models, likewise, without tokenizers that do not give back all of a text:
+        they spell other documents than the rest."""
+        return with_seeds(given_back(self._read("document_bits"), MODEL_BITS), self._seeds)
 
     @cached_property
     def pilot_comparisons(self) -> pl.DataFrame:
@@ -86,7 +89,7 @@ class TidyTables:
     def ngram_documents(self) -> pl.DataFrame:
         """Bits of every document by token n-gram models, without tokenizers that do not give back all of a text: they
         spell other documents than the rest."""
-        return given_back(self._read("ngram_documents"))
+        return given_back(self._read("ngram_documents"), NGRAM_BITS)
 
     @cached_property
     def baselines_of_tokenizers(self) -> dict[str, str]:

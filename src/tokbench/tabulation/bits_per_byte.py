@@ -25,8 +25,13 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
     for path in results:
         result = read_json(path, AGAIN, lenient=True)
         value = result.get("bits_per_byte")
-        reason = "the suite did not measure bits per byte" if value is None else None
-        row = (*(taken(result, key, path) for key in HEAD), value, result.get("bits_per_byte_equal_context"), reason)
+        equal = result.get("bits_per_byte_equal_context")
+        reason = None
+        if value is None:
+            reason = "the suite did not measure bits per byte"
+        elif equal is None and "bits_per_byte_equal_context" in result:
+            reason = "works through another library, whose tokens are not known by their bytes"
+        row = (*(taken(result, key, path) for key in HEAD), value, equal, reason)
         frames.append(framed([row], BITS_PER_BYTE.schema, path))
     return pl.concat(frames).sort("model", "suite", "size", "variant")
 

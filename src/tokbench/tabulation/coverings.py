@@ -43,7 +43,7 @@ def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
     return pl.concat(frames).sort("model", "suite", "size", "variant", "task")
 
 
-NOT_TAKEN = "scored before this was measured"
+NOT_TAKEN = "scored before this was measured, or through another library, whose tokens are not known by their bytes"
 COVERINGS = TidyTable(
     "coverings",
     "a model with a tokenizer on a task in which choices straddle",

@@ -1,21 +1,23 @@
 """Training curves, one row a batch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
+from tokbench.tabulation.reading import run_of
 from tokbench.tidy.columns import MODEL, SIZE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
 
 
-def curve_table(models: Iterable[Path | str]) -> pl.DataFrame:
+def curve_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
     """Training curves of every model.
 
     Args:
         models: folders ``.../{model}/{variant}/{size}`` with a ``curve.csv`` of batch, tokens and loss.
+        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
 
     Returns:
         Columns ``model``, ``variant``, ``size``, ``batch``, ``tokens``, ``loss`` (nats per token), in the order given.
@@ -25,10 +27,10 @@ def curve_table(models: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [pl.DataFrame(schema=CURVES.schema)]
     for folder in map(Path, models):
-        model, variant, size = folder.parts[-3:]
+        model, variant, size = run_of(folder, own_sizes)
         try:
             curve = pl.read_csv(folder / "curve.csv", columns=["batch", "tokens", "loss"])
-            names = {"model": pl.lit(model), "variant": pl.lit(variant), "size": pl.lit(int(size), pl.Int64)}
+            names = {"model": pl.lit(model), "variant": pl.lit(variant), "size": pl.lit(size, pl.Int64)}
             frames.append(curve.with_columns(**names).select(list(CURVES.schema)).cast(CURVES.schema))  # type: ignore[arg-type]
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = first_line(error)
@@ -48,7 +50,7 @@ CURVES = TidyTable(
         Column("loss", pl.Float64, "mean training loss of the batch", "nats per token"),
     ),
     maker=curve_table,
-    takes=("models",),
+    takes=("models", "own_sizes"),
     command="tabulate",
     prints=(
         Print(

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.tabulation.answers import HEAD, Result
+from tokbench.tabulation.ngram_bits import LOST
 from tokbench.tabulation.reading import framed, taken
 from tokbench.tidy.columns import CORPUS, LANGUAGE
 from tokbench.tidy.table import Column, TidyTable
@@ -36,6 +37,7 @@ def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
                 document.get("document", number),
                 document.get("language", ""),
                 *(taken(document, key, result.path, "bits_per_byte_of.by_document.") for key in ("bytes", "bits")),
+                document.get("bytes_lost", 0),
             )
             for number, document in enumerate(taken(of, "by_document", result.path, "bits_per_byte_of.", kind=list))
         ]
@@ -53,6 +55,7 @@ DOCUMENT_BITS = TidyTable(
         LANGUAGE,
         Column("bytes", pl.Int64, "text of the document", "bytes"),
         Column("bits", pl.Float64, "what the model spends on it", "bits"),
+        LOST,
     ),
     maker=document_bits_table,
     takes=("results",),

@@ -10,6 +10,7 @@ import polars as pl
 from tokbench.inputs.frames import read_frame
 from tokbench.tabulation.answers import Results
 from tokbench.tabulation.gap import Bounds, read_bounds
+from tokbench.tabulation.reading import run_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -50,6 +51,11 @@ class Gathered:
         return {(tokenizer.name, tokenizer.nominal_size): tokenizer for tokenizer in loaded}
 
     @cached_property
+    def own_sizes(self) -> dict[str, int]:
+        """The sizes by which tables know the tokenizers that were made elsewhere, by variant."""
+        return {variant: size for (variant, size), one in self.tokenizers.items() if "imported" in one.origin}
+
+    @cached_property
     def proven(self) -> Bounds:
         """Tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size."""
         return read_bounds(self.bound_files)
@@ -69,8 +75,8 @@ class Gathered:
         """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
         files: dict[str, dict[Key, Path]] = {}
         for folder in map(Path, self.embeddings):
-            model, variant, size = folder.parts[-3:]
-            files.setdefault(model, {})[variant, int(size)] = folder / "tokens.parquet"
+            model, variant, size = run_of(folder, self.own_sizes)
+            files.setdefault(model, {})[variant, size] = folder / "tokens.parquet"
         return {model: Frames(of_model) for model, of_model in files.items()}
 
 

@@ -1,5 +1,6 @@
 """What the stages left, read key by key into rows of a table; what is not there is told by file and key."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,35 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
+from tokbench.inputs.numbers import WHOLE
+from tokbench.tokenizer_folder import OWN
 
 AGAIN = "make the result again"
 HEAD = ("variant", "size", "model", "suite")
 """Keys by which a downstream result says what it is of."""
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is one MODEL/VARIANT/SIZE, by its name."""
+    return len(folder.parts) > 2 and (folder.name == OWN or WHOLE.fullmatch(folder.name) is not None)
+
+
+def run_of(folder: Path, own_sizes: Mapping[str, int]) -> tuple[str, str, int]:
+    """Model, variant and vocabulary size of a folder MODEL/VARIANT/SIZE.
+
+    Args:
+        folder: the folder.
+        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere, whose folders are called ``own``.
+
+    Raises:
+        TokbenchError: the tokenizer of a folder of that name is not among those.
+    """
+    model, variant, size = folder.parts[-3:]
+    if size != OWN:
+        return model, variant, int(size)
+    if variant not in own_sizes:
+        raise TokbenchError(f"{folder}: the size of '{variant}' is not known; name its tokenizer with --tokenizer")
+    return model, variant, own_sizes[variant]
 
 
 def taken(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:

@@ -13,7 +13,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.corpus.sources import EmbeddedSource, FileSource, files_of
 from tokbench.pretraining.needs import parameters
-from tokbench.tokenizer_folder import OWN
+from tokbench.workflow.pretraining import vocabulary_of
 
 PACKED = (".gz", ".zst", ".parquet")
 """Files that hold some times their size in text."""
@@ -78,7 +78,7 @@ def disk(experiment: Experiment) -> Disk:
     """Estimate what an experiment will take."""
     texts = {name: _text(experiment, name) for name in experiment.corpora}
     models = dict(_models(experiment))
-    counts = [parameters(experiment.models[model], size) for model, _, size in models if size != OWN]
+    counts = [parameters(experiment.models[model], vocabulary_of(size)) for model, _, size in models]
     return Disk(
         corpora=sum(STORED * text for text in texts.values() if text),
         packed=sum(

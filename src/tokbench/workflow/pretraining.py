@@ -8,6 +8,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
 from tokbench.pretraining.options import ModelOptions
+from tokbench.tokenizer_folder import OWN
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
@@ -18,6 +19,9 @@ ENCODED_AT_ONCE = 16
 """Shards that the job encodes by itself which packs them; more are encoded by jobs of their own, side by side."""
 SEQUENCES = 16
 """Sequences that evaluation scores at a time."""
+LARGE = 200_000
+"""Tokens that are reckoned with of a tokenizer made elsewhere, whose number is not known before it is read: as many as
+the largest have that people use."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Models:
 
     def corpus(self, wildcards: Any) -> str:
         """Corpus whose pretraining and evaluation splits the model reads."""
-        key = (wildcards.model, wildcards.variant, int(wildcards.size))
+        key = (wildcards.model, wildcards.variant, OWN if wildcards.size == OWN else int(wildcards.size))
         return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
 
     def text(self, wildcards: Any) -> list[str]:
@@ -77,16 +81,16 @@ class Models:
 
     def training_memory(self, wildcards: Any, attempt: int) -> int:
         """MB of main memory that training asks for."""
-        return _asked(training_memory(self._options(wildcards), int(wildcards.size)), attempt)
+        return _asked(training_memory(self._options(wildcards), vocabulary_of(wildcards.size)), attempt)
 
     def applying_memory(self, wildcards: Any, attempt: int) -> int:
         """MB of main memory that evaluation asks for."""
-        return _asked(applying_memory(self._options(wildcards), int(wildcards.size), SEQUENCES), attempt)
+        return _asked(applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
 
     def training_time(self, wildcards: Any, attempt: int) -> int:
         """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
         as it can: the next attempt goes on from its checkpoint."""
-        seconds = training_seconds(self._options(wildcards), int(wildcards.size))
+        seconds = training_seconds(self._options(wildcards), vocabulary_of(wildcards.size))
         minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
         return more_time(minutes, attempt)
 
@@ -108,6 +112,11 @@ class Models:
 
     def _options(self, wildcards: Any) -> ModelOptions:
         return self.experiment.models[wildcards.model]
+
+
+def vocabulary_of(size: Size | str) -> int:
+    """Tokens of a vocabulary that is still to be made, for what its models will take."""
+    return LARGE if size == OWN else int(size)
 
 
 def _asked(size: float, attempt: int) -> int:

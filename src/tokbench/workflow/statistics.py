@@ -70,7 +70,7 @@ def all_tested(experiment: Experiment) -> list[Tested]:
         for run in experiment.runs
         for model in run.models
         for variant in run.variants
-        for size in run.sizes or experiment.sizes_of(variant)
+        for size in experiment.sizes_in(run, variant)
         for suite in run.suites
     )
     return list(dict.fromkeys(found))

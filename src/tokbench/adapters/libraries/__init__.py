@@ -29,6 +29,10 @@ class Library(Protocol):
         """What ids stand for. Raises KeyError for an id that there is not."""
         ...
 
+    def name(self, one: int) -> bytes:
+        """What the library calls an id: its bytes, or the UTF-8 of its name; empty where there is no such id."""
+        ...
+
     def normalized(self, text: str) -> str:
         """A text as it is before it is cut."""
         ...

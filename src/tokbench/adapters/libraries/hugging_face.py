@@ -33,6 +33,9 @@ class HuggingFace:
                 raise KeyError(one)
         return str(self.tokenizer.decode(ids, skip_special_tokens=False)).encode()
 
+    def name(self, one: int) -> bytes:
+        return str(self.tokenizer.id_to_token(one) or "").encode()
+
     def normalized(self, text: str) -> str:
         normalizer = self.tokenizer.normalizer
         return text if normalizer is None else str(normalizer.normalize_str(text))

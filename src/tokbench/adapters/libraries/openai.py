@@ -23,6 +23,12 @@ class Tiktoken:
     def decode(self, ids: list[int]) -> bytes:
         return self.encoding.decode_bytes(ids)
 
+    def name(self, one: int) -> bytes:
+        try:
+            return self.encoding.decode_single_token_bytes(one)
+        except KeyError:
+            return b""
+
     def normalized(self, text: str) -> str:
         return text
 

@@ -25,6 +25,9 @@ class SentencePiece:
                 raise KeyError(one)
         return str(self.processor.decode(ids)).encode()
 
+    def name(self, one: int) -> bytes:
+        return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
+
     def normalized(self, text: str) -> str:
         found = str(self.processor.normalize(text)).replace("\u2581", " ")
         return found if text.startswith(" ") else found.removeprefix(" ")

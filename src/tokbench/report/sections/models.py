@@ -5,12 +5,13 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.elsewhere import Elsewhere
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.origins import source_of
-from tokbench.report.wording import counted, slug
+from tokbench.report.wording import counted, listed, slug
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
@@ -103,16 +104,19 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     table = Table(slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source)
-    values = {key: row["value"] for key, row in found.items() if row["value"] is not None}
+    lossy = Elsewhere(content).lossy
+    values = {key: row["value"] for key, row in found.items() if row["value"] is not None and key[0] not in lossy}
     if not values:
         return [table]
     lowest: dict[str, float] = {}
     for (variant, _), value in values.items():
         lowest[variant] = min(value, lowest.get(variant, value))
-    order = sorted(variants, key=lambda variant: lowest.get(variant, 1e9))
+    order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
     shown = set(content.drawn(order))
     drawn = {key: value for key, value in values.items() if key[0] in shown}
     draw = partial(by_variant.draw, drawn, order, styles(content.variants), "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
     caption += content.left_out(order, ranked=True)
+    if gone := [one for one in variants if one in lossy]:
+        caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
     return [Drawing(table.name, caption, draw, source), table]

@@ -29,7 +29,8 @@ def measured(content: ReportContent) -> list[Table | Drawing]:
         return exhibits
     for (corpus,), part in frame.group_by("corpus", maintain_order=True):
         whole, languages = part.filter(language=""), part.filter(pl.col("language") != "")
-        exhibits.append(_drawing(content, str(corpus), whole.filter(bytes_lost=0)))
+        if (lossless := whole.filter(bytes_lost=0)).height:
+            exhibits.append(_drawing(content, str(corpus), lossless))
         for budget in whole["training_bytes"].unique().sort(descending=True):
             exhibits.append(_table(content, str(corpus), budget, whole.filter(training_bytes=budget)))
         if languages.height:

@@ -1,0 +1,37 @@
+"""What lm-eval asks of a tokenizer beside ids, for one that works through another library than ``transformers``."""
+
+from pathlib import Path
+
+from transformers import PreTrainedTokenizer
+
+from tokbench.adapters.names import unused_name
+from tokbench.adapters.transformers import TokbenchTokenizer
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_folder import is_adapted
+
+
+class AdaptedTransformers(PreTrainedTokenizer):
+    """Numbers and special tokens of a tokenizer; texts are left to the library that it works through.
+
+    Args:
+        tokenizer: the tokenizer.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        super().__init__(eos_token=END_OF_TEXT, bos_token=END_OF_TEXT, pad_token=PADDING)
+
+    @property
+    def vocab_size(self) -> int:
+        return self.tokenizer.id_limit
+
+    def get_vocab(self) -> dict[str, int]:
+        return {unused_name(one): one for one in range(self.vocab_size)} | self.added_tokens_encoder
+
+
+def face_of(folder: Path | str) -> TokbenchTokenizer | AdaptedTransformers:
+    """The tokenizer in a folder as lm-eval takes it; its ``tokenizer`` is ours."""
+    if is_adapted(Path(folder)):
+        return AdaptedTransformers(Tokenizer.load(folder))
+    return TokbenchTokenizer.from_folder(folder)
