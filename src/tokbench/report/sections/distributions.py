@@ -52,7 +52,7 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
         while len(names) > 1 and not any(values[len(names) - 1] for values in shares.values()):
             names = names[:-1]
         shares = {variant: values[: len(names)] for variant, values in shares.items()}
-        draw = partial(profile.draw, shares, names, order, styles(content.variants), xlabel, ylabel)
+        draw = partial(profile.draw, shares, names, order, styles([*content.variants, *order]), xlabel, ylabel)
         caption = f"{title.format(about=about)}, at a vocabulary of {size:,}.{content.left_out(order)}"
         peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
         most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))

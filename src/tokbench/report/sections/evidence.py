@@ -59,7 +59,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         if len(sizes) < 2:
             continue
         names = [f"{size:,}" for size in sizes]
-        draw = partial(by_model.draw, values, names, order, styles(content.variants), "tokens, thousands")
+        draw = partial(by_model.draw, values, names, order, styles([*content.variants, *order]), "tokens, thousands")
         caption = (
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
             f"with one size alone have no line.{content.left_out(order)}"
@@ -136,7 +136,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     drawn = {key: point for key, point in points.items() if key[0] in shown}
     of = f"under {claim.model}" if claim.measure == BITS else "under n-gram models"
     draw = partial(
-        scatter.draw, drawn, order, styles(content.variants), f"tokens of {claim.corpus}", "bits per byte",
+        scatter.draw, drawn, order, styles([*content.variants, *order]), f"tokens of {claim.corpus}", "bits per byte",
         others=[point for key, point in points.items() if key[0] not in shown],
     )  # fmt: skip
     caption = (
@@ -182,7 +182,7 @@ def _by_language(content: ReportContent) -> list[Drawing]:
         )
         says = f"The widest gap is in {worst[1]}, where {worst[0]} needs {ratios[worst]:.2f} times the fewest tokens."
         label = "tokens / fewest of the language"
-        draw = partial(by_language.draw, values, languages, order, styles(content.variants), label)
+        draw = partial(by_language.draw, values, languages, order, styles([*content.variants, *order]), label)
         source = Source([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
     return drawings
