@@ -21,6 +21,10 @@ KEYS = ("variant", "size", "value", "n")
 GAP = "gap"
 """Better where it is lower, but only against the same bound, which is its n: under one pre-tokenization, that is."""
 
+RIGHT = "share of questions answered right, all sizes together"
+AVERAGE = "mean accuracy over cells, a vocabulary size and a task each; p is that of Wilcoxon's signed-rank test"
+BITS = "bits that the model spends on the documents of the evaluation split, over the bytes of their text"
+
 
 def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
     """Parts of the comparison: metrics by corpus, accuracy and bits per byte by model and suite."""
@@ -51,7 +55,8 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
                     of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
                     if of_a is not None and of_b is not None and (metric != GAP or of_a[1] == of_b[1]):
                         contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
-                        lines.append(Line(f"{what}, {size_label(size_a, size_b)}", contrast, end, words(str(metric))))
+                        name = f"{what}, {size_label(size_a, size_b)}"
+                        lines.append(Line(name, contrast, end, words(str(metric)), definition))
         parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
     return parts
 
@@ -85,9 +90,9 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         if len(texts) == 2:
             of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
             if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
-                bits.append(Line(size, found, "lowest", f"bits per byte under {model}"))
+                bits.append(Line(size, found, "lowest", f"bits per byte under {model}", BITS))
     lines = [
-        Line(task, found, "highest", f"{task} under {model}")
+        Line(task, found, "highest", f"{task} under {model}", RIGHT)
         for task, both in questions.items()
         if (found := answered(*both))
     ]
@@ -96,8 +101,10 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         over, other = differences(cells)
         means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
         if over.mean_difference is not None:
-            average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells))
-            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}"))
+            tested = over.p_value is not None and other.p_value is not None
+            p_value = min(1.0, 2 * min(over.p_value or 1.0, other.p_value or 1.0)) if tested else None
+            average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
+            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}", AVERAGE))
         if over.p_value is not None:
             part.notes.append(
                 "  average: drawn are cells, a size and a task each. One-sided exact Wilcoxon signed-rank test over "

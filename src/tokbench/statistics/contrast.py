@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import total, weighted_sums
+from tokbench.exact import mean, total, weighted_sums
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES, paired_bootstrap
+from tokbench.statistics.tails import student_tail
 
 Question = tuple[int, int]
 """Vocabulary size and number of a question."""
@@ -22,6 +24,7 @@ class Contrast:
         difference: of the two, as the function that makes it says.
         low, high: 95 % interval of the difference by the paired bootstrap; None where fewer than two things were drawn.
         n: things drawn.
+        p_value: two-sided, that the difference is zero; None where there is no test of it.
     """
 
     a: float
@@ -30,6 +33,7 @@ class Contrast:
     low: float | None
     high: float | None
     n: int
+    p_value: float | None = None
 
     @property
     def side(self) -> int:
@@ -52,9 +56,13 @@ def answered(a: Mapping[Question, bool], b: Mapping[Question, bool]) -> Contrast
         return None
     differences = [float(a[question]) - float(b[question]) for question in common]
     drawn = paired_bootstrap(differences, [number for _, number in common])
+    of_question: dict[int, list[float]] = {}
+    for (_, number), difference in zip(common, differences, strict=True):
+        of_question.setdefault(number, []).append(difference)
+    p_value = paired_p([fsum(of_sizes) for of_sizes in of_question.values()])
     share_a, share_b = (sum(side[question] for question in common) / len(common) for side in (a, b))
     low, high = (None, None) if drawn is None else (drawn.low, drawn.high)
-    return Contrast(share_a, share_b, share_a - share_b, low, high, len({number for _, number in common}))
+    return Contrast(share_a, share_b, share_a - share_b, low, high, len(of_question), p_value)
 
 
 def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
@@ -70,7 +78,9 @@ def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
     if not right.sum():
         return None
     low, high = _interval_of_ratio(left - right, right)
-    return Contrast(float(left.sum()), float(right.sum()), float(left.sum() / right.sum() - 1), low, high, len(left))
+    more = float(left.sum() / right.sum() - 1)
+    p_value = paired_p((left - right).tolist())
+    return Contrast(float(left.sum()), float(right.sum()), more, low, high, len(left), p_value)
 
 
 def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) -> Contrast | None:
@@ -87,7 +97,28 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
     if not whole.sum():
         return None
     of_a, of_b = total(left) / total(whole), total(right) / total(whole)
-    return Contrast(of_a, of_b, of_a - of_b, *_interval_of_ratio(left - right, whole), len(whole))
+    low, high = _interval_of_ratio(left - right, whole)
+    return Contrast(of_a, of_b, of_a - of_b, low, high, len(whole), paired_p((left - right).tolist()))
+
+
+def paired_p(differences: Sequence[float]) -> float | None:
+    """Two-sided p of Student's paired t test that differences are zero in the mean.
+
+    A ratio of sums is zero where the mean of its numerators is. The p is never below that of the signs, 2^(1 - n):
+    less than that only the assumption of a normal distribution could say of so few.
+
+    Returns:
+        None for fewer than two differences.
+    """
+    count = len(differences)
+    if count < 2:
+        return None
+    middle = mean(differences)
+    spread = fsum((one - middle) ** 2 for one in differences)
+    if not middle:
+        return 1.0
+    least = 2.0 ** (1 - count)
+    return max(least, student_tail(middle**2 * count * (count - 1) / spread, count - 1)) if spread else least
 
 
 def _interval_of_ratio(
