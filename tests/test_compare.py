@@ -6,14 +6,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import ttest_1samp
 
 from tests.conftest import TOPICS, Tokbench
+from tests.documented import documented, keys_of
 from tokbench.counting.count import count_languages, merge_counts
 from tokbench.optimum.bounding import bounded
+from tokbench.plain_json import written
 from tokbench.pretokens import PretokenCounts
-from tokbench.report.terminal import Line, Part, comparison_text
+from tokbench.report.terminal import Line, Part, comparison_text, corrected
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, token_counts
+from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, paired_p, token_counts
+from tokbench.statistics.corrections import holm
 from tokbench.tokenizer import Tokenizer
 
 
@@ -106,11 +110,12 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     answer = done.stdout.decode()
     lines = answer.splitlines()
     assert lines[0] == (
-        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny, match under tiny "
-        "and the average of offline under tiny."
+        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny "
+        "and match under tiny."
     )
     assert lines[1] == "short is better at bits per byte under tiny."
-    assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20   short" in answer
+    assert lines[2] == "They are not told apart by the average of offline under tiny.", "four cells cannot, corrected"
+    assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer
     assert "mean token length" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
@@ -150,6 +155,50 @@ def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: To
     assert "  gap, " not in same
     (single := tmp_path / "single.txt").write_bytes(TOPICS[0])
     assert "name a text to train on with --train" in tokbench("compare", *sides, single, "--ngram-bits").message
+
+
+def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
+    """All that the terminal says, in numbers; the schema in the docs names every key and no other."""
+    (tmp_path / "text.txt").write_bytes(TOPICS[0])
+    done = tokbench("compare", "long", "short", tmp_path / "text.txt", "--results", experiment, "--json")
+    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert (found["format"], found["a"], found["b"]) == (1, "long", "short")
+    assert found["verdict"]["better"]["b"] == [{"what": "bits per byte under tiny", "at": []}]
+    assert found["verdict"]["single_numbers"]["a"][-1] == "fertility"
+    lines = {(part["heading"], line["name"]): line for part in found["parts"] for line in part["lines"]}
+    bits = lines["tiny, bits per byte of held-out text; drawn: documents", "300"]
+    assert (bits["a"], bits["b"], bits["n"], bits["better"]) == (pytest.approx(1.095), pytest.approx(0.595), 20, "b")
+    assert bits["p"] == 2.0**-19
+    tested = [line for line in lines.values() if line["p"] is not None]
+    assert found["tests"] == len(tested)
+    assert [line["p_holm"] for line in tested] == holm([line["p"] for line in tested]).tolist()
+    single = next(line for line in lines.values() if line["what"] == "fertility")
+    assert (single["definition"], single["better_end"], single["low"]) == ("tokens / words", "lowest", None)
+    assert set(keys_of(found)) == documented("compare")
+
+
+def test_p_is_that_of_students_paired_test() -> None:
+    """Against SciPy's, and never below what signs alone can say."""
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(0.3, 1, 40).tolist()
+    assert paired_p(drawn) == pytest.approx(ttest_1samp(drawn, 0).pvalue, rel=1e-12)
+    assert paired_p([1.0] * 8) == paired_p([1.0, 1.0 + 1e-12] * 4) == 2.0**-7
+    assert (paired_p([1.0, -1.0]), paired_p([0.0, 0.0]), paired_p([1.0])) == (1.0, 1.0, None)
+
+
+def test_a_winner_is_one_after_correction() -> None:
+    """Of forty tests one has p = 0.04: its interval alone says better."""
+    clear, level = Contrast(1, 2, -1.0, -1.9, -0.1, 9, 0.04), Contrast(1, 2, -1.0, -1.9, 0.1, 9, 0.5)
+    lines = [Line(str(n), level if n else clear, "lowest", f"thing {n}") for n in range(40)]
+    alone, among = (corrected([Part("", "real", "real", some)])[0].lines[0] for some in (lines[:1], lines))
+    assert (alone.winner, among.winner, among.holm) == ("a", "", 1.0)
+
+
+def test_json_has_no_number_that_json_lacks() -> None:
+    assert json.loads(written({"a": float("nan"), 1: [(float("inf"), 2.5, "NaN")]})) == {
+        "a": None,
+        "1": [[None, 2.5, "NaN"]],
+    }
 
 
 def test_compare_rejects_in_one_line(experiment: Path, tokbench: Tokbench) -> None:

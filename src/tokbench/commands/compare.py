@@ -19,6 +19,7 @@ from tokbench.commands.reading import Reading, reading_options
 )
 @click.option("--ngram-bits", is_flag=True, help="Train token n-gram models on every other document, test on the rest.")
 @click.option("--train", "training", multiple=True, metavar="TEXT", help="Train them on this; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options
 @reading_options
 def command(
@@ -30,6 +31,7 @@ def command(
     gap: bool,
     ngram_bits: bool,
     training: tuple[str, ...],
+    as_json: bool,
     text_field: str | None,
     language_field: str | None,
     reading: Reading,
@@ -39,7 +41,15 @@ def command(
     they share: on the documents of the evaluation split, or of FILES, and, where an experiment has both, by its tables
     and its models' answers."""
     from tokbench.commands.comparison import Further, comparison
+    from tokbench.report.terminal import comparison_text
 
     memory.purpose(f"compare {a} with {b}")
     further = Further(gap, ngram_bits or bool(training), training)
-    click.echo(comparison(a, b, files, results, limit, text_field, language_field, reading, further), nl=False)
+    found = comparison(a, b, files, results, limit, text_field, language_field, reading, further)
+    if as_json:
+        from tokbench.commands.comparison_json import comparison_json
+        from tokbench.plain_json import written
+
+        click.echo(written(comparison_json(found)), nl=False)
+        return
+    click.echo(comparison_text(*found), nl=False)

@@ -11,7 +11,7 @@ from tokbench.commands.reading import Reading
 from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.errors import TokbenchError
-from tokbench.report.terminal import Line, Part, comparison_text
+from tokbench.report.terminal import Line, Part, corrected
 from tokbench.report.wording import counted
 from tokbench.statistics.contrast import token_counts
 
@@ -31,6 +31,20 @@ class Further(NamedTuple):
 
 
 NOTHING = Further()
+TOKENS = "tokens of the documents, without end-of-text tokens; their difference over those of b"
+
+
+class Compared(NamedTuple):
+    """Two tokenizers side by side.
+
+    Attributes:
+        a, b: what they are called.
+        parts: what they are compared by.
+    """
+
+    a: str
+    b: str
+    parts: Sequence[Part]
 
 
 def comparison(
@@ -43,8 +57,8 @@ def comparison(
     language_field: str | None = None,
     reading: Reading = AS_IT_IS,
     further: Further = NOTHING,
-) -> str:
-    """The comparison of two tokenizers as text; the arguments are those of the command.
+) -> Compared:
+    """The comparison of two tokenizers; the arguments are those of the command.
 
     Raises:
         TokbenchError: there is no such tokenizer, or nothing to compare the two on.
@@ -77,7 +91,7 @@ def comparison(
         parts += experiment_parts(left, right, sizes, experiment)
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
-    return comparison_text(*distinct(left, right), parts)
+    return Compared(*distinct(left, right), corrected(parts))
 
 
 def _named(files: Sequence[str]) -> str:
@@ -100,7 +114,7 @@ def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Docu
     for size_a, size_b in sizes:
         counts = [_counts(one.folders[size], documents, reading) for one, size in ((a, size_a), (b, size_b))]
         if found := token_counts(*counts):
-            lines.append(Line(size_label(size_a, size_b), found, "lowest", f"token count on {where}"))
+            lines.append(Line(size_label(size_a, size_b), found, "lowest", f"token count on {where}", TOKENS))
     heading = f"Tokens of {counted(len(documents), 'document')}: {where}; drawn: documents"
     return Part(heading, "count", "share", lines)
 

@@ -20,6 +20,9 @@ from tokbench.statistics.pairs import differences
 KEYS = ("variant", "size", "value", "n")
 ONE_TRAINING = "  One trained model each: how much training again would change it is in no interval here."
 UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
+RIGHT = "share of questions answered right, all sizes together"
+AVERAGE = "mean accuracy over cells, a vocabulary size and a task each; p is that of Wilcoxon's signed-rank test"
+BITS = "bits that the model spends on the documents of the evaluation split, over the bytes of their text"
 
 
 def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
@@ -55,7 +58,8 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
                         unlike += 1
                     else:
                         contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
-                        lines.append(Line(f"{what}, {size_label(size_a, size_b)}", contrast, end, words(str(metric))))
+                        name = f"{what}, {size_label(size_a, size_b)}"
+                        lines.append(Line(name, contrast, end, words(str(metric)), definition))
                 notes.append(f"  {what}: {definition}; {UNLIKE if unlike else f'the {end} is best'}.")
         parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
     return parts
@@ -90,9 +94,9 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         if len(texts) == 2:
             of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
             if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
-                bits.append(Line(size, found, "lowest", f"bits per byte under {model}"))
+                bits.append(Line(size, found, "lowest", f"bits per byte under {model}", BITS))
     lines = [
-        Line(task, found, "highest", f"{task} under {model}")
+        Line(task, found, "highest", f"{task} under {model}", RIGHT)
         for task, both in questions.items()
         if (found := answered(*both))
     ]
@@ -103,8 +107,10 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         over, other = differences(cells)
         means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
         if over.mean_difference is not None:
-            average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells))
-            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}"))
+            tested = over.p_value is not None and other.p_value is not None
+            p_value = min(1.0, 2 * min(over.p_value or 1.0, other.p_value or 1.0)) if tested else None
+            average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
+            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}", AVERAGE))
         if over.p_value is not None:
             part.notes.append(
                 "  average: drawn are cells, a size and a task each. One-sided exact Wilcoxon signed-rank test over "

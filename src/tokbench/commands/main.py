@@ -67,11 +67,14 @@ GROUPS = {
     "Tables and reports": {
         "tabulate": "gather measurements and results into tidy tables",
         "analyse": "compute statistics over the tables",
+        "compare_experiments": "tell what changed between two runs",
         "power": "tell how many seeds a difference needs",
         "cut_examples": "cut the sentences that the report shows",
         "draw": "draw the figures",
         "typeset": "write the tables for publication",
         "report": "write the HTML report",
+        "leaderboard": "write the scoreboard for other sites",
+        "cite": "write what methods and data are from, as BibTeX",
         "published": "recompute what the papers print",
     },
 }

@@ -1,12 +1,14 @@
 """Two tokenizers side by side as text for a terminal."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.report.numbers import MINUS, fitting_decimals, printed
-from tokbench.report.wording import listed
+from tokbench.report.numbers import MINUS, fitting_decimals, printed, probability
+from tokbench.report.wording import counted, listed
 from tokbench.statistics.contrast import Contrast
+from tokbench.statistics.corrections import holm
+from tokbench.statistics.power import ALPHA
 
 if TYPE_CHECKING:
     from tokbench.tidy.table import Kind
@@ -21,16 +23,22 @@ class Line:
         contrast: the two values and their difference.
         better: which end is better.
         what: by what name the verdict calls it; lines that share one are told together.
+        definition: what was measured, where its name does not say it.
+        holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
     """
 
     name: str
     contrast: Contrast
     better: Literal["highest", "lowest"]
     what: str
+    definition: str = ""
+    holm: float | None = None
 
     @property
     def winner(self) -> Literal["a", "b", ""]:
-        """Which is better, beyond the interval; empty where the interval holds zero or there is none."""
+        """Which is better, beyond the interval and after correction; empty where neither is, or nothing tells."""
+        if self.holm is not None and self.holm > ALPHA:
+            return ""
         side = self.contrast.side * (1 if self.better == "highest" else -1)
         return "a" if side > 0 else "b" if side < 0 else ""
 
@@ -60,43 +68,95 @@ class Part:
     notes: list[str] = field(default_factory=list)
 
 
+def corrected(parts: Sequence[Part]) -> list[Part]:
+    """The same parts, with the p of every line adjusted by Holm's procedure among all that have one."""
+    tested = [line.contrast.p_value for part in parts for line in part.lines if line.contrast.p_value is not None]
+    adjusted = iter(holm(tested).tolist())
+    return [
+        replace(
+            part,
+            lines=[
+                line if line.contrast.p_value is None else replace(line, holm=next(adjusted)) for line in part.lines
+            ],
+        )
+        for part in parts
+    ]
+
+
 def comparison_text(a: str, b: str, parts: Sequence[Part]) -> str:
     """The answer: a verdict, then every part as a table; each line ends with the name of the better one."""
-    text = _verdict(a, b, parts)
+    text = _said(a, b, parts)
     for part in parts:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
     return "\n".join(text) + "\n"
 
 
-def _verdict(a: str, b: str, parts: Sequence[Part]) -> list[str]:
-    """What each is better at beyond its interval, what does not tell them apart, and what single numbers say."""
-    sure: dict[str, list[str]] = {"a": [], "b": [], "": []}
+@dataclass(frozen=True)
+class Told:
+    """One thing of the verdict.
+
+    Attributes:
+        what: by what name it is called.
+        at: the lines of which it holds; empty where it holds of all.
+    """
+
+    what: str
+    at: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return f"{self.what} at {listed(self.at)}" if self.at else self.what
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What two tokenizers are told apart by; keys are ``a`` and ``b``, and an empty one for neither.
+
+    Attributes:
+        sure: what each is better at, beyond its interval and after correction, and what does not tell them apart.
+        single: what each has the better numbers of at every line, where these have no interval.
+    """
+
+    sure: Mapping[str, Sequence[Told]]
+    single: Mapping[str, Sequence[str]]
+
+
+def verdict(parts: Sequence[Part]) -> Verdict:
+    """What the parts of a comparison say in short."""
+    sure: dict[str, list[Told]] = {"a": [], "b": [], "": []}
     ahead: dict[str, set[str]] = {}
     for part in parts:
         for what in dict.fromkeys(line.what for line in part.lines):
             same = [line for line in part.lines if line.what == what]
             for side, told in sure.items():
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
-                told += [what if len(won) == len(same) else f"{what} at {listed(won)}"] * bool(won)
+                told += [Told(what, () if len(won) == len(same) else won)] * bool(won)
             for line in same:
                 if line.contrast.low is None:
                     ahead.setdefault(what, set()).add(line.ahead)
-    single = {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure}
+    return Verdict(sure, {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure})
+
+
+def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
+    """The verdict in words."""
+    found = verdict(parts)
+    sure = {side: list(map(str, told)) for side, told in found.sure.items()}
     lines = [f"{name} is better at {listed(sure[one])}." for one, name in (("a", a), ("b", b)) if sure[one]]
     lines += [f"They are not told apart by {listed(sure[''])}."] * bool(sure[""])
     lines += [
-        f"By single numbers, without an interval, {name} is better at {listed(single[one])}."
+        f"By single numbers, without an interval, {name} is better at {listed(found.single[one])}."
         for one, name in (("a", a), ("b", b))
-        if single[one]
+        if found.single[one]
     ]
+    tests = sum(line.holm is not None for part in parts for line in part.lines)
+    rule = f" Better is what the interval says, and p after Holm's correction for {counted(tests, 'test')}."
     how = "of tokens and bits by Student's t over documents, of answers by the paired bootstrap over questions"
-    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}."]
+    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:
     lines = part.lines
     names = {"a": a, "b": b, "": "–"}
-    rows = [["", a, b, "difference", "interval", "n", "better"]]
+    rows = [["", a, b, "difference", "interval", "n", "p, Holm", "better"]]
     bounds = [bound for line in lines for bound in (line.contrast.low, line.contrast.high) if bound is not None]
     for line in lines:
         contrast = line.contrast
@@ -108,9 +168,12 @@ def _table(part: Part, a: str, b: str) -> list[str]:
         interval = "–" if signed[1] is None else f"{signed[1]} to {signed[2]}"
         better = names[line.ahead if contrast.low is None else line.winner]
         values = [printed(value, part.kind, decimals) for value in (contrast.a, contrast.b)]
-        rows.append([line.name, *values, signed[0] or "–", interval, f"{contrast.n:,}", better])
+        rows.append([line.name, *values, signed[0] or "–", interval, f"{contrast.n:,}"])
+        rows[-1] += ["–" if line.holm is None else probability(line.holm), better]
+    if all(line.holm is None for line in lines):
+        rows = [[*row[:6], row[7]] for row in rows]
     if not bounds:
-        rows = [[*row[:4], row[6]] for row in rows]
+        rows = [[*row[:4], row[-1]] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  " + "  ".join(cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in

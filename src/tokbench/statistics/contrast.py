@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from tokbench.exact import total
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.estimate import interval, ratio_over_documents
+from tokbench.statistics.student import two_sided
 
 Question = tuple[int, int]
 """Vocabulary size and number of a question."""
@@ -24,6 +26,7 @@ class Contrast:
         low, high: 95 % interval of the difference: of tokens and bits by Student's t over documents, of answers by the
             paired bootstrap over questions; None where fewer than two things were drawn.
         n: things drawn.
+        p_value: two-sided, that the difference is zero; None where there is no test of it.
     """
 
     a: float
@@ -32,6 +35,7 @@ class Contrast:
     low: float | None
     high: float | None
     n: int
+    p_value: float | None = None
 
     @property
     def side(self) -> int:
@@ -54,9 +58,13 @@ def answered(a: Mapping[Question, bool], b: Mapping[Question, bool]) -> Contrast
         return None
     differences = [float(a[question]) - float(b[question]) for question in common]
     drawn = paired_bootstrap(differences, [number for _, number in common])
+    of_question: dict[int, list[float]] = {}
+    for (_, number), difference in zip(common, differences, strict=True):
+        of_question.setdefault(number, []).append(difference)
+    p_value = paired_p([fsum(of_sizes) for of_sizes in of_question.values()])
     share_a, share_b = (sum(side[question] for question in common) / len(common) for side in (a, b))
     low, high = (None, None) if drawn is None else (drawn.low, drawn.high)
-    return Contrast(share_a, share_b, share_a - share_b, low, high, len({number for _, number in common}))
+    return Contrast(share_a, share_b, share_a - share_b, low, high, len(of_question), p_value)
 
 
 def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
@@ -72,7 +80,9 @@ def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
     if not right.sum():
         return None
     low, high = _interval_of_ratio(left - right, right)
-    return Contrast(float(left.sum()), float(right.sum()), float(left.sum() / right.sum() - 1), low, high, len(left))
+    more = float(left.sum() / right.sum() - 1)
+    p_value = paired_p((left - right).tolist(), right.tolist())
+    return Contrast(float(left.sum()), float(right.sum()), more, low, high, len(left), p_value)
 
 
 def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) -> Contrast | None:
@@ -89,7 +99,34 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
     if not whole.sum():
         return None
     of_a, of_b = total(left) / total(whole), total(right) / total(whole)
-    return Contrast(of_a, of_b, of_a - of_b, *_interval_of_ratio(left - right, whole), len(whole))
+    low, high = _interval_of_ratio(left - right, whole)
+    return Contrast(of_a, of_b, of_a - of_b, low, high, len(whole), paired_p((left - right).tolist(), whole.tolist()))
+
+
+def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None) -> float | None:
+    """Two-sided p of Student's t test that paired differences, over what they are of, are zero.
+
+    The interval of the same ratio belongs to it, see :func:`tokbench.statistics.estimate.ratio_over_documents`.
+
+    It is never below that of the signs, 2^(1 - n): less than that only the assumption of a normal distribution could
+    say of so few.
+
+    Args:
+        differences: of each document or question.
+        sizes: of each; all the same where they are not given.
+
+    Returns:
+        None for fewer than two differences.
+    """
+    count = len(differences)
+    if count < 2:
+        return None
+    wholes = np.ones(count) if sizes is None else np.asarray(sizes, np.float64)
+    found = ratio_over_documents(np.asarray(differences, np.float64), wholes)
+    if not found.difference:
+        return 1.0
+    least = 2.0 ** (1 - count)
+    return max(least, two_sided(found.difference / found.error, found.degrees)) if found.error else least
 
 
 def _interval_of_ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> tuple[float | None, float | None]:

@@ -56,6 +56,7 @@ BITS_PER_BYTE = TidyTable(
     ),
     maker=bits_per_byte_table,
     takes=("downstream",),
+    keys=("variant", "size", "model", "suite"),
     command="tabulate",
     prints=(
         Print(

@@ -59,6 +59,7 @@ DOCUMENT_BITS = TidyTable(
     ),
     maker=document_bits_table,
     takes=("results",),
+    keys=("variant", "size", "model", "suite", "corpus", "document"),
     command="tabulate",
     of_models=True,
 )
