@@ -65,7 +65,7 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
     accuracy = outcomes.group_by(keys).agg(accuracy=pl.col("correct").mean(), n=pl.len().cast(pl.Int64))
     accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
     bits = [
-        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], None)
+        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, None)
         for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
