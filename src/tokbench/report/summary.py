@@ -118,7 +118,7 @@ def _interval(claim: Claim) -> str:
     best = claim.best
     if best["low"] is None:
         return ""
-    ends = f"{_number(claim, best['low'])} to {_number(claim, best['high'])}"
+    ends = f"{_number(claim, best['low']).removesuffix(' %')} to {_number(claim, best['high'])}"
     return f" (95 % interval {ends}, over {_drawn(claim)})"
 
 
@@ -163,7 +163,7 @@ def _sizes(claim: Claim) -> str:
         return ""
     different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != claim.best["variant"]]
     if not different:
-        return f"It comes first at every one of {counted(len(claim.elsewhere), 'size')}."
+        return f"It comes first at each of {counted(len(claim.elsewhere), 'size')}."
     return f"At other sizes the first is another: {_few(different)}."
 
 
