@@ -173,7 +173,7 @@ def layout(table: Table) -> Layout:
                 text, place = printed(value, column.kind, decimals), (index, column.name)
                 mark, path = table.marks.get(place, ""), table.paths.get(place, "")
                 ends = [printed(end, column.kind, decimals) for end in table.intervals.get(place, ())]
-                bold = index in best or place in table.best
+                bold = index in best or (place in table.best and index not in table.reference_rows)
                 cells.append(Cell(text, bold, "", _key(value), mark, path, " to ".join(ends)))
         columns.append(cells)
     return Layout(
