@@ -181,6 +181,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "measures",
         "seed_plan",
         "seen_by_seeds",
+        "scoreboard",
     ):
         assert any(section.missing for section in shown[0])
 
