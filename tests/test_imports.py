@@ -121,6 +121,7 @@ CHAIN = {
         "cut_examples --tokenizer bpe --shard text=SHARD --recipe EXAMPLES -o examples",
         f"{TABLES} pyarrow yaml",
     ),
+    "compare_experiments": ("compare-experiments . .", f"{TABLES} pyarrow scipy yaml"),
     "analyse": ("analyse tables -o statistics", f"{TABLES} pyarrow scipy yaml"),
 }
 """What each command is called with, one after another in one folder, and what it may import."""

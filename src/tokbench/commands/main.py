@@ -67,6 +67,7 @@ GROUPS = {
     "Tables and reports": {
         "tabulate": "gather measurements and results into tidy tables",
         "analyse": "compute statistics over the tables",
+        "compare_experiments": "tell what changed between two runs",
         "power": "tell how many seeds a difference needs",
         "cut_examples": "cut the sentences that the report shows",
         "draw": "draw the figures",

@@ -241,6 +241,7 @@ QUESTION_INTERVALS = TidyTable(
     ),
     maker=question_intervals,
     takes=("outcomes",),
+    keys=("model", "suite", "variant"),
     prints=(
         Print(
             "statistics",

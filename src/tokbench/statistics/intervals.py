@@ -98,6 +98,7 @@ INTERVALS = TidyTable(
     ),
     maker=average_intervals,
     takes=("accuracy",),
+    keys=("model", "suite", "variant"),
     prints=(
         Print(
             "statistics",

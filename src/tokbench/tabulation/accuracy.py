@@ -50,6 +50,7 @@ ACCURACY = TidyTable(
     ),
     maker=accuracy_table,
     takes=("downstream",),
+    keys=("variant", "size", "model", "suite", "task"),
     command="tabulate",
     prints=(
         Print(

@@ -162,6 +162,7 @@ BOUNDARIES = TidyTable(
     (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
     maker=boundary_table,
     takes=("results",),
+    keys=("variant", "size", "suite", "task"),
     command="tabulate",
     prints=(
         Print(
@@ -204,6 +205,7 @@ OUTCOMES = TidyTable(
     ),
     maker=outcome_table,
     takes=("results",),
+    keys=("variant", "size", "model", "suite", "task", "document"),
     command="tabulate",
     of_models=True,
 )
@@ -220,6 +222,7 @@ TEXTS = TidyTable(
     ),
     maker=text_table,
     takes=("results",),
+    keys=("variant", "size", "model", "suite", "text"),
     command="tabulate",
     prints=(
         Print(

@@ -51,6 +51,7 @@ BITS_PER_BYTE = TidyTable(
     ),
     maker=bits_per_byte_table,
     takes=("downstream",),
+    keys=("variant", "size", "model", "suite"),
     command="tabulate",
     prints=(
         Print(

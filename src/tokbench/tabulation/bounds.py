@@ -59,6 +59,7 @@ BOUNDS = TidyTable(
     ),
     maker=bounds_table,
     takes=("bound_files",),
+    keys=("corpus", "language", "pretokenization", "size"),
     command="tabulate",
     prints=(
         Print(

@@ -64,6 +64,7 @@ COVERINGS = TidyTable(
     ),
     maker=coverings_table,
     takes=("downstream",),
+    keys=("variant", "size", "model", "suite", "task"),
     command="tabulate",
     prints=(
         Print(

@@ -56,6 +56,7 @@ DOCUMENT_BITS = TidyTable(
     ),
     maker=document_bits_table,
     takes=("results",),
+    keys=("variant", "size", "model", "suite", "corpus", "document"),
     command="tabulate",
     of_models=True,
 )

@@ -73,6 +73,7 @@ IMPORTED = TidyTable(
     ),
     maker=imported_table,
     takes=("tokenizers",),
+    keys=("variant",),
     command="tabulate",
     prints=(
         Print(

@@ -138,6 +138,7 @@ INTRINSIC = TidyTable(
     COLUMNS,
     maker=intrinsic_and_compared,
     takes=("measurements", "tokenizers", "proven", "baselines", "venn_variants", "tokens"),
+    keys=("variant", "size", "corpus", "language", "metric", "definition"),
     command="tabulate",
     prints=(
         Print(

@@ -107,6 +107,7 @@ NGRAM_BITS = TidyTable(
     ),
     maker=ngram_bits_table,
     takes=("ngram_files",),
+    keys=("variant", "size", "corpus", "language", "order", "training_bytes"),
     command="tabulate",
     prints=(
         Print(
@@ -149,5 +150,6 @@ NGRAM_DOCUMENTS = TidyTable(
     ),
     maker=ngram_documents_table,
     takes=("ngram_files",),
+    keys=("variant", "size", "corpus", "order", "training_bytes", "document"),
     command="tabulate",
 )

@@ -94,6 +94,7 @@ OVERLAPS = TidyTable(
     (*COLUMNS, SIZE),
     maker=overlaps_by_size,
     takes=("vocabularies", "baselines"),
+    keys=("size", "a", "b", "tokens"),
     command="tabulate",
     prints=(
         Print(

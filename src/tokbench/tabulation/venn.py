@@ -84,6 +84,7 @@ VENN = TidyTable(
     ),
     maker=venn_by_size,
     takes=("vocabularies", "venn_variants"),
+    keys=("size", "a", "b", "c"),
     command="tabulate",
     prints=(
         Print(

@@ -104,9 +104,11 @@ class TidyTable:
         command: which command makes it.
         prints: where it stands in the report, and how; a table without any is in Parquet and CSV alone.
         of_models: whether it takes trained language models.
+        keys: columns that together tell each row from all others, by which two runs are set side by side; a table
+            without any is left out of that.
 
     Raises:
-        TokbenchError: what is printed is no column, or the section is not one of the report.
+        TokbenchError: a key or what is printed is no column, or the section is not one of the report.
     """
 
     name: str
@@ -117,9 +119,13 @@ class TidyTable:
     command: TableCommand = "analyse"
     prints: tuple[Print, ...] = ()
     of_models: bool = False
+    keys: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
+        for name in self.keys:
+            if name not in names:
+                raise TokbenchError(f"table {self.name}: {unknown(name, 'column', names)}")
         for one in self.prints:
             if one.section not in get_args(Section):
                 raise TokbenchError(f"table {self.name}: {unknown(one.section, 'section', get_args(Section))}")

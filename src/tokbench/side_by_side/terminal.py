@@ -1,0 +1,42 @@
+"""Two runs side by side, for a terminal."""
+
+import textwrap
+
+from tokbench.report.wording import counted
+from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison
+from tokbench.side_by_side.told import HEADS, MEANINGS, row, sources, summary
+
+MOST = 20
+"""Changes of a kind that are listed, unless all are asked for."""
+WIDTH = 110
+NAMES = 3
+"""Columns of words; the others are of numbers."""
+
+
+def comparison_text(found: Comparison, *, every: bool = False) -> str:
+    """All of it: the answer, what made the two, then the changes by what they are, all of them where asked for."""
+    lines = [f"A: {found.a.name}", f"B: {found.b.name}", ""]
+    lines += [part for line in summary(found) for part in textwrap.wrap(line, WIDTH)]
+    lines += ["", *(part for line in sources(found) for part in textwrap.wrap(line, WIDTH, subsequent_indent="  "))]
+    for judgement in JUDGEMENTS:
+        if not (changes := found.changes(judgement)):
+            continue
+        shown = changes if every else changes[:MOST]
+        head = f"Changed, {judgement}: {MEANINGS[judgement]}."
+        lines += ["", *textwrap.wrap(head, WIDTH), *_aligned([list(HEADS), *map(row, shown)])]
+        if len(changes) > len(shown):
+            lines.append(f"  and {counted(len(changes) - len(shown), 'more change')}; --all lists every one")
+    return "\n".join(lines) + "\n"
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    kept = [place for place, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"–"}]
+    rows = [[one[place] for place in kept] for one in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(
+            cell.ljust(width) if place < NAMES else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(one, widths, strict=True))
+        ).rstrip()
+        for one in rows
+    ]  # fmt: skip

@@ -1,0 +1,223 @@
+"""Two runs side by side: what counts as a change, what is paired, what only one of them has, and how it is told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import ttest_rel
+
+from tests.conftest import Tokbench
+from tests.documented import documented, keys_of
+from tests.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
+from tokbench.corpus.digest import digest
+from tokbench.corpus.documents import Document
+from tokbench.errors import TokbenchError
+from tokbench.side_by_side.comparison import Comparison, compare_runs
+from tokbench.side_by_side.page import page
+from tokbench.side_by_side.run import read_run
+from tokbench.side_by_side.terminal import comparison_text
+from tokbench.statistics.corrections import holm
+
+BY_NAME = {table.name: table for table in DECLARED}
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a run: tables by name, some of them changed."""
+
+    def run(name: str, **frames: pl.DataFrame) -> Path:
+        every = {"intrinsic": intrinsic(), "accuracy": accuracy(), "outcomes": outcomes(), **frames}
+        for table, frame in every.items():
+            folder = tmp_path / name / BY_NAME[table].folder
+            folder.mkdir(parents=True, exist_ok=True)
+            frame.write_parquet(folder / f"{table}.parquet")
+        return tmp_path / name
+
+    return run
+
+
+def compared(a: Path, b: Path) -> Comparison:
+    return compare_runs(*(read_run(folder, folder.name, DECLARED) for folder in (a, b)), DECLARED)
+
+
+def test_a_run_beside_itself(write: Write, tokbench: Tokbench) -> None:
+    done = tokbench("compare-experiments", write("a"), write("b"))
+    assert done.status == 0, done.stderr
+    found = compared(write("a"), write("b"))
+    values = intrinsic()["value"].drop_nulls().len()
+    scores = accuracy().select("accuracy", "random_baseline", "stderr", "num_fewshot", "straddling")
+    assert found.same == values + sum(column.drop_nulls().len() for column in scores)
+    assert f"All {found.same:,} cells that both have are the same." in done.stdout.decode()
+    assert not found.changes()
+
+
+def test_counts_and_single_numbers(write: Write, tokbench: Tokbench) -> None:
+    """A count that changed is one; of another number nothing tells what chance does."""
+    of_bpe = (pl.col("variant") == "bpe") & (pl.col("size") == 1024)
+    changed = intrinsic().with_columns(
+        value=pl.when(of_bpe & (pl.col("metric") == "corpus_token_count")).then(pl.col("value") + 7)
+        .when(of_bpe & (pl.col("metric") == "renyi_efficiency_2.5")).then(pl.col("value") + 0.125)
+        .otherwise("value")
+    )  # fmt: skip
+    a, b = write("a"), write("b", intrinsic=changed)
+    found = compared(a, b)
+    told = {change.judgement: (change.where["metric"], change.difference) for change in found.changes()}
+    assert told == {"exact": ("corpus_token_count", 7), "single number": ("renyi_efficiency_2.5", 0.125)}
+    done = tokbench("compare-experiments", a, b)
+    assert done.status == 1
+    text = done.stdout.decode()
+    assert "1 count changed, 1 single number changed;" in text
+    assert "118,976  118,983     +7" in text
+
+
+def noisy(shift: float, seed: int = 0, documents: int = 30) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Bits of documents, and of them all together, with noise of a bit and another shift for each model."""
+    rng = np.random.default_rng(seed)
+    one = ngram_documents().filter(pl.col("document") == 0, order=2, training_bytes=100_000)
+    many = pl.concat([one.with_columns(document=pl.lit(place, pl.Int64)) for place in range(documents)])
+    many = many.with_columns(
+        bits=pl.col("bits") + rng.normal(0, 1, len(many)) + shift * (pl.col("variant") == "sage"), language=pl.lit("")
+    )
+    keys = ["variant", "size", "corpus", "order", "training_bytes"]
+    sums = many.group_by(keys).agg(value=pl.col("bits").sum() / pl.col("bytes").sum())
+    aggregated = ngram_bits().filter(language="").drop("value").join(sums, on=keys)
+    return many.select(ngram_documents().columns), aggregated.select(ngram_bits().columns)
+
+
+def test_documents_are_paired_and_corrected(write: Write, tokbench: Tokbench) -> None:
+    """Noise alone is no change; what every document has more of is one, for the tokenizer that has it."""
+    (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
+    a = write("a", ngram_documents=before, ngram_bits=bits_before)
+    b = write("b", ngram_documents=after, ngram_bits=bits_after)
+    found = compared(a, b)
+    changes = [change for change in found.changes() if change.table.name == "ngram_bits"]
+    assert {(change.where["variant"], change.judgement) for change in changes} == {
+        ("sage", "beyond noise"), ("bpe", "within noise"), ("random", "within noise"),
+        ("unigram_greedy", "within noise"),
+    }  # fmt: skip
+    for change in changes:
+        key = {name: change.where[name] for name in ("variant", "size")}
+        bits = [frame.filter(**key).sort("document")["bits"].to_numpy() for frame in (before, after)]
+        assert change.p_value == pytest.approx(max(ttest_rel(*bits).pvalue, 2.0**-29), rel=1e-9)
+        assert change.n == 30
+        assert change.low is not None
+        assert change.low < change.difference
+    assert [change.holm for change in changes] == holm([change.p_value for change in changes]).tolist()
+    only_noise = write("c", **dict(zip(("ngram_documents", "ngram_bits"), noisy(0, seed=2), strict=True)))
+    assert tokbench("compare-experiments", a, only_noise).status == 0
+
+
+def test_other_documents_are_not_paired(write: Write) -> None:
+    (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
+    a = write("a", ngram_documents=before, ngram_bits=bits_before)
+    b = write("b", ngram_documents=after.with_columns(pl.col("bytes") + 1), ngram_bits=bits_after)
+    assert {change.judgement for change in compared(a, b).changes()} == {"single number"}
+
+
+def test_questions_are_paired(write: Write) -> None:
+    """One question more of ten is noise. All of them are not, with so many sizes and tasks to correct for."""
+    right = pl.col("correct") | (pl.col("variant") == "random") & (pl.col("document") < 9)
+    better = outcomes().with_columns(correct=right)
+    shares = [
+        frame.group_by("variant", "size", "model", "suite", "task").agg(accuracy=pl.col("correct").mean())
+        for frame in (outcomes(), better)
+    ]
+    scores = [accuracy().drop("accuracy").join(one, on=["variant", "size", "model", "suite", "task"]) for one in shares]
+    a = write("a", accuracy=scores[0])
+    b = write("b", accuracy=scores[1], outcomes=better)
+    found = [change for change in compared(a, b).changes() if change.column.name == "accuracy"]
+    assert {(change.where["variant"], change.n) for change in found} == {("random", 10)}
+    assert [change.holm for change in found] == holm([change.p_value for change in found]).tolist()
+
+
+def test_intervals_that_lie_apart(write: Write) -> None:
+    intervals = whole().frames["intervals"]
+    near = intervals.with_columns(pl.col("average") + 0.001)
+    far = intervals.with_columns(pl.col("average", "low", "high") - 0.3)
+    a = write("a", intervals=intervals)
+    for other, judgement in ((near, "within noise"), (far, "beyond noise")):
+        found = compared(a, write("b", intervals=other))
+        assert {change.judgement for change in found.changes()} == {judgement}
+
+
+def test_what_only_one_has(write: Write, tokbench: Tokbench) -> None:
+    """Rows, numbers, names and tables."""
+    fewer = intrinsic().filter(pl.col("variant") != "sage")
+    scored = accuracy().with_columns(pl.col("accuracy").fill_null(0.5))
+    a, b = write("a", bounds=whole().frames["bounds"]), write("b", intrinsic=fewer, accuracy=scored)
+    found = compared(a, b)
+    rows = {one.table.name: (len(one.only_a), len(one.only_b)) for one in found.tables}
+    assert rows == {"intrinsic": (len(intrinsic()) - len(fewer), 0), "accuracy": (0, 1)}
+    assert list(found.tables_a) == ["bounds"]
+    text = comparison_text(found)
+    assert "Only A has the table bounds." in text
+    assert "Only B has 1 row of these tables." in text
+    assert tokbench("compare-experiments", a, b).status == 1
+
+
+def test_what_made_them(write: Write) -> None:
+    """Versions, revisions, corpora and vocabularies, from what lies beside the tables."""
+    runs = [write("a"), write("b")]
+    for run, revision in zip(runs, ("old", "new"), strict=True):
+        folder = run / "tokenizers" / "bpe" / "1024"
+        folder.mkdir(parents=True)
+        made: dict[str, Any] = {"versions": {"numpy": "2.1.0"}, "revision": revision, "hardware": {"python": "3.11.7"}}
+        (folder / "manifest.json").write_text(json.dumps(made))
+        (folder / "tokbench.json").write_text(json.dumps({"sha256": revision}))
+    found = compared(*runs)
+    assert found.versions == {"source revision": ("old", "new")}
+    assert found.tokenizers == {"bpe/1024": ("old", "new")}
+    assert "1 tokenizer with another vocabulary or settings: bpe/1024" in comparison_text(found)
+
+
+def test_a_corpus_has_one_checksum_however_it_is_cut() -> None:
+    """Documents tell it: their numbers, languages and bytes, and where one ends."""
+    documents = [Document(0, "en", b"a\tb"), Document(1, "", b"")]
+    found = digest(documents)
+    assert found == digest(iter(documents))
+    others = [
+        documents[:1],
+        documents[::-1],
+        [Document(0, "e", b"na\tb"), documents[1]],
+        [Document(0, "en", b"a\tb1\t\t0\n")],
+    ]
+    assert len({found, *map(digest, others)}) == 5
+
+
+def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: Path) -> None:
+    (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
+    a = write("a", ngram_documents=before, ngram_bits=bits_before, bounds=whole().frames["bounds"])
+    b = write("b", ngram_documents=after, ngram_bits=bits_after, intrinsic=intrinsic().filter(size=1024))
+    done = tokbench("compare-experiments", a, b, "--json", "-o", tmp_path / "page.html")
+    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert (done.status, found["differs"], found["changed"]["beyond noise"]) == (1, True, 2)
+    names = {name for name in keys_of(found) if ".key." not in name and not name.startswith("changed.")}
+    assert names <= documented("compare-experiments")
+    assert {name for name in documented("compare-experiments") if name.startswith("changes[]")} <= names
+    text = (tmp_path / "page.html").read_text()
+    assert text.count("<tr>") == len(found["changes"]) + len([name for name, n in found["changed"].items() if n])
+    assert "href" not in text
+    assert "<script" not in page(compared(a, write("<script>x"))).replace("&lt;script", "")
+
+
+def test_keys_tell_rows_apart() -> None:
+    """Of every table with keys that the small report has."""
+    frames = whole().frames
+    there = [table for table in DECLARED if table.keys and table.name in frames]
+    assert len(there) > 8
+    for table in there:
+        assert frames[table.name].select(table.keys).is_unique().all(), table.name
+
+
+def test_what_is_no_run(write: Write, tmp_path: Path, tokbench: Tokbench) -> None:
+    assert tokbench("compare-experiments", write("a"), tmp_path).message.endswith(
+        "no tables of an experiment; name a folder such as results/demo"
+    )
+    twice = write("b", intrinsic=pl.concat([intrinsic(), intrinsic()]))
+    with pytest.raises(TokbenchError, match="two rows have the same variant, size"):
+        read_run(twice, "b", DECLARED)
