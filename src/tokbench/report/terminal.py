@@ -149,8 +149,8 @@ def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     ]
     tests = sum(line.holm is not None for part in parts for line in part.lines)
     rule = f" Better is what the interval says, and p after Holm's correction for {counted(tests, 'test')}."
-    drawn = f"Differences are {a} {MINUS} {b}, intervals 95 % by the paired bootstrap.{rule * (tests > 0)}"
-    return [*lines, "", drawn]
+    how = "of tokens and bits by Student's t over documents, of answers by the paired bootstrap over questions"
+    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:

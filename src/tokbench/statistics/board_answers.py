@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.judgement import Estimate
-from tokbench.statistics.standing import Family, Value, interval
+from tokbench.statistics.estimate import Estimate, interval
+from tokbench.statistics.standing import Family, Value
 
 Tasks = list[NDArray[np.float64]]
 """For each task the answers to its questions: 1 where right, 0 where not, or the share of seeds that were right."""

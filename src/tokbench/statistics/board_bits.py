@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.judgement import Estimate
+from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
 from tokbench.statistics.model_bits import Group, groups
-from tokbench.statistics.ngram_verdicts import ratio_over_documents
-from tokbench.statistics.standing import Family, Row, Value, interval
+from tokbench.statistics.standing import Family, Row, Value
 from tokbench.statistics.two_sources import Spread, ratio_over_both
 
 Documents = Mapping[str, NDArray[np.float64]]

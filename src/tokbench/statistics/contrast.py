@@ -7,9 +7,10 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import mean, total, weighted_sums
-from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES, paired_bootstrap
-from tokbench.statistics.tails import student_tail
+from tokbench.exact import total
+from tokbench.statistics.bootstrap import paired_bootstrap
+from tokbench.statistics.estimate import interval, ratio_over_documents
+from tokbench.statistics.student import two_sided
 
 Question = tuple[int, int]
 """Vocabulary size and number of a question."""
@@ -22,7 +23,8 @@ class Contrast:
     Attributes:
         a, b: the two values.
         difference: of the two, as the function that makes it says.
-        low, high: 95 % interval of the difference by the paired bootstrap; None where fewer than two things were drawn.
+        low, high: 95 % interval of the difference: of tokens and bits by Student's t over documents, of answers by the
+            paired bootstrap over questions; None where fewer than two things were drawn.
         n: things drawn.
         p_value: two-sided, that the difference is zero; None where there is no test of it.
     """
@@ -79,7 +81,7 @@ def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
         return None
     low, high = _interval_of_ratio(left - right, right)
     more = float(left.sum() / right.sum() - 1)
-    p_value = paired_p((left - right).tolist())
+    p_value = paired_p((left - right).tolist(), right.tolist())
     return Contrast(float(left.sum()), float(right.sum()), more, low, high, len(left), p_value)
 
 
@@ -98,14 +100,19 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
         return None
     of_a, of_b = total(left) / total(whole), total(right) / total(whole)
     low, high = _interval_of_ratio(left - right, whole)
-    return Contrast(of_a, of_b, of_a - of_b, low, high, len(whole), paired_p((left - right).tolist()))
+    return Contrast(of_a, of_b, of_a - of_b, low, high, len(whole), paired_p((left - right).tolist(), whole.tolist()))
 
 
-def paired_p(differences: Sequence[float]) -> float | None:
-    """Two-sided p of Student's paired t test that differences are zero in the mean.
+def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None) -> float | None:
+    """Two-sided p of Student's t test that paired differences, over what they are of, are zero; the interval of the same
+    ratio belongs to it, see :func:`tokbench.statistics.estimate.ratio_over_documents`.
 
-    A ratio of sums is zero where the mean of its numerators is. The p is never below that of the signs, 2^(1 - n):
-    less than that only the assumption of a normal distribution could say of so few.
+    It is never below that of the signs, 2^(1 - n): less than that only the assumption of a normal distribution could
+    say of so few.
+
+    Args:
+        differences: of each document or question.
+        sizes: of each; all the same where they are not given.
 
     Returns:
         None for fewer than two differences.
@@ -113,23 +120,17 @@ def paired_p(differences: Sequence[float]) -> float | None:
     count = len(differences)
     if count < 2:
         return None
-    middle = mean(differences)
-    spread = fsum((one - middle) ** 2 for one in differences)
-    if not middle:
+    wholes = np.ones(count) if sizes is None else np.asarray(sizes, np.float64)
+    found = ratio_over_documents(np.asarray(differences, np.float64), wholes)
+    if not found.difference:
         return 1.0
     least = 2.0 ** (1 - count)
-    return max(least, student_tail(middle**2 * count * (count - 1) / spread, count - 1)) if spread else least
+    return max(least, two_sided(found.difference / found.error, found.degrees)) if found.error else least
 
 
-def _interval_of_ratio(
-    part: NDArray[np.float64], whole: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[float | None, float | None]:
-    """95 % interval of sum of part / sum of whole where documents, part and whole, are drawn with replacement."""
-    count = len(whole)
-    if count < 2:
+def _interval_of_ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> tuple[float | None, float | None]:
+    """95 % interval of sum of part / sum of whole by Student's t over documents, as everywhere in a report; see
+    :func:`tokbench.statistics.ngram_verdicts.ratio_over_documents`."""
+    if len(whole) < 2:
         return None, None
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), resamples)
-    parts, wholes = weighted_sums(drawn, part), weighted_sums(drawn, whole)
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(parts[wholes > 0] / wholes[wholes > 0], [tail, 1 - tail])
-    return float(low), float(high)
+    return interval(ratio_over_documents(part, whole))

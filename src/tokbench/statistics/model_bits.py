@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.effects import deviation
-from tokbench.statistics.judgement import BITS, Estimate, Judgement, judged, judgement_columns
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgement import BITS, Judgement, judged, judgement_columns
 from tokbench.statistics.pairing import WHICH, compared, unordered
 from tokbench.statistics.two_sources import Spread, ratio_over_both
 from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.board_answers import accuracies
 from tokbench.statistics.board_bits import model_bits, over_documents
-from tokbench.statistics.judgement import Estimate
-from tokbench.statistics.ngram_verdicts import ratio_over_documents
+from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
 from tokbench.statistics.standing import (
     ALIKE,
     BEST,
@@ -20,7 +19,6 @@ from tokbench.statistics.standing import (
     WORSE,
     Family,
     Value,
-    interval,
     rows_of,
 )
 from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tokbench.statistics.better import End
-from tokbench.statistics.judgement import Estimate, judged
+from tokbench.better import End
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgement import judged
 from tokbench.statistics.pairing import compared, unordered
 from tokbench.statistics.power import ALPHA
-from tokbench.statistics.student import quantile
 
 Row = tuple[Any, ...]
 BEST, ALIKE, WORSE, UNTESTED, UNRANKED = "best", "not told apart", "worse", "not tested", "not ranked"
@@ -67,12 +67,6 @@ class Family:
         if one is None or other is None:
             return None
         return one - other if not self.relative else one / other - 1 if other else None
-
-
-def interval(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
-    """95 % interval of an estimate by Student's t, times a unit."""
-    half = estimate.error * quantile(ALPHA, estimate.degrees)
-    return unit * (estimate.difference - half), unit * (estimate.difference + half)
 
 
 def best_of(family: Family) -> str | None:

@@ -21,13 +21,6 @@ def correlation_tail(square: Fraction, pairs: int) -> float:
         return float(mpmath.betainc(mpmath.mpf(pairs - 2) / 2, mpmath.mpf(1) / 2, 0, rest, regularized=True))
 
 
-def student_tail(square: float, degrees: int) -> float:
-    """Probability that Student's t of so many degrees of freedom is as far from zero, on either side, by its square."""
-    with mpmath.workdps(DIGITS):
-        rest = mpmath.mpf(degrees) / (degrees + mpmath.mpf(square))
-        return float(mpmath.betainc(mpmath.mpf(degrees) / 2, mpmath.mpf(1) / 2, 0, rest, regularized=True))
-
-
 def chi_squared_tail(statistic: float, degrees: int) -> float:
     """Probability that chi-squared of so many degrees of freedom reaches the statistic."""
     with mpmath.workdps(DIGITS):

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import polars as pl
 
+from tokbench.better import better_end
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant
@@ -16,7 +17,6 @@ from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
 from tokbench.report.wording import counted, slug, words
-from tokbench.statistics.better import better_end
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
