@@ -110,11 +110,12 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     answer = done.stdout.decode()
     lines = answer.splitlines()
     assert lines[0] == (
-        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny and match under tiny."
+        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny "
+        "and match under tiny."
     )
     assert lines[1] == "short is better at bits per byte under tiny."
     assert lines[2] == "They are not told apart by the average of offline under tiny.", "four cells cannot, corrected"
-    assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  9.5×10⁻⁶   short" in answer
+    assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer
     assert "mean token length" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -10,7 +10,10 @@ from tokbench.statistics.power import ALPHA
 from tokbench.tidy.table import Column, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number"]
-BEYOND, WITHIN, EXACT, SINGLE = "beyond noise", "within noise", "exact", "single number"
+BEYOND: Final = "beyond noise"
+WITHIN: Final = "within noise"
+EXACT: Final = "exact"
+SINGLE: Final = "single number"
 """What a change is: one that an interval and a corrected test bear out, one that they do not, one of a count, which has
 no noise, or one of a number of which nothing tells how far chance moves it."""
 COUNTED_OVER = ("n", "reason")

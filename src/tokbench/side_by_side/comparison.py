@@ -90,12 +90,12 @@ def compare_runs(a: Run, b: Run, declared: Iterable[TidyTable]) -> Comparison:
     tables = [table for table in declared if table.keys and table.name not in drawn]
     both = [table for table in tables if table.name in a.frames and table.name in b.frames]
     found = [compare_tables(table, a.frames[table.name], b.frames[table.name]) for table in both]
-    alone = [
+    only_a, only_b = (
         [table.name for table in tables if table.name in one.frames and table.name not in other.frames]
         for one, other in ((a, b), (b, a))
-    ]
+    )
     values_a, values_b = (dict(_values(one, other)) for one, other in ((a, b), (b, a)))
-    return Comparison(a, b, paired(found, a.frames, b.frames), *alone, values_a, values_b)
+    return Comparison(a, b, paired(found, a.frames, b.frames), only_a, only_b, values_a, values_b)
 
 
 def _values(run: Run, other: Run) -> Iterator[tuple[str, list[str]]]:

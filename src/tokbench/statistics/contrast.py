@@ -104,8 +104,9 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
 
 
 def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None) -> float | None:
-    """Two-sided p of Student's t test that paired differences, over what they are of, are zero; the interval of the same
-    ratio belongs to it, see :func:`tokbench.statistics.estimate.ratio_over_documents`.
+    """Two-sided p of Student's t test that paired differences, over what they are of, are zero.
+
+    The interval of the same ratio belongs to it, see :func:`tokbench.statistics.estimate.ratio_over_documents`.
 
     It is never below that of the signs, 2^(1 - n): less than that only the assumption of a normal distribution could
     say of so few.
