@@ -46,3 +46,4 @@ rule all:
         "<results>/report.html",
         "<results>/figures",
         "<results>/typeset",
+        "<results>/references.bib",

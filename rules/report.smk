@@ -120,3 +120,25 @@ rule report:
         "write the report"
     shell:
         "tokbench report {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+
+
+rule cite:
+    output:
+        "<results>/references.bib",
+    log:
+        "<logs>/cite.log",
+    benchmark:
+        "<benchmarks>/cite.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        experiment=verbatim(as_written(experiment)),
+        source=fingerprint("tokbench.commands.cite"),
+    threads: 1
+    resources:
+        mem_mb=doubling(1000),
+        runtime=lengthening(10),
+    message:
+        "write what methods and data are from"
+    shell:
+        "tokbench cite --experiment {params.experiment:q} -o {output:q} &> {log:q}"

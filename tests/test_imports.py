@@ -121,6 +121,7 @@ CHAIN = {
         "cut_examples --tokenizer bpe --shard text=SHARD --recipe EXAMPLES -o examples",
         f"{TABLES} pyarrow yaml",
     ),
+    "cite": ("cite small.yaml", f"{ROWS} yaml"),
     "compare_experiments": ("compare-experiments . .", f"{TABLES} pyarrow scipy yaml"),
     "analyse": ("analyse tables -o statistics", f"{TABLES} pyarrow scipy yaml"),
 }

@@ -28,11 +28,14 @@ class Method:
         name: the name in configuration and on the command line.
         function: what it does, as the Protocol of its kind says.
         options: the class of its options.
+        cites: what it is from: keys of ``tokbench/citations/references.yaml``, or whole entries of BibTeX. Empty where
+            it needs none, None where nothing is said.
     """
 
     name: str
     function: Callable[..., Any]
     options: type[Options] = Options
+    cites: tuple[str, ...] | None = None
 
     @property
     def module(self) -> str:

@@ -70,6 +70,7 @@ def construction(
     initial: bool = False,
     gives_initial: bool = False,
     continuation: bool = False,
+    cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a construction; the arguments are the attributes of :class:`Construction`.
 
@@ -95,6 +96,7 @@ def construction(
             initial=initial,
             gives_initial=gives_initial,
             continuation=continuation,
+            cites=cites,
         )
         constructions.add(method, keywords={"initial"} if initial else ())
         return function

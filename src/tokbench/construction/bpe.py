@@ -37,7 +37,7 @@ class BpeOptions(Options):
     """Longest token, in bytes; no limit when absent."""
 
 
-@construction("bpe", options=BpeOptions, segmentation="merge", gives_initial=True)
+@construction("bpe", options=BpeOptions, segmentation="merge", gives_initial=True, cites=("sennrich2016",))
 def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """Merge the most frequent pairs until there are ``size`` tokens, the alphabet included.
 

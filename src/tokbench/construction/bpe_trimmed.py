@@ -25,7 +25,9 @@ class BpeTrimmedOptions(AlphabetOptions):
     """Picky BPE's threshold, where `extra` is absent."""
 
 
-@construction("bpe_trimmed", options=BpeTrimmedOptions, segmentation="post_removal")
+@construction(
+    "bpe_trimmed", options=BpeTrimmedOptions, segmentation="post_removal", cites=("cognetta2024", "chizhov2024")
+)
 def build(
     counts: PretokenCounts, size: int, options: BpeTrimmedOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

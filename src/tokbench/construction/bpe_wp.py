@@ -38,7 +38,14 @@ class BpeWpOptions(Options):
     """Longest token, in bytes; no limit when absent."""
 
 
-@construction("bpe_wp", options=BpeWpOptions, segmentation="longest_prefix", alphabet=len(ALPHABET), continuation=True)
+@construction(
+    "bpe_wp",
+    options=BpeWpOptions,
+    segmentation="longest_prefix",
+    alphabet=len(ALPHABET),
+    continuation=True,
+    cites=("goriely2025",),
+)
 def build(counts: PretokenCounts, size: int, options: BpeWpOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """The base vocabulary of 768, then the merges of BPE until there are ``size`` tokens.
 

@@ -67,6 +67,7 @@ class ByteSpanOptions(Options):
     source="scores",
     alphabet=len(ALPHABET),
     continuation=True,
+    cites=("goriely2025",),
 )
 def build(
     scores: "ScoredDocuments", size: int, options: ByteSpanOptions, *, seed: int = 0, threads: int = 1

@@ -36,7 +36,7 @@ class ConvexTokOptions(Options):
     """Longest token, in bytes; no limit when absent. Set it where pre-tokens are long: every substring is looked at."""
 
 
-@construction("convextok", options=ConvexTokOptions, segmentation="shortest_path")
+@construction("convextok", options=ConvexTokOptions, segmentation="shortest_path", cites=("tempus2026",))
 def build(
     counts: PretokenCounts, size: int, options: ConvexTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

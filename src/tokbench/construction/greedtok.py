@@ -42,7 +42,7 @@ class GreedTokOptions(Options):
     """File of the tokens to choose from, one in hexadecimal a line; all substrings of the pre-tokens when absent."""
 
 
-@construction("greedtok", options=GreedTokOptions, segmentation="cover")
+@construction("greedtok", options=GreedTokOptions, segmentation="cover", cites=("lim2025",))
 def build(
     counts: PretokenCounts, size: int, options: GreedTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

@@ -14,7 +14,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-@construction("greedwmc", options=GreedTokOptions, segmentation="cover")
+@construction("greedwmc", options=GreedTokOptions, segmentation="cover", cites=("lim2025",))
 def build(
     counts: PretokenCounts, size: int, options: GreedTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

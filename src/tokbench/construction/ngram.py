@@ -32,7 +32,7 @@ class NgramOptions(Options):
     """Longest n-gram, in bytes."""
 
 
-@construction("ngram", options=NgramOptions, segmentation="greedy", gives_initial=True)
+@construction("ngram", options=NgramOptions, segmentation="greedy", gives_initial=True, cites=("schmidt2024",))
 def build(counts: PretokenCounts, size: int, options: NgramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """The 256 bytes, then the most frequent n-grams of two bytes or more, until there are ``size`` tokens.
 

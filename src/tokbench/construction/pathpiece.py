@@ -58,7 +58,7 @@ class PathPieceOptions(Options):
     """Sizes after each batch of omissions, descending; by default the published runs' sizes, continued downwards."""
 
 
-@construction("pathpiece", options=PathPieceOptions, segmentation="shortest_path", initial=True)
+@construction("pathpiece", options=PathPieceOptions, segmentation="shortest_path", initial=True, cites=("schmidt2024",))
 def build(
     counts: PretokenCounts,
     size: int,

@@ -46,7 +46,7 @@ class PickyBpeOptions(AlphabetOptions):
     """A token is removed where a merge uses up a greater share of its occurrences (T); 1 removes nothing."""
 
 
-@construction("picky_bpe", options=PickyBpeOptions, segmentation="events")
+@construction("picky_bpe", options=PickyBpeOptions, segmentation="events", cites=("chizhov2024",))
 def build(
     counts: PretokenCounts, size: int, options: PickyBpeOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

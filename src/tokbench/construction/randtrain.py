@@ -37,7 +37,9 @@ class RandTrainOptions(Options):
     """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
 
 
-@construction("randtrain", options=RandTrainOptions, segmentation="greedy", initial=True)
+@construction(
+    "randtrain", options=RandTrainOptions, segmentation="greedy", initial=True, cites=("schmidt2024", "efraimidis2010")
+)
 def build(
     counts: PretokenCounts,
     size: int,

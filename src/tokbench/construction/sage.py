@@ -100,7 +100,9 @@ class Segmentation(NamedTuple):
     bounds: NDArray[np.int64]
 
 
-@construction("sage", options=SageOptions, segmentation="greedy", source="documents", initial=True)
+@construction(
+    "sage", options=SageOptions, segmentation="greedy", source="documents", initial=True, cites=("yehezkel2023",)
+)
 def build(
     documents: "Documents",
     size: int,

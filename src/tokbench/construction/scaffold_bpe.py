@@ -22,7 +22,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import Event, Vocabulary
 
 
-@construction("scaffold_bpe", options=AlphabetOptions, segmentation="post_removal")
+@construction("scaffold_bpe", options=AlphabetOptions, segmentation="post_removal", cites=("lian2024",))
 def build(
     counts: PretokenCounts, size: int, options: AlphabetOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:

@@ -164,7 +164,9 @@ def by_loss(
     return needed[descending(loss[needed])]
 
 
-@construction("unigram", options=UnigramOptions, segmentation="likelihood", gives_initial=True)
+@construction(
+    "unigram", options=UnigramOptions, segmentation="likelihood", gives_initial=True, cites=("kudo2018", "liang2007")
+)
 def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """Prune repeated substrings to the ``size`` tokens that a unigram model needs most, the 256 bytes included.
 

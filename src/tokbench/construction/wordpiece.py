@@ -39,7 +39,12 @@ class WordPieceOptions(Options):
 
 
 @construction(
-    "wordpiece", options=WordPieceOptions, segmentation="longest_prefix", alphabet=ALPHABET, continuation=True
+    "wordpiece",
+    options=WordPieceOptions,
+    segmentation="longest_prefix",
+    alphabet=ALPHABET,
+    continuation=True,
+    cites=("schuster2012",),
 )
 def build(
     counts: PretokenCounts, size: int, options: WordPieceOptions, *, seed: int = 0, threads: int = 1

@@ -70,11 +70,12 @@ def metric(
     of_ids: bool = False,
     better: Mapping[str, End] | None = None,
     over_the_same: Iterable[str] = (),
+    cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a family of metrics; the arguments are the attributes of :class:`Metric`, and two more.
 
     Args:
-        name, options, of, per_language, of_ids: see :class:`Metric`.
+        name, options, of, per_language, of_ids, cites: see :class:`Metric`.
         better: ``highest`` or ``lowest`` by name of the measurement, for those of which one end is better. They are
             ranked in the report and by ``tokbench compare``; the others stand there without a best.
         over_the_same: names of measurements that two tokenizers may be compared by only where their ``n`` is equal, as
@@ -91,7 +92,15 @@ def metric(
             metrics.check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
         state(better or {}, over_the_same)
         metrics.add(
-            Metric(name=name, function=function, options=options, of=of, per_language=per_language, of_ids=of_ids)
+            Metric(
+                name=name,
+                function=function,
+                options=options,
+                of=of,
+                per_language=per_language,
+                of_ids=of_ids,
+                cites=cites,
+            )
         )
         return function
 

@@ -14,7 +14,7 @@ from tokbench.options import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("byte_fallback", per_language=True)
+@metric("byte_fallback", per_language=True, cites=())
 def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
     tokens, total = usage.vocabulary.tokens, usage.total

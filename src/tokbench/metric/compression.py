@@ -9,7 +9,7 @@ from tokbench.options import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("compression", per_language=True, of_ids=True)
+@metric("compression", per_language=True, of_ids=True, cites=("schmidt2024",))
 def compression(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Corpus token count, and bytes per token.
 

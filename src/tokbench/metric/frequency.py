@@ -35,7 +35,7 @@ def class_names(classes: int) -> list[str]:
     return ["0 times", *named, f"2^{classes - 1:02} times or more"]
 
 
-@metric("frequency", options=FrequencyOptions)
+@metric("frequency", options=FrequencyOptions, cites=())
 def frequency(usage: Usage, options: FrequencyOptions) -> list[Measurement]:
     """The distribution of token frequencies, whose left tail holds the rare tokens.
 

@@ -42,7 +42,7 @@ class LengthOptions(Options):
     """Greatest length in bytes that the distribution tells apart; longer tokens are counted together."""
 
 
-@metric("length", options=LengthOptions)
+@metric("length", options=LengthOptions, cites=())
 def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
     """Mean token length in bytes and in characters, the share of word-initial tokens, and the lengths' distribution.
 

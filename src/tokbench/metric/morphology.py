@@ -60,7 +60,7 @@ def agreement(words: Words, chosen: NDArray[np.bool_]) -> tuple[int, int, int]:
     return common, len(found) - common, len(right) - common
 
 
-@metric("morphology", of="segmentations")
+@metric("morphology", of="segmentations", cites=("uzan2024", "goriely2025"))
 def morphology(words: Words, options: Options) -> list[Measurement]:
     """Alignment over the words that can be scored and over all that are no token, coverage, and what is left out."""
     cuts = words.gold["boundaries"].list.len()

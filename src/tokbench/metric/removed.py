@@ -23,7 +23,7 @@ def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
     return [token for token, split in last.items() if split]
 
 
-@metric("removed")
+@metric("removed", cites=("chizhov2024",))
 def removed(usage: Usage, options: Options) -> list[Measurement]:
     """Number of removed tokens, their share of word-initial ones and their mean length."""
     events = usage.vocabulary.events

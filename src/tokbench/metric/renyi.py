@@ -57,7 +57,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     return renyi_entropy(frequencies, order) / float(logs_of(types))
 
 
-@metric("renyi", options=RenyiOptions, per_language=True, of_ids=True)
+@metric("renyi", options=RenyiOptions, per_language=True, of_ids=True, cites=("zouhar2023",))
 def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement]:
     """Renyi efficiency of the token distribution at several orders, over both denominators in use."""
     observed = int(np.count_nonzero(usage.frequencies))

@@ -44,7 +44,7 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
     return found
 
 
-@metric(NAME)
+@metric(NAME, cites=("lim2025", "kudo2018"))
 def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
     """Sum over the tokens of the text of the natural logarithm of their substring probability, in nats."""
     cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]

@@ -34,7 +34,7 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     return len(whole & frequent)
 
 
-@metric("vocabulary", options=VocabularyOptions, of_ids=True)
+@metric("vocabulary", options=VocabularyOptions, of_ids=True, cites=())
 def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[Measurement]:
     """Size, unused tokens, single bytes in use, and whole words.
 

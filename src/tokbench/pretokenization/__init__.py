@@ -103,7 +103,11 @@ Function = TypeVar("Function", bound=Callable[..., NDArray[np.int64] | Cut])
 
 
 def pretokenization(
-    name: str, *, pattern: str | tuple[str, ...] | None = None, options: type[Options] | None = None
+    name: str,
+    *,
+    pattern: str | tuple[str, ...] | None = None,
+    options: type[Options] | None = None,
+    cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a scheme.
 
@@ -111,6 +115,7 @@ def pretokenization(
         name: the name in configuration and on the command line.
         pattern: the regular expression that defines it, for the lists of methods and other libraries.
         options: the class of its options. The function then is a :class:`Choose`, otherwise a :class:`Boundaries`.
+        cites: see :class:`~tokbench.registry.Method`.
 
     Raises:
         TokbenchError: the pattern is no text, or the function does not fit its Protocol.
@@ -120,9 +125,10 @@ def pretokenization(
         texts = pattern if isinstance(pattern, tuple) else (pattern or "",)
         schemes.check(all(isinstance(text, str) for text in texts), name, f"its pattern is {pattern!r}; give its text")
         if options is None:
-            schemes.add(Scheme(name=name, function=function, pattern=pattern))
+            schemes.add(Scheme(name=name, function=function, pattern=pattern, cites=cites))
         else:
-            schemes.add(ChosenScheme(name=name, function=function, pattern=pattern, options=options), protocol=Choose)
+            chosen = ChosenScheme(name=name, function=function, pattern=pattern, options=options, cites=cites)
+            schemes.add(chosen, protocol=Choose)
         return function
 
     return decorate

@@ -16,43 +16,47 @@ KERNEL_SCHEMES: dict[str, Scanner] = {
 """The scanners of the schemes that kernels know, without a call into Python."""
 
 
-@pretokenization("none", pattern=None)
+@pretokenization("none", pattern=None, cites=())
 def none(text: bytes) -> NDArray[np.int64]:
     """No pre-tokenization: the whole document is one pre-token."""
     return boundaries(KERNEL_SCHEMES["none"], text)
 
 
-@pretokenization("space", pattern=r" |[^ ]+")
+@pretokenization("space", pattern=r" |[^ ]+", cites=("schmidt2024",))
 def space(text: bytes) -> NDArray[np.int64]:
     """Every space is a pre-token by itself; what lies between spaces is one, line breaks and tabs included."""
     return boundaries(KERNEL_SCHEMES["space"], text)
 
 
-@pretokenization("digit", pattern=r"\d|[^\d]+")
+@pretokenization("digit", pattern=r"\d|[^\d]+", cites=("schmidt2024",))
 def digit(text: bytes) -> NDArray[np.int64]:
     """Every digit is a pre-token by itself; what lies between digits is one, spaces included."""
     return boundaries(KERNEL_SCHEMES["digit"], text)
 
 
-@pretokenization("space_digit", pattern=r" |\d|[^ \d]+")
+@pretokenization("space_digit", pattern=r" |\d|[^ \d]+", cites=("schmidt2024",))
 def space_digit(text: bytes) -> NDArray[np.int64]:
     """Every space and every digit is a pre-token by itself."""
     return boundaries(KERNEL_SCHEMES["space_digit"], text)
 
 
-@pretokenization("first_space", pattern=r" ?\S+|\s+(?!\S)|\s+")
+@pretokenization("first_space", pattern=r" ?\S+|\s+(?!\S)|\s+", cites=("schmidt2024",))
 def first_space(text: bytes) -> NDArray[np.int64]:
     """Whatever stands between blanks is one pre-token, with the space before it."""
     return boundaries(KERNEL_SCHEMES["first_space"], text)
 
 
-@pretokenization("first_space_digit", pattern=r"\d| ?[^\s\d]+|\s+(?!\S)|\s+")
+@pretokenization("first_space_digit", pattern=r"\d| ?[^\s\d]+|\s+(?!\S)|\s+", cites=("schmidt2024",))
 def first_space_digit(text: bytes) -> NDArray[np.int64]:
     """As first_space, and every digit is a pre-token by itself; a space before a digit stands alone."""
     return boundaries(KERNEL_SCHEMES["first_space_digit"], text)
 
 
-@pretokenization("gpt2", pattern=r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
+@pretokenization(
+    "gpt2",
+    pattern=r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    cites=("radford2019",),
+)
 def gpt2(text: bytes) -> NDArray[np.int64]:
     """GPT-2: runs of letters, of numbers and of other characters, each with the space before it; contractions.
 

@@ -20,7 +20,7 @@ class DigitsOptions(Options):
     """Digits of a group; the first group of a number has what is left over."""
 
 
-@pretokenization("digits", options=DigitsOptions)
+@pretokenization("digits", options=DigitsOptions, cites=("singh2024",))
 def digits(options: DigitsOptions) -> Cut:
     """Digits (Nd) in groups from the right; what lies between numbers is one pre-token: a step of a sequence."""
     from tokbench.splitting import cut_by_characters

@@ -26,7 +26,7 @@ class RegexOptions(Options):
         return pattern
 
 
-@pretokenization("regex", options=RegexOptions)
+@pretokenization("regex", options=RegexOptions, cites=())
 def regex(options: RegexOptions) -> Cut:
     """A regular expression of your own: its matches, and what lies between them."""
     from tokbench.pattern_cuts import cut_by_patterns

@@ -52,7 +52,7 @@ def pattern() -> str:
     return "|".join([*map(_run, (first, COMMON, HAN, *others, unlisted)), f"{BETWEEN}+"])
 
 
-@pretokenization("scripts", options=Options)
+@pretokenization("scripts", options=Options, cites=("kudo2018sentencepiece",))
 def scripts(options: Options) -> Cut:
     """Changes of script; a space goes with the word after it, digits and punctuation are one more script."""
     from tokbench.pattern_cuts import cut_by_patterns

@@ -38,7 +38,7 @@ class SequenceOptions(Options):
     """Pre-tokenizations, each a name or a mapping like this one; each cuts every pre-token of the one before."""
 
 
-@pretokenization("sequence", options=SequenceOptions)
+@pretokenization("sequence", options=SequenceOptions, cites=())
 def sequence(options: SequenceOptions) -> Cut:
     """Several pre-tokenizations one after another, each on every pre-token of the one before."""
     steps = [pretokenization_of(setting, "step") for setting in options.steps]

@@ -49,7 +49,7 @@ def _cut(*patterns: str) -> Cut:
     return cut_by_patterns(*patterns)
 
 
-@pretokenization("cl100k", pattern=CL100K, options=Options)
+@pretokenization("cl100k", pattern=CL100K, options=Options, cites=("tiktoken",))
 def cl100k(options: Options) -> Cut:
     """GPT-3.5 and GPT-4 (OpenAI's tiktoken, cl100k_base, in its first spelling): numbers in threes from the left.
 
@@ -58,49 +58,49 @@ def cl100k(options: Options) -> Cut:
     return _cut(CL100K)
 
 
-@pretokenization("o200k", pattern=O200K, options=Options)
+@pretokenization("o200k", pattern=O200K, options=Options, cites=("tiktoken",))
 def o200k(options: Options) -> Cut:
     """GPT-4o (OpenAI's tiktoken, o200k_base): as cl100k; a capital after small letters begins a pre-token."""
     return _cut(O200K)
 
 
-@pretokenization("llama3", pattern=CL100K, options=Options)
+@pretokenization("llama3", pattern=CL100K, options=Options, cites=("llama2024",))
 def llama3(options: Options) -> Cut:
     """Llama 3 (its tokenizer.json, as llama.cpp has it): the pattern of cl100k."""
     return _cut(CL100K)
 
 
-@pretokenization("qwen2", pattern=QWEN2, options=Options)
+@pretokenization("qwen2", pattern=QWEN2, options=Options, cites=("qwen2024",))
 def qwen2(options: Options) -> Cut:
     """Qwen and Qwen 2 (the code beside their rank file): as cl100k, every digit by itself."""
     return _cut(QWEN2)
 
 
-@pretokenization("deepseek_v3", pattern=DEEPSEEK_V3, options=Options)
+@pretokenization("deepseek_v3", pattern=DEEPSEEK_V3, options=Options, cites=("deepseek2024",))
 def deepseek_v3(options: Options) -> Cut:
     """DeepSeek V3 (its tokenizer.json): numbers, then Chinese and Japanese, then words, each in what is left whole."""
     return _cut(*DEEPSEEK_V3)
 
 
-@pretokenization("nanochat", pattern=NANOCHAT, options=Options)
+@pretokenization("nanochat", pattern=NANOCHAT, options=Options, cites=("nanochat",))
 def nanochat(options: Options) -> Cut:
     """nanochat (karpathy/nanochat): as cl100k, numbers in twos from the left."""
     return _cut(NANOCHAT)
 
 
-@pretokenization("tekken", pattern=TEKKEN, options=Options)
+@pretokenization("tekken", pattern=TEKKEN, options=Options, cites=("mistral_common",))
 def tekken(options: Options) -> Cut:
     """Mistral's Tekken (its tekken.json): as o200k without contractions, every digit by itself."""
     return _cut(TEKKEN)
 
 
-@pretokenization("superbpe_1", pattern=SUPERBPE_1, options=Options)
+@pretokenization("superbpe_1", pattern=SUPERBPE_1, options=Options, cites=("liu2025",))
 def superbpe_1(options: Options) -> Cut:
     """SuperBPE's first stage (PythonNut/superbpe; Liu et al. 2025): as o200k without contractions."""
     return _cut(SUPERBPE_1)
 
 
-@pretokenization("superbpe_2", pattern=SUPERBPE_2, options=Options)
+@pretokenization("superbpe_2", pattern=SUPERBPE_2, options=Options, cites=("liu2025",))
 def superbpe_2(options: Options) -> Cut:
     """SuperBPE's second stage (PythonNut/superbpe): words are cut off from numbers and signs alone."""
     return _cut(SUPERBPE_2)

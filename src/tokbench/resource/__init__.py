@@ -65,7 +65,12 @@ Function = TypeVar("Function", bound=Callable[..., Iterator[Any]])
 
 
 def resource(
-    name: str, *, gold: Gold, files: str, options: type[ResourceOptions] = ResourceOptions
+    name: str,
+    *,
+    gold: Gold,
+    files: str,
+    options: type[ResourceOptions] = ResourceOptions,
+    cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a type of resource; the arguments are the attributes of :class:`ResourceType`.
 
@@ -79,7 +84,9 @@ def resource(
         check(gold in get_args(Gold), name, f"its gold is {gold!r}; choose among {', '.join(get_args(Gold))}")
         own = isinstance(options, type) and issubclass(options, ResourceOptions)
         check(own, name, f"its options are {options!r}; give a subclass of tokbench.resource.ResourceOptions")
-        resource_types.add(ResourceType(name=name, function=function, options=options, gold=gold, files=files))
+        resource_types.add(
+            ResourceType(name=name, function=function, options=options, gold=gold, files=files, cites=cites)
+        )
         return function
 
     return decorate

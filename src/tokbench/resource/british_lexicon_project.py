@@ -16,7 +16,7 @@ from tokbench.resource import ResourceOptions, resource
 ABSENT = ("", "NA", "NaN", "nan")
 
 
-@resource("british_lexicon_project", gold="lexical_decisions", files="blp-items*")
+@resource("british_lexicon_project", gold="lexical_decisions", files="blp-items*", cites=("keuleers2012",))
 def british_lexicon_project(path: Path, language: str, options: ResourceOptions) -> Iterator[Decision]:
     """Words and nonwords with reaction time and accuracy."""
     for number, row in records(path, ("spelling", "lexicality", "rt", "accuracy"), "\t"):

@@ -14,7 +14,7 @@ from tokbench.intrinsic.rows import lines, records
 from tokbench.resource import ResourceOptions, resource
 
 
-@resource("compoundpiece", gold="segmentations", files="*")
+@resource("compoundpiece", gold="segmentations", files="*", cites=("minixhofer2023",))
 def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with their constituents; those that are no compounds are one part."""
     for parts, tag in _rows(path):

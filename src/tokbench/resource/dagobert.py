@@ -13,7 +13,7 @@ from tokbench.intrinsic.rows import lines
 from tokbench.resource import ResourceOptions, resource
 
 
-@resource("dagobert", gold="segmentations", files="sents_*.txt*")
+@resource("dagobert", gold="segmentations", files="sents_*.txt*", cites=("hofmann2020",))
 def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Derivatives with prefix, base and suffix; those whose base has changed its spelling cannot be cut."""
     for number, line in lines(path):

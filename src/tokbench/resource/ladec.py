@@ -12,7 +12,7 @@ from tokbench.intrinsic.rows import records
 from tokbench.resource import ResourceOptions, resource
 
 
-@resource("ladec", gold="segmentations", files="LADEC*.csv*")
+@resource("ladec", gold="segmentations", files="LADEC*.csv*", cites=("gagne2019",))
 def ladec(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Compounds with their two constituents, those whose parse is correct."""
     for _, (compound, first, second, parse) in records(path, ("stim", "c1", "c2", "correctParse"), ","):

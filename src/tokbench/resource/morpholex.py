@@ -20,7 +20,7 @@ MORPHEME = re.compile(r"<([^<>(){}]+)<|\(([^<>(){}]+)\)|>([^<>(){}]+)>")
 COLUMNS = ("Word", "MorphoLexSegm")
 
 
-@resource("morpholex", gold="segmentations", files="*.xlsx")
+@resource("morpholex", gold="segmentations", files="*.xlsx", cites=("sanchez2018",))
 def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with prefixes, roots and suffixes."""
     for word, notation in _rows(path):

@@ -12,7 +12,7 @@ from tokbench.intrinsic.rows import language_tag, records
 from tokbench.resource import ResourceOptions, resource
 
 
-@resource("morphscore", gold="segmentations", files="*_morph_data.csv*")
+@resource("morphscore", gold="segmentations", files="*_morph_data.csv*", cites=("arnett2025",))
 def morphscore(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with a first part and the rest of them; where there is no rest, the word is one part."""
     tag = language or language_tag(path, "_morph_data")

@@ -16,7 +16,7 @@ from tokbench.resource import ResourceOptions, resource
 AFFIXES = ("prefix", "suffix")
 
 
-@resource("morphynet", gold="segmentations", files="*.v1.tsv*")
+@resource("morphynet", gold="segmentations", files="*.v1.tsv*", cites=("batsuren2021",))
 def morphynet(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Inflected forms with their parts; derived words with their source and its affix."""
     tag = language or language_tag(path, ".")

@@ -12,7 +12,7 @@ from tokbench.intrinsic.rows import fields, language_tag
 from tokbench.resource import ResourceOptions, resource
 
 
-@resource("sigmorphon2022", gold="segmentations", files="*.word.*.tsv*")
+@resource("sigmorphon2022", gold="segmentations", files="*.word.*.tsv*", cites=("batsuren2022",))
 def sigmorphon2022(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Words with their canonical morphemes."""
     tag = language or language_tag(path, ".")

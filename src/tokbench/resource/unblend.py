@@ -18,7 +18,7 @@ from tokbench.resource import ResourceOptions, resource
 LETTERS = frozenset("ABCXPSO")
 
 
-@resource("unblend", gold="segmentations", files="complex_words.tsv*")
+@resource("unblend", gold="segmentations", files="complex_words.tsv*", cites=("pinter2020",))
 def unblend(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
     """Blends and compounds cut where the letters of one base end and those of the other begin."""
     columns = ("word", "bases", "sequence", "linearity")

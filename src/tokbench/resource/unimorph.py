@@ -19,7 +19,7 @@ class UniMorphOptions(ResourceOptions):
     """Language tag of files for which the path gives none; they do not tell it themselves."""
 
 
-@resource("unimorph", gold="segmentations", files="*", options=UniMorphOptions)
+@resource("unimorph", gold="segmentations", files="*", options=UniMorphOptions, cites=("batsuren2022unimorph",))
 def unimorph(path: Path, language: str, options: UniMorphOptions) -> Iterator[Segmentation]:
     """Forms with their parts, or with their lemma and its ending."""
     tag = language or options.language

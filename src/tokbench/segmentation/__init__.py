@@ -61,7 +61,12 @@ Function = TypeVar("Function", bound=Callable[..., Segmenter])
 
 
 def segmentation(
-    name: str, *, options: type[Options] = Options, needs: Needs | None = None, continuation: bool = False
+    name: str,
+    *,
+    options: type[Options] = Options,
+    needs: Needs | None = None,
+    continuation: bool = False,
+    cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a segmentation; the arguments are the attributes of :class:`Segmentation`.
 
@@ -75,7 +80,9 @@ def segmentation(
             known, name, f"it needs {needs!r}; choose among {', '.join(get_args(Needs))}, or leave it out"
         )
         segmentations.add(
-            Segmentation(name=name, function=function, options=options, needs=needs, continuation=continuation)
+            Segmentation(
+                name=name, function=function, options=options, needs=needs, continuation=continuation, cites=cites
+            )
         )
         return function
 

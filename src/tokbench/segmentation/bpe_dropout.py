@@ -31,7 +31,7 @@ class BpeDropoutOptions(Options):
     same way. Measures over unique pre-tokens take one draw for each."""
 
 
-@segmentation("bpe_dropout", options=BpeDropoutOptions, needs="merges")
+@segmentation("bpe_dropout", options=BpeDropoutOptions, needs="merges", cites=("provilkov2020",))
 def bpe_dropout(vocabulary: Vocabulary, options: BpeDropoutOptions) -> Segmenter:
     """Merge as ``merge`` does, each step without those merges that the step drops at random.
 

@@ -15,7 +15,7 @@ from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
-@segmentation("cover")
+@segmentation("cover", cites=("lim2025",))
 def cover(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Join the bytes of each token in turn, wherever no earlier token reaches across one of its two ends.
 

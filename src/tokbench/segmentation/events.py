@@ -35,7 +35,7 @@ class History:
     events: tuple[Event, ...]
 
 
-@segmentation("events", needs="events")
+@segmentation("events", needs="events", cites=("chizhov2024",))
 def events(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Replay merges and removals in their order, each wherever it applies; a pre-token that is a token is left whole.
 

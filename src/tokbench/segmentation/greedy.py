@@ -18,7 +18,7 @@ class GreedyOptions(Options):
     """Longest token to use, in bytes; no limit when absent."""
 
 
-@segmentation("greedy", options=GreedyOptions)
+@segmentation("greedy", options=GreedyOptions, cites=())
 def greedy(vocabulary: Vocabulary, options: GreedyOptions) -> Segmenter:
     """Take the longest token that the rest of the pre-token starts with, and go on after it.
 

@@ -18,7 +18,7 @@ UNKNOWN_PENALTY = 10.0
 """Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""
 
 
-@segmentation("likelihood", needs="scores")
+@segmentation("likelihood", needs="scores", cites=("kudo2018",))
 def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Cut each pre-token into the tokens with the greatest sum of scores.
 

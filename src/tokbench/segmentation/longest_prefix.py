@@ -15,7 +15,7 @@ from tokbench.segmentation import Segmenter, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-@segmentation("longest_prefix", continuation=True)
+@segmentation("longest_prefix", continuation=True, cites=("devlin2019", "goriely2025"))
 def longest_prefix(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Take the longest starting token first, then the longest continuation again and again.
 

@@ -10,7 +10,7 @@ from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
-@segmentation("longest_suffix")
+@segmentation("longest_suffix", cites=())
 def longest_suffix(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Take the longest token that the rest of the pre-token ends with, and go on before it.
 

@@ -15,7 +15,7 @@ from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-@segmentation("merge", needs="merges")
+@segmentation("merge", needs="merges", cites=("sennrich2016",))
 def merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Join the adjacent pair of the lowest rank, the leftmost of several, until no pair has a rank.
 

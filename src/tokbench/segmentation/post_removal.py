@@ -25,7 +25,9 @@ class PostRemovalOptions(Options):
     by rank may miss: those whose parts were removed before other parts were merged."""
 
 
-@segmentation("post_removal", options=PostRemovalOptions, needs="events")
+@segmentation(
+    "post_removal", options=PostRemovalOptions, needs="events", cites=("cognetta2024", "lian2024", "chizhov2024")
+)
 def post_removal(vocabulary: Vocabulary, options: PostRemovalOptions) -> Segmenter:
     """Join the adjacent pair of the lowest rank until none has one, then split the tokens that were removed.
 

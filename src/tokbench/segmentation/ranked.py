@@ -17,7 +17,7 @@ from tokbench.segmentation.merge import byte_ids, joined_bytes
 from tokbench.vocabulary import Vocabulary
 
 
-@segmentation("ranked")
+@segmentation("ranked", cites=("tiktoken",))
 def ranked(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Join the neighbours whose concatenation is the earliest token, the leftmost of several, until none is a token.
 

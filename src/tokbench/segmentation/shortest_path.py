@@ -34,7 +34,7 @@ class ShortestPathOptions(Options):
     """Longest token to use, in bytes (L, 16 in the paper); no limit when absent."""
 
 
-@segmentation("shortest_path", options=ShortestPathOptions)
+@segmentation("shortest_path", options=ShortestPathOptions, cites=("schmidt2024",))
 def shortest_path(vocabulary: Vocabulary, options: ShortestPathOptions) -> Segmenter:
     """Cut each pre-token into the fewest tokens possible.
 

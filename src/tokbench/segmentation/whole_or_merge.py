@@ -13,7 +13,7 @@ from tokbench.segmentation.merge import replayed
 from tokbench.vocabulary import Vocabulary
 
 
-@segmentation("whole_or_merge", needs="merges")
+@segmentation("whole_or_merge", needs="merges", cites=("huggingface_tokenizers",))
 def whole_or_merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
     """Take a pre-token that is a token whole, and cut all others as ``merge`` does.
 

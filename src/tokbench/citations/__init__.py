@@ -1,0 +1,1 @@
+"""What an experiment's methods and data are from, as BibTeX."""

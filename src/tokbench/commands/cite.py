@@ -1,0 +1,35 @@
+"""``tokbench cite``: write what an experiment's methods and data are from."""
+
+import click
+
+
+@click.command("cite")
+@click.argument("configuration", required=False, type=click.Path(dir_okay=False))
+@click.option("--experiment", help="The configuration as JSON, in place of its file.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File of BibTeX; standard output if left out.")
+def command(configuration: str | None, experiment: str | None, output: str | None) -> None:
+    """Write BibTeX of what the methods, metrics, gold data and corpora of an experiment are from. CONFIGURATION is its
+    file, such as config.yaml."""
+    from tokbench.citations.cited import cited
+    from tokbench.citations.entries import bibliography
+    from tokbench.config.errors import validated
+    from tokbench.config.experiment import Experiment
+    from tokbench.errors import TokbenchError
+    from tokbench.inputs.json import parse_json
+    from tokbench.inputs.yaml import read_yaml
+
+    if (configuration is None) == (experiment is None):
+        raise TokbenchError("cite: name the file of a configuration, or give --experiment, one of the two")
+    if experiment is not None:
+        remedy = "give the configuration as one JSON object"
+        asked = validated(parse_json(experiment, "--experiment", remedy=remedy), Experiment, "--experiment")
+    else:
+        asked = validated(read_yaml(str(configuration)).value, Experiment, str(configuration))
+    text = bibliography(cited(asked))
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    from tokbench.atomic import atomic_file
+
+    with atomic_file(output) as partial:
+        partial.write_text(text, encoding="utf-8")
