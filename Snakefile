@@ -46,4 +46,6 @@ rule all:
         "<results>/report.html",
         "<results>/figures",
         "<results>/typeset",
+        "<results>/leaderboard.json",
+        "<results>/leaderboard.csv",
         "<results>/references.bib",

@@ -1,7 +1,8 @@
 from tokbench.workflow.examples import Examples
+from tokbench.workflow.leaderboard import Checked
 from tokbench.workflow.report import as_written
 
-examples = Examples(experiment)
+examples, checked = Examples(experiment), Checked(experiment)
 
 
 rule cut_examples:
@@ -120,6 +121,36 @@ rule report:
         "write the report"
     shell:
         "tokbench report {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+
+
+rule leaderboard:
+    input:
+        statistics="<results>/statistics",
+        tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
+        documents=collect("<results>/corpus/{corpus}", corpus=checked.documents),
+        counts=collect("<results>/pretokens/{counts}.parquet", counts=checked.counts),
+    output:
+        json="<results>/leaderboard.json",
+        csv="<results>/leaderboard.csv",
+    log:
+        "<logs>/leaderboard.log",
+    benchmark:
+        "<benchmarks>/leaderboard.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        inputs=flags,
+        name=experiment.name,
+        source=fingerprint("tokbench.commands.leaderboard"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(60),
+    message:
+        "write the scoreboard for other sites"
+    shell:
+        "tokbench leaderboard --name {params.name:q} {params.inputs:q} --table {output.csv:q} -o {output.json:q}"
+        " &> {log:q}"
 
 
 rule cite:

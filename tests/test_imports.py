@@ -124,6 +124,10 @@ CHAIN = {
     "cite": ("cite small.yaml", f"{ROWS} yaml"),
     "compare_experiments": ("compare-experiments . .", f"{TABLES} pyarrow scipy yaml"),
     "analyse": ("analyse tables -o statistics", f"{TABLES} pyarrow scipy yaml"),
+    "leaderboard": (
+        "leaderboard --name small --statistics statistics --tokenizer bpe --documents corpus -o board.json",
+        f"{TABLES} pyarrow scipy yaml",
+    ),
 }
 """What each command is called with, one after another in one folder, and what it may import."""
 REJECTED = {

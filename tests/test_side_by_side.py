@@ -13,8 +13,6 @@ from scipy.stats import ttest_rel
 from tests.conftest import Tokbench
 from tests.documented import documented, keys_of
 from tests.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
-from tokbench.corpus.digest import digest
-from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.side_by_side.comparison import Comparison, compare_runs
 from tokbench.side_by_side.page import page
@@ -173,20 +171,6 @@ def test_what_made_them(write: Write) -> None:
     assert found.versions == {"source revision": ("old", "new")}
     assert found.tokenizers == {"bpe/1024": ("old", "new")}
     assert "1 tokenizer with another vocabulary or settings: bpe/1024" in comparison_text(found)
-
-
-def test_a_corpus_has_one_checksum_however_it_is_cut() -> None:
-    """Documents tell it: their numbers, languages and bytes, and where one ends."""
-    documents = [Document(0, "en", b"a\tb"), Document(1, "", b"")]
-    found = digest(documents)
-    assert found == digest(iter(documents))
-    others = [
-        documents[:1],
-        documents[::-1],
-        [Document(0, "e", b"na\tb"), documents[1]],
-        [Document(0, "en", b"a\tb1\t\t0\n")],
-    ]
-    assert len({found, *map(digest, others)}) == 5
 
 
 def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: Path) -> None:

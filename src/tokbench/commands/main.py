@@ -73,6 +73,7 @@ GROUPS = {
         "draw": "draw the figures",
         "typeset": "write the tables for publication",
         "report": "write the HTML report",
+        "leaderboard": "write the scoreboard for other sites",
         "cite": "write what methods and data are from, as BibTeX",
         "published": "recompute what the papers print",
     },

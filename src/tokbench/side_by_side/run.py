@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.corpus.digest import digests_in
+from tokbench.corpus.digest import contents_in
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
+from tokbench.leaderboard.board import NAME as LEADERBOARD
 from tokbench.tidy.table import TidyTable
 from tokbench.tokenizer_folder import SETTINGS
 
@@ -51,7 +52,7 @@ def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> Run:
             frames[table.name] = _checked(_read(path, table), table, path)
     if not frames:
         raise TokbenchError(f"{folder}: no tables of an experiment; name a folder such as results/demo")
-    return Run(name, frames, _versions(folder), digests_in(folder), dict(_tokenizers(folder)))
+    return Run(name, frames, _versions(folder), _corpora(folder), dict(_tokenizers(folder)))
 
 
 def _file(folder: Path, table: TidyTable) -> Path | None:
@@ -92,6 +93,14 @@ def _versions(folder: Path) -> dict[str, tuple[str, ...]]:
             if version is not None:
                 found.setdefault(what, set()).add(str(version))
     return {what: tuple(sorted(versions)) for what, versions in sorted(found.items())}
+
+
+def _corpora(folder: Path) -> dict[str, str]:
+    """Checksums of the corpora: as the run has written them, or found anew where it has not."""
+    if (board := folder / LEADERBOARD).is_file():
+        told = read_json(board, "write the leaderboard again", lenient=True)
+        return {f"{one['corpus']}/{one['split']}": str(one["sha256"]) for one in told["corpora"]}
+    return {split: found.sha256 for split, found in contents_in(folder).items()}
 
 
 def _tokenizers(folder: Path) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,47 @@
+"""``tokbench leaderboard``: write the scoreboard for others' sites."""
+
+import click
+
+
+@click.command("leaderboard")
+@click.option("--name", required=True, help="The experiment's name.")
+@click.option("--statistics", required=True, type=click.Path(exists=True, file_okay=False), help="Its statistics.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer; may be repeated.")
+@click.option("--documents", multiple=True, help="Folder of a corpus; may be repeated.")
+@click.option("--counts", multiple=True, help="File CORPUS/SPLIT/SCHEME.parquet of one without; may be repeated.")
+@click.option("--table", type=click.Path(dir_okay=False), help="CSV file of the scores, to write as well.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+def command(
+    name: str,
+    statistics: str,
+    tokenizers: tuple[str, ...],
+    documents: tuple[str, ...],
+    counts: tuple[str, ...],
+    table: str | None,
+    output: str,
+) -> None:
+    """Write the scoreboard with versions, commit, and checksums of corpora and tokenizers, for other sites."""
+    from pathlib import Path
+
+    from tokbench.atomic import atomic_file
+    from tokbench.corpus.digest import Contents, counts_of, splits_of
+    from tokbench.inputs.frames import read_frame
+    from tokbench.leaderboard.board import as_table, leaderboard
+    from tokbench.manifest import provenance
+    from tokbench.plain_json import written
+    from tokbench.spreadsheets import write_csv
+    from tokbench.statistics.scoreboard import SCOREBOARD
+
+    scores = read_frame(Path(statistics) / f"{SCOREBOARD.name}.parquet", "compute the statistics again")
+    SCOREBOARD.check(scores)
+    corpora: dict[str, Contents] = {}
+    for folder in documents:
+        corpora |= splits_of(Path(folder))
+    for file in counts:
+        corpora |= counts_of(Path(file))
+    board = leaderboard(name, scores, map(Path, tokenizers), corpora, provenance())
+    with atomic_file(output) as partial:
+        partial.write_text(written(board), encoding="utf-8")
+    if table is not None:
+        with atomic_file(table) as partial:
+            write_csv(as_table(board, SCOREBOARD), partial)

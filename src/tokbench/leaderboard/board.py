@@ -1,0 +1,81 @@
+"""What the leaderboard's files hold; docs/programs.md says it key by key."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.corpus.digest import Contents
+from tokbench.inputs.json import read_json
+from tokbench.tidy.table import TidyTable
+from tokbench.tokenizer_folder import SETTINGS
+
+NAME = "leaderboard.json"
+FORMAT = 1
+"""Raised when a key changes its meaning or goes."""
+AGAIN = "build the tokenizer again"
+
+
+def leaderboard(
+    name: str,
+    scores: pl.DataFrame,
+    tokenizers: Iterable[Path],
+    corpora: Mapping[str, Contents],
+    made: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The leaderboard of an experiment. It tells no time, so that the same results give the same file.
+
+    Args:
+        name: the experiment's.
+        scores: its table of the scoreboard.
+        tokenizers: their folders.
+        corpora: what splits of corpora hold, by ``CORPUS/SPLIT``.
+        made: what makes the file, see :func:`tokbench.manifest.provenance`.
+    """
+    versions = dict(made["versions"])
+    return {
+        "format": FORMAT,
+        "experiment": name,
+        "tokbench": {"version": versions.pop("tokbench", None), "revision": made["revision"]},
+        "versions": {**versions, "python": made["hardware"]["python"]},
+        "corpora": [
+            dict(zip(("corpus", "split"), key.split("/", 1), strict=True)) | found._asdict()
+            for key, found in sorted(corpora.items())
+        ],
+        "tokenizers": sorted(map(_tokenizer, tokenizers), key=lambda one: (one["variant"], str(one["size"]))),
+        "scores": scores.to_dicts(),
+    }
+
+
+def as_table(board: Mapping[str, Any], declared: TidyTable) -> pl.DataFrame:
+    """The scores as a table, each with what a reader of one line must know: versions, commit, checksums."""
+    evaluated = {one["corpus"]: one["sha256"] for one in board["corpora"] if one["split"] == "evaluation"}
+    vocabularies = {(one["variant"], one["size"]): one["sha256"] for one in board["tokenizers"]}
+    scores = pl.DataFrame(board["scores"], schema=declared.schema, orient="row")
+    return scores.with_columns(
+        pl.lit(board["experiment"]).alias("experiment"),
+        pl.lit(board["tokbench"]["version"]).alias("tokbench"),
+        pl.lit(board["tokbench"]["revision"], pl.String).alias("revision"),
+        pl.Series("corpus_sha256", [evaluated.get(name) for name in scores["corpus"]], pl.String),
+        pl.Series(
+            "tokenizer_sha256",
+            [vocabularies.get(key) for key in scores.select("variant", "size").iter_rows()],
+            pl.String,
+        ),
+    )
+
+
+def _tokenizer(folder: Path) -> dict[str, Any]:
+    """What a tokenizer's folder says of itself: its size is the one that tables know it by."""
+    settings = read_json(folder / SETTINGS, AGAIN, lenient=True)
+    origin = settings.get("origin") or {}
+    asked = origin.get("requested_size")
+    return {
+        "variant": settings.get("name"),
+        "size": settings.get("size") if asked is None else asked,
+        "sha256": settings.get("sha256"),
+        "pretokenization": settings.get("pretokenization"),
+        "construction": (origin.get("construction") or {}).get("method"),
+        "segmentation": (settings.get("segmentation") or {}).get("method"),
+    }
