@@ -44,6 +44,7 @@ onerror:
 
 wildcard_constraints:
     corpus="|".join(experiment.corpora),
+    on="|".join(experiment.corpora),
     split="tokenizer|evaluation",
     scheme=r"\w+",
     resource=r"[\w-]+",

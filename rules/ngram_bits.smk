@@ -31,3 +31,32 @@ rule ngram_bits:
         "tokbench ngram_bits {input.tokenizer:q} --corpus {params.corpus:q} --order {params.order:q} {params.budgets:q}"
         " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
         " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"
+
+
+rule ngram_bits_on:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus="<results>/corpus/{on}",
+    output:
+        "<results>/ngram_bits/{variant}/{size}/{on}.json",
+    log:
+        "<logs>/ngram_bits_on/{variant}/{size}/{on}.log",
+    benchmark:
+        "<benchmarks>/ngram_bits_on/{variant}/{size}/{on}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        split=ngram_models.options.split,
+        order=ngram_models.options.order,
+        budgets=ngram_models.budgets,
+        source=fingerprint("tokbench.commands.ngram_bits"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(120),
+    message:
+        "take the n-gram bits of {wildcards.variant} at {wildcards.size} on {wildcards.on}"
+    shell:
+        "tokbench ngram_bits {input.tokenizer:q} --corpus {wildcards.on} --order {params.order:q} {params.budgets:q}"
+        " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
+        " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"

@@ -1,5 +1,6 @@
 from tokbench.workflow.statistics import (
     all_bounds,
+    all_measured,
     all_tested,
     all_tokenizers,
     all_trained,
@@ -10,17 +11,19 @@ from tokbench.workflow.statistics import (
     venn_flags,
 )
 
-bounds = all_bounds(experiment)
+bounds, beside = all_bounds(experiment), all_measured(experiment)
 tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment), all_tested(experiment)
 
 
 rule tabulate:
     input:
         intrinsic=collect("<results>/intrinsic/{of.variant}/{of.size}.json", of=tokenizers)
-        + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers),
+        + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers)
+        + collect("<results>/intrinsic/{of.variant}/{of.size}/on/{of.on}.json", of=beside),
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
         bound=collect("<results>/bounds/{of.corpus}/{of.scheme}/{of.size}.json", of=bounds),
-        ngram_bits=collect("<results>/ngram_bits/{of.variant}/{of.size}.json", of=ngram_models.tokenizers),
+        ngram_bits=collect("<results>/ngram_bits/{of.variant}/{of.size}.json", of=ngram_models.tokenizers)
+        + collect("<results>/ngram_bits/{of.variant}/{of.size}/{of.on}.json", of=ngram_models.tokenizers_on_others),
         embeddings=collect("<results>/embeddings/{of.model}/{of.variant}/{of.size}", of=trained),
         model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),
         downstream=collect("<results>/downstream/{of.model}/{of.variant}/{of.size}/{of.suite}.json", of=tested),

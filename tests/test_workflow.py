@@ -23,9 +23,14 @@ from tokbench.workflow.pretokenization import Pretokenization
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
 ORDER += ["priority", "threads", "resources", "message", "shell"]
 REQUIRED = set(ORDER) - {"input", "params", "priority", "wildcard_constraints"}
-COMMAND_OF = {"build_initial": "build", "merge_part": "merge_counts"}
-"""Rules whose command bears another name: an initial vocabulary is built, and a part of many shards merged, as any
-other, under a place of its own."""
+COMMAND_OF = {
+    "build_initial": "build",
+    "merge_part": "merge_counts",
+    "measure_on": "measure",
+    "ngram_bits_on": "ngram_bits",
+}
+"""Rules whose command bears another name: an initial vocabulary is built, a part of many shards merged, and a tokenizer
+measured on a corpus beside its own, as any other, under a place of its own."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
@@ -118,9 +123,11 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "import",
             "import_counts",
             "import_tasks",
+            "measure_on",
             "measure_resource",
             "merge_part",
             "ngram_bits",
+            "ngram_bits_on",
             "power",
             "published",
             "read_sizes",
@@ -160,6 +167,20 @@ def test_many_shards_are_encoded_side_by_side(checkout: Checkout, shards: int, e
     printed = checkout.snakemake("results/sharded/models/m/bpe/300", "-n", "--configfile", "sharded.yaml")
     jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
     assert (jobs.get("encode_shard", 0), jobs["pack"], jobs["pretrain"]) == (encoded, 1, 1), printed
+
+
+def test_built_here_measured_there(checkout: Checkout) -> None:
+    """A tokenizer on a corpus beside its own: measured, bounded, and with n-gram models of that corpus."""
+    for name in ("text", "other"):
+        (checkout.folder / f"{name}.txt").write_text("a")
+    of_text = "text: {source: {type: text, path: text.txt}"
+    both = SHARDED.format(shards=1).replace(of_text, f"other: {{source: {{type: text, path: other.txt}}}}, {of_text}")
+    asked = both.replace("bpe: {", "bpe: {corpus: text, ") + "measured_on: [other]\nngram_bits: {order: 2}\n"
+    (checkout.folder / "sharded.yaml").write_text(asked)
+    printed = checkout.snakemake("results/sharded/tables", "-n", "--configfile", "sharded.yaml")
+    jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+    names = ("build", "measure", "measure_on", "ngram_bits", "ngram_bits_on", "bound", "prepare")
+    assert [jobs.get(name) for name in names] == [1, 1, 1, 1, 1, 2, 2], printed
 
 
 IN_PARTS = """\

@@ -100,7 +100,8 @@ def _splits(experiment: Experiment) -> Iterator[str]:
         corpus = experiment.corpus_of(name)
         if name in experiment.built:
             readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
-        readers.setdefault((corpus, "evaluation"), f"variant '{name}' is measured on")
+        for measured in (corpus, *experiment.measured_on_of(name)):
+            readers.setdefault((measured, "evaluation"), f"variant '{name}' is measured on")
     for name, variant in experiment.built.items():
         corpus = experiment.corpus_of(name)
         if variant.byte_lm is not None:
@@ -111,8 +112,7 @@ def _splits(experiment: Experiment) -> Iterator[str]:
             readers.setdefault((corpus, "pretraining"), f"model '{run.models[0]}' is trained on")
             readers.setdefault((corpus, "evaluation"), f"model '{run.models[0]}' is tested on")
     if experiment.ngram_bits is not None:
-        for name in experiment.variants:
-            corpus = experiment.corpus_of(name)
+        for corpus in experiment.measured_corpora():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
                 yield f"ngram_bits: corpus '{corpus}' holds counts and no text, which n-gram models need; leave it out"
                 break
@@ -204,7 +204,7 @@ def _report(experiment: Experiment) -> Iterator[str]:
         if corpus:
             yield from unknown_names(key, "corpus", [corpus], experiment.corpora)
         known = corpus in experiment.corpora and variant in experiment.variants
-        if known and experiment.corpus_of(variant) != corpus:
+        if known and corpus not in (experiment.corpus_of(variant), *experiment.measured_on_of(variant)):
             yield f"{key}: '{variant}' is built from '{experiment.corpus_of(variant)}'; name a variant of '{corpus}'"
     yield from unknown_names("report.venn", "variant", report.venn, experiment.variants)
     if report.venn and len(set(report.venn)) != 3:

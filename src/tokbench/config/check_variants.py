@@ -13,6 +13,7 @@ from tokbench.segmentation import segmentations
 
 def variant_mistakes(experiment: Experiment) -> Iterator[str]:
     """One line a mistake, ``key: what is wrong; the remedy``."""
+    yield from _measured(experiment)
     yield from _built(experiment)
     yield from _elsewhere(experiment)
     yield from _sizes(experiment)
@@ -23,6 +24,17 @@ def unknown_names(key: str, kind: str, names: Iterable[str], there: Iterable[str
     for name in names:
         if name not in there:
             yield f"{key}: {unknown(name, kind, there)}"
+
+
+def _measured(experiment: Experiment) -> Iterator[str]:
+    """Corpora that variants are measured on: they must be there, and be text for tokenizers made elsewhere."""
+    yield from unknown_names("measured_on", "corpus", experiment.measured_on, experiment.corpora)
+    for name, variant in experiment.variants.items():
+        key = f"variants.{name}.measured_on"
+        yield from unknown_names(key, "corpus", variant.measured_on or (), experiment.corpora)
+        for corpus in experiment.measured_on_of(name) if name in experiment.elsewhere else ():
+            if corpus in experiment.corpora and experiment.corpora[corpus].counted:
+                yield f"{key}: corpus '{corpus}' holds counts, and a tokenizer made elsewhere is measured on text"
 
 
 def _built(experiment: Experiment) -> Iterator[str]:

@@ -32,6 +32,8 @@ class MadeElsewhere(ReadOptions):
     corpus: str | None = None
     """Corpus on whose evaluation split it is held against its own library and measured; the first where it is left
     out."""
+    measured_on: list[str] | None = None
+    """Corpora that it is measured on beside this one; the experiment's where it is left out."""
     path: str | None = None
     """Its file, a folder that holds it, or with ``revision`` its name on the Hugging Face hub."""
     revision: Annotated[str | None, Field(pattern=f"^{REVISION.pattern}$")] = None

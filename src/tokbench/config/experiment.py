@@ -53,6 +53,9 @@ class Experiment(Options):
     """Tokenizer recipes, and tokenizers made elsewhere."""
     sizes: list[VocabularySize] = Field(default_factory=list, min_length=1)
     """Vocabulary sizes of the variants that are built, the 256 bytes included; needed where one of them names none."""
+    measured_on: list[str] = Field(default_factory=list)
+    """Corpora on whose evaluation splits every variant is measured, beside the one that it is built from: their token
+    n-gram models are trained on these corpora, too. A variant may name its own."""
     resources: dict[Name, Resource] = Field(default_factory=dict)
     """Gold data on which every tokenizer is measured: a type's name, or its options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
@@ -104,6 +107,17 @@ class Experiment(Options):
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))
 
+    def measured_on_of(self, variant: str) -> list[str]:
+        """Corpora that a variant is measured on beside its own, each once."""
+        own = self.variants[variant].measured_on
+        others = self.measured_on if own is None else own
+        return [corpus for corpus in dict.fromkeys(others) if corpus != self.corpus_of(variant)]
+
+    def measured_corpora(self) -> list[str]:
+        """Every corpus that variants are measured on, each once."""
+        found = (one for name in self.variants for one in (self.corpus_of(name), *self.measured_on_of(name)))
+        return list(dict.fromkeys(found))
+
     def corpora_of(self, run: Run) -> dict[tuple[str, str, Size], str]:
         """Corpus that each language model of a run reads, by model, variant and vocabulary size."""
         return {
@@ -114,10 +128,15 @@ class Experiment(Options):
         }
 
     def baselines(self) -> dict[str, str]:
-        """For each corpus that variants are built from, the variant to which the others are relative."""
+        """For each corpus that variants are measured on, the variant to which the others are relative.
+
+        One that is built from the corpus where any is."""
         first: dict[str, str] = {}
         for variant in self.variants:
             first.setdefault(self.corpus_of(variant), variant)
+        for variant in self.variants:
+            for corpus in self.measured_on_of(variant):
+                first.setdefault(corpus, variant)
         chosen = self.report.baseline or {}
         if isinstance(chosen, str):
             chosen = {self.corpus_of(chosen): chosen}

@@ -114,6 +114,8 @@ class Variant(Options):
     """Byte language model whose scores the construction reads, for constructions that need one."""
     sizes: list[VocabularySize] | None = None
     """Vocabulary sizes of this variant alone; the experiment's where it is left out."""
+    measured_on: list[str] | None = None
+    """Corpora that this variant is measured on beside its own; the experiment's where it is left out."""
 
 
 if TYPE_CHECKING:

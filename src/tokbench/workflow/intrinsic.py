@@ -39,14 +39,19 @@ class Measurements:
     def corpora(self, wildcards: Any) -> list[str]:
         """The corpus on whose documents a tokenizer made elsewhere is measured; none for the others."""
         made = wildcards.variant in self.experiment.elsewhere
-        return [self.experiment.corpus_of(wildcards.variant)] if made else []
+        return [self.corpus(wildcards)] if made else []
+
+    def corpus(self, wildcards: Any) -> str:
+        """The corpus that a tokenizer is measured on: its own, or another that the wildcards name."""
+        named: str | None = getattr(wildcards, "on", None)
+        return self.experiment.corpus_of(wildcards.variant) if named is None else named
 
     def text(self, wildcards: Any, input: Any) -> list[str]:
         """What a tokenizer is measured on, as flags of the command line: counts, or shards of documents."""
         if wildcards.variant in self.experiment.built:
             counts = input.counts
             return ["--counts", counts if isinstance(counts, str) else counts[0]]
-        corpus = self.experiment.corpus_of(wildcards.variant)
+        corpus = self.corpus(wildcards)
         folder = f"{self.experiment.folder}/corpus/{corpus}/evaluation"
         return [f"--documents={folder}/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 

@@ -15,19 +15,16 @@ class Checked:
     @property
     def documents(self) -> list[str]:
         """Those with documents."""
-        return [name for name in self._used if not self.experiment.corpora[name].counted]
+        return [name for name in self.experiment.measured_corpora() if not self.experiment.corpora[name].counted]
 
     @property
     def counts(self) -> list[str]:
         """Files of those that are counts alone, below the folder of counts and without their ending."""
         found = (
-            f"{self.experiment.corpus_of(name)}/{split}/{pretokenization_of(variant.pretokenization).slug}"
+            f"{corpus}/{split}/{pretokenization_of(variant.pretokenization).slug}"
             for name, variant in self.experiment.built.items()
-            if self.experiment.corpora[self.experiment.corpus_of(name)].counted
-            for split in ("tokenizer", "evaluation")
+            for corpus in (self.experiment.corpus_of(name), *self.experiment.measured_on_of(name))
+            if self.experiment.corpora[corpus].counted
+            for split in (("tokenizer", "evaluation") if corpus == self.experiment.corpus_of(name) else ("evaluation",))
         )
         return list(dict.fromkeys(found))
-
-    @property
-    def _used(self) -> list[str]:
-        return list(dict.fromkeys(self.experiment.corpus_of(name) for name in self.experiment.variants))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tokbench.config.experiment import Experiment
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
-from tokbench.workflow.statistics import Built, all_tokenizers
+from tokbench.workflow.statistics import Built, Measured, all_measured, all_tokenizers
 
 
 @dataclass(frozen=True)
@@ -27,3 +27,8 @@ class NgramModels:
     def tokenizers(self) -> list[Built]:
         """The tokenizers that have them: all, or none."""
         return [] if self.experiment.ngram_bits is None else all_tokenizers(self.experiment)
+
+    @property
+    def tokenizers_on_others(self) -> list[Measured]:
+        """Those that have them on corpora beside their own."""
+        return [] if self.experiment.ngram_bits is None else all_measured(self.experiment)

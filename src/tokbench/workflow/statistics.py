@@ -17,6 +17,14 @@ class Built(NamedTuple):
     size: Size
 
 
+class Measured(NamedTuple):
+    """A tokenizer on a corpus beside its own."""
+
+    variant: str
+    size: Size
+    on: str
+
+
 class Bounded(NamedTuple):
     """What one bound holds for."""
 
@@ -47,6 +55,15 @@ def all_tokenizers(experiment: Experiment) -> list[Built]:
     return [Built(variant, size) for variant in experiment.variants for size in experiment.sizes_of(variant)]
 
 
+def all_measured(experiment: Experiment) -> list[Measured]:
+    """Every tokenizer on every corpus that it is measured on beside its own."""
+    return [
+        Measured(one.variant, one.size, corpus)
+        for one in all_tokenizers(experiment)
+        for corpus in experiment.measured_on_of(one.variant)
+    ]
+
+
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Every corpus, scheme and size that a tokenizer has, each once.
 
@@ -55,8 +72,9 @@ def all_bounds(experiment: Experiment) -> list[Bounded]:
     """
     schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.built.items()}
     found = (
-        Bounded(experiment.corpus_of(name), schemes[name].slug, size)
+        Bounded(corpus, schemes[name].slug, size)
         for name, variant in experiment.built.items()
+        for corpus in (experiment.corpus_of(name), *experiment.measured_on_of(name))
         for size in variant.sizes or experiment.sizes
         if schemes[name].splits != ()
     )

@@ -1,0 +1,145 @@
+"""Built here, measured there: which tokenizer is measured on which corpus, and that tables tell them apart."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.conftest import TOPICS, Tokbench
+from tokbench.config.experiment import Experiment
+from tokbench.config.load import validate
+from tokbench.errors import TokbenchError
+from tokbench.workflow.intrinsic import Measurements
+from tokbench.workflow.leaderboard import Checked
+from tokbench.workflow.ngram_bits import NgramModels
+from tokbench.workflow.statistics import all_bounds, all_measured, all_tokenizers, baseline_flags
+
+BPE = {"pretokenization": "gpt2", "construction": "bpe"}
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Any:
+    """Makes an experiment on three corpora, the last of which is counts alone."""
+    (tmp_path / "text.txt").write_text("text")
+    (tmp_path / "counts.tsv").write_text("61\t1\n")
+    (tmp_path / "ranks.tiktoken").write_text("YQ== 0\n")
+    text = {"source": {"type": "text", "path": str(tmp_path / "text.txt")}}
+    counts = {"source": {"type": "counts", "path": str(tmp_path / "counts.tsv")}}
+    ranks = {"from": "tiktoken", "path": str(tmp_path / "ranks.tiktoken"), "pattern": "gpt2"}
+
+    def make(**more: Any) -> Experiment:
+        values = {
+            "name": "small",
+            "corpora": {"news": text, "code": text, "words": counts},
+            "variants": {"bpe": BPE, "of_code": {"corpus": "code", **BPE}, "ranks": ranks},
+            "sizes": [300, 400],
+        }
+        return validate({**values, **more}, "small")
+
+    return make
+
+
+def test_nothing_is_measured_elsewhere_unless_asked(experiment: Any) -> None:
+    plain = experiment(ngram_bits={})
+    assert all_measured(plain) == NgramModels(plain).tokenizers_on_others == []
+    assert {one.corpus for one in all_bounds(plain)} == {"news", "code"}
+    assert len(all_bounds(plain)) == 4
+    assert Checked(plain).documents == ["news", "code"]
+
+
+def test_every_variant_on_every_corpus(experiment: Any) -> None:
+    asked = experiment(measured_on=["news", "code"], ngram_bits={})
+    found = all_measured(asked)
+    assert [(one.variant, one.size, one.on) for one in found] == [
+        ("bpe", 300, "code"), ("bpe", 400, "code"), ("of_code", 300, "news"), ("of_code", 400, "news"),
+        ("ranks", "own", "code"),
+    ]  # fmt: skip
+    assert NgramModels(asked).tokenizers_on_others == found
+    assert NgramModels(asked).tokenizers == all_tokenizers(asked)
+    assert len(all_bounds(asked)) == 4, "both schemes' bounds on both corpora are there already"
+    assert baseline_flags(asked) == ["--baseline", "news=bpe", "--baseline", "code=of_code"]
+
+
+def test_a_variant_may_say_its_own(experiment: Any) -> None:
+    """In place of the experiment's; a corpus that nothing is built from has a baseline, bounds and a checksum, too."""
+    first = {**BPE, "measured_on": ["words", "code", "words"]}
+    asked = experiment(variants={"bpe": first, "other": {**BPE, "measured_on": []}}, measured_on=["code"])
+    assert {(one.variant, one.on) for one in all_measured(asked)} == {("bpe", "words"), ("bpe", "code")}
+    assert {(one.corpus, one.size) for one in all_bounds(asked)} == {
+        (corpus, size) for corpus in ("news", "words", "code") for size in (300, 400)
+    }
+    assert asked.baselines() == {"news": "bpe", "words": "bpe", "code": "bpe"}
+    assert Checked(asked).counts == ["words/evaluation/gpt2"]
+    assert experiment(measured_on=["code"], report={"baseline": {"code": "bpe"}}).baselines()["code"] == "bpe"
+
+
+def test_what_a_job_reads(experiment: Any) -> None:
+    """The wildcard's corpus: counts of a variant that is built, documents of one that was made elsewhere."""
+    asked = Measurements(experiment(measured_on=["code"]))
+    built = SimpleNamespace(variant="bpe", on="code")
+    assert (asked.corpus(built), asked.corpora(built), asked.schemes(built)) == ("code", [], ["gpt2"])
+    made = SimpleNamespace(variant="ranks", on="code")
+    assert asked.corpora(made) == ["code"]
+    assert asked.text(made, None) == ["--documents=results/small/corpus/code/evaluation/0000.parquet"]
+    assert asked.text(SimpleNamespace(variant="ranks"), None) == [
+        "--documents=results/small/corpus/news/evaluation/0000.parquet"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"measured_on": ["cod"]}, "measured_on: 'cod' is not a corpus"),
+        ({"variants": {"bpe": {**BPE, "measured_on": ["cod"]}}}, "variants.bpe.measured_on: 'cod' is not a corpus"),
+        ({"measured_on": ["words"]}, "variants.ranks.measured_on: corpus 'words' holds counts"),
+        ({"measured_on": ["words"], "ngram_bits": {}}, "ngram_bits: corpus 'words' holds counts and no text"),
+    ],
+)
+def test_what_cannot_be_measured(experiment: Any, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(TokbenchError) as raised:
+        experiment(**more)
+    assert message in str(raised.value)
+
+
+def test_tables_by_corpus(tokbench: Tokbench, tmp_path: Path) -> None:
+    """A vocabulary of one text on two: rows of both, each with the gap to its own bound, relative to a baseline."""
+    inputs: list[Any] = []
+    for name, topics in (("news", TOPICS[:2]), ("code", TOPICS[2:])):
+        (tmp_path / f"{name}.txt").write_bytes(b"\n".join(topics))
+        counts, bound = tmp_path / f"{name}.parquet", tmp_path / "bounds" / name / "gpt2" / "300.json"
+        bound.parent.mkdir(parents=True)
+        for arguments in (
+            ("count", "--scheme", "gpt2", tmp_path / f"{name}.txt", "-o", counts),
+            ("bound", "--counts", counts, "--size", "300", "--steps", "5", "--result", bound),
+            ("build", "bpe", "--counts", counts, "--size", "300", "--name", name, "-o", tmp_path / "tokenizers" / name),
+        ):
+            done = tokbench(*arguments)
+            assert done.status == 0, done.stderr
+        inputs += ["--bound", bound, "--tokenizer", tmp_path / "tokenizers" / name, "--baseline", f"{name}=news"]
+    for variant in ("news", "code"):
+        for corpus in ("news", "code"):
+            measured = tmp_path / f"{variant}-{corpus}.json"
+            tokenizer, counts = tmp_path / "tokenizers" / variant, tmp_path / f"{corpus}.parquet"
+            done = tokbench("measure", tokenizer, "--counts", counts, "--corpus", corpus, "-o", measured)
+            assert done.status == 0, done.stderr
+            inputs += ["--intrinsic", measured]
+    done = tokbench("tabulate", *inputs, "-o", tmp_path / "tables")
+    assert done.status == 0, done.stderr
+    table = pl.read_parquet(tmp_path / "tables" / "intrinsic.parquet").filter(language="")
+    tokens = {
+        (v, c): x for v, c, x in table.filter(metric="corpus_token_count").select("variant", "corpus", "value").rows()
+    }
+    assert tokens.keys() == {(variant, corpus) for variant in ("news", "code") for corpus in ("news", "code")}
+    assert tokens["news", "news"] < tokens["code", "news"]
+    assert tokens["code", "code"] < tokens["news", "code"]
+    bounds = dict(
+        pl.read_parquet(tmp_path / "tables" / "bounds.parquet").filter(language="").select("corpus", "bound").rows()
+    )
+    gaps = {(v, c): x for v, c, x in table.filter(metric="gap").select("variant", "corpus", "value").rows()}
+    assert gaps == {key: pytest.approx(count / bounds[key[1]] - 1) for key, count in tokens.items()}
+    relative = table.filter(metric="relative_corpus_token_count", variant="code")
+    assert dict(relative.select("corpus", "value").rows()) == {
+        corpus: pytest.approx(tokens["code", corpus] / tokens["news", corpus]) for corpus in ("news", "code")
+    }
