@@ -78,3 +78,37 @@ def test_the_pretokenization_with_options(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     said = subprocess.run([sys.executable, "-c", use], check=True, env=environment, capture_output=True, text=True)
     assert said.stdout.splitlines() == ["[0]", "[0, 4, 8]", "[0, 4, 8, 9]"]
+
+
+def test_the_segmentation_and_the_metric(tmp_path: Path) -> None:
+    """Both as they stand: ids that are decoded to the text, a share, its better end, and what it is from."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for name, begin in (("segmenting", '"""A pre-token that is a token'), ("measuring", '"""Pre-tokens that are one')):
+        (block,) = [block for block in blocks if block.startswith(begin)]
+        (tmp_path / f"{name}.py").write_text(block)
+    use = (
+        "import measuring, segmenting\n"
+        "from tokbench.better import better_end, over_the_same\n"
+        "from tokbench.citations.entries import bibliography\n"
+        "from tokbench.counting.count import count_pretokens\n"
+        "from tokbench.intrinsic.measure import measure\n"
+        "from tokbench.metric import metrics\n"
+        "from tokbench.tokenizer import Tokenizer\n"
+        "from tokbench.vocabulary import BYTES, Vocabulary\n"
+        "tokenizer = Tokenizer(Vocabulary((*BYTES, b'the', b' cat')), 'gpt2', 'whole_or_bytes')\n"
+        "text = b'the cat the\\xff'\n"
+        "ids = tokenizer.encode(text).tolist()\n"
+        "assert tokenizer.decode(ids) == text\n"
+        "print(ids)\n"
+        "family = {'whole_pretokens': metrics['whole_pretokens'].options()}\n"
+        "[row] = measure(tokenizer, count_pretokens([text], 'gpt2'), families=family)\n"
+        "print(row.metric, row.value, row.n, better_end(row.metric), over_the_same(row.metric))\n"
+        "print(bibliography(metrics['whole_pretokens'].cites)[:18])\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    said = subprocess.run([sys.executable, "-c", use], check=True, env=environment, capture_output=True, text=True)
+    assert said.stdout.splitlines() == [
+        "[256, 257, 32, 116, 104, 101, 255]",
+        "whole_pretoken_share 0.75 4 highest True",
+        "@misc{somebody2026",
+    ]
