@@ -1,3 +1,5 @@
+from tokbench.citations.cited import cited
+from tokbench.workflow.canonical import canonical
 from tokbench.workflow.examples import Examples
 from tokbench.workflow.leaderboard import Checked
 from tokbench.workflow.report import as_written
@@ -163,7 +165,7 @@ rule cite:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        experiment=verbatim(as_written(experiment)),
+        cited=verbatim(canonical(cited(experiment))),
         source=fingerprint("tokbench.commands.cite"),
     threads: 1
     resources:
@@ -172,4 +174,4 @@ rule cite:
     message:
         "write what methods and data are from"
     shell:
-        "tokbench cite --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+        "tokbench cite --cited {params.cited:q} -o {output:q} &> {log:q}"

@@ -30,8 +30,8 @@ LANGUAGE_MODELS = ("llm_foundry", "lm_evaluation_harness")
 
 
 def cited(experiment: Experiment) -> list[str]:
-    """Keys of publications, or whole entries, each once, in the order in which the experiment comes to them."""
-    return list(dict.fromkeys(_cited(experiment)))
+    """Keys of publications, or whole entries, each once, in alphabetical order."""
+    return sorted(set(_cited(experiment)))
 
 
 def _cited(experiment: Experiment) -> Iterator[str]:

@@ -5,9 +5,9 @@ import click
 
 @click.command("cite")
 @click.argument("configuration", required=False, type=click.Path(dir_okay=False))
-@click.option("--experiment", help="The configuration as JSON, in place of its file.")
+@click.option("--cited", "keys", metavar="JSON", help="What is cited, as a list, in place of a configuration.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File of BibTeX; standard output if left out.")
-def command(configuration: str | None, experiment: str | None, output: str | None) -> None:
+def command(configuration: str | None, keys: str | None, output: str | None) -> None:
     """Write BibTeX of what the methods, metrics, gold data and corpora of an experiment are from. CONFIGURATION is its
     file, such as config.yaml."""
     from tokbench.citations.cited import cited
@@ -18,14 +18,16 @@ def command(configuration: str | None, experiment: str | None, output: str | Non
     from tokbench.inputs.json import parse_json
     from tokbench.inputs.yaml import read_yaml
 
-    if (configuration is None) == (experiment is None):
-        raise TokbenchError("cite: name the file of a configuration, or give --experiment, one of the two")
-    if experiment is not None:
-        remedy = "give the configuration as one JSON object"
-        asked = validated(parse_json(experiment, "--experiment", remedy=remedy), Experiment, "--experiment")
+    if (configuration is None) == (keys is None):
+        raise TokbenchError("cite: name the file of a configuration, or give --cited, one of the two")
+    if keys is not None:
+        remedy = "give a list of keys and entries as JSON"
+        found = parse_json(keys, "--cited", remedy=remedy)
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise TokbenchError(f"--cited: not a list of texts; {remedy}")
     else:
-        asked = validated(read_yaml(str(configuration)).value, Experiment, str(configuration))
-    text = bibliography(cited(asked))
+        found = cited(validated(read_yaml(str(configuration)).value, Experiment, str(configuration)))
+    text = bibliography(found)
     if output is None:
         click.echo(text, nl=False)
         return
