@@ -16,7 +16,7 @@ from tokbench.statistics.declared import declared as analysed
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.measures import measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
-from tokbench.statistics.ngram_bits import compare_ngram_bits, rank_ngram_bits
+from tokbench.statistics.ngram_bits import rank_ngram_bits
 from tokbench.statistics.ngram_verdicts import judge_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
@@ -219,7 +219,6 @@ def whole() -> ReportContent:
             "scoreboard": scoreboard(
                 measures, imported, ngram_documents(), bits_by_seed(), averages_by_size(scores), outcomes(), {}
             ),
-            "ngram_comparisons": compare_ngram_bits(ngram_documents(), {}),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
             "ngram_verdicts": judge_ngram_bits(ngram_documents(), {}),
             "ngram_languages": ngrams_over_languages(ngram_documents(), {}),
@@ -243,7 +242,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "texts", "curves", "embedding_norms",
          "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
-         "overlaps", "venn", "bounds", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
+         "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks", "ngram_verdicts",
          "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",
          "published", "imported", "scoreboard")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",

@@ -199,7 +199,7 @@ def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) ->
     run("report", *content, "-o", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert 'id="table-gaps" data-tables="statistics/gaps.csv"' in page
-    assert page.index('<section id="statistics">') < page.index('id="table-gaps"') < page.index('id="vocabularies"')
+    assert page.index('<section id="statistics">') < page.index('id="table-gaps"') < page.index('id="provenance"')
     docs = tool_of("make_table_docs").page([*tabulated(), *analysed()])
     assert "made by `tokbench.statistics.gaps.gaps` of `ranks`" in docs
     assert "| `gap` | Float64 | difference of shares | highest average minus the lowest |" in docs

@@ -15,7 +15,7 @@ import pytest
 from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
 from tests.existing import few, level, ranks, read  # noqa: F401
-from tests.small_report import altered, ngram_documents, whole
+from tests.small_report import accuracy, altered, bits_by_seed, intrinsic, ngram_documents, outcomes, whole
 from tokbench.adapters.loss import loss_of
 from tokbench.commands.sides import matched, side
 from tokbench.config.load import validate
@@ -28,6 +28,8 @@ from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.html import sections
 from tokbench.report.layout import Table, layout
 from tokbench.report.summary import summary
+from tokbench.statistics.ranks import averages_by_size
+from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.tidy_tables import TidyTables
 from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.imported import IMPORTED, imported_table
@@ -307,7 +309,10 @@ def content(gathered: Gathered) -> ReportContent:
     """The small report, of whose variants one is native and one works through another library."""
     renamed = pl.col("variant").replace({"native": "unigram_greedy", "pieces": "sage"})
     imported = imported_table(gathered.tokenizers).with_columns(renamed)
-    return altered(whole(), imported=imported)
+    board = scoreboard(
+        intrinsic(), imported, ngram_documents(), bits_by_seed(), averages_by_size(accuracy()), outcomes(), {}
+    )
+    return altered(whole(), imported=imported, scoreboard=board)
 
 
 def test_every_number_is_marked(content: ReportContent) -> None:

@@ -364,7 +364,7 @@ def in_languages(own: list[float], *, documents: int = 40) -> pl.DataFrame:
                 for order, budget in ((1, 9), (2, 9), (2, 5)):
                     bits = 100 * (common + level + rng.normal(0, 0.01) + 5 * (budget == 5) + order)
                     place = documents * language + document
-                    rows.append((variant, 512, "news", order, budget, place, f"l{language}", 100, bits, 0))
+                    rows.append((variant, 512, "news", order, budget, place, f"l{language}", 100, bits, None, 0))
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
 
 

@@ -174,7 +174,7 @@ def comparable() -> pl.DataFrame:
         for budget in (500, 1000):
             for variant, more in (("a", 0.0), ("b", 0.1), ("c", 0.1 + draws.normal(0, 0.01) - 0.2 * (budget == 500))):
                 bits = size * (common + more + draws.normal(0, 0.01))
-                rows.append((variant, 1024, "books", 2, budget, document, "", size, bits, 0))
+                rows.append((variant, 1024, "books", 2, budget, document, "", size, bits, None, 0))
     return pl.DataFrame(rows, schema=ngram_documents_table([]).schema, orient="row")
 
 

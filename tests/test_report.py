@@ -173,7 +173,6 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "behind_the_best",
         "bounds",
         "ngram_bits",
-        "ngram_comparisons",
         "ngram_ranks",
         "imported",
         "ngram_verdicts",
@@ -232,7 +231,7 @@ def test_token_ngrams_are_shown_with_what_they_cannot_say() -> None:
         *(
             f"ngram-{kind}-books-100000-3-{size}"
             for size in SIZES
-            for kind in ("ranks", "differences", "comparisons", "verdicts", "languages")
+            for kind in ("ranks", "differences", "verdicts", "languages")
         ),
     ]
     assert all("High orders are sparse" in one.caption for one in named)
@@ -266,7 +265,7 @@ def test_gold_data_are_no_text() -> None:
     frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
     content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None, bounds=None)
     captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
-    told = [caption.rpartition(" over ")[2].partition(" In bold")[0] for caption in captions]
+    told = [caption.rpartition(" measured on ")[2].partition(" In bold")[0] for caption in captions]
     assert list(dict.fromkeys(told)) == [
         "all resources.",
         "the text of the evaluation split of books.",

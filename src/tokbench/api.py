@@ -148,7 +148,7 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
     Returns:
         A row a tokenizer, in their order: ``name``, ``size`` (as asked for), ``tokens``, ``bytes_per_token``,
         ``difference`` (tokens more than the first needs, as a share of those of the first), ``low`` and ``high`` (95 %
-        interval of the difference by the paired bootstrap over documents) and ``documents`` (how many were drawn).
+        interval of the difference by Student's t over documents) and ``documents`` (how many were drawn).
 
     Raises:
         TokbenchError: fewer than two tokenizers, or no bytes to encode.

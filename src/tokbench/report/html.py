@@ -60,7 +60,7 @@ class _ShownFigure:
     svg: Markup
 
 
-_PAGE_ROWS = 300
+_PAGE_ROWS = 120
 """Rows of a table that the page shows at most; its files have all."""
 
 

@@ -173,8 +173,8 @@ def layout(table: Table) -> Layout:
                 text, place = printed(value, column.kind, decimals), (index, column.name)
                 mark, path = table.marks.get(place, ""), table.paths.get(place, "")
                 ends = [printed(end, column.kind, decimals) for end in table.intervals.get(place, ())]
-                bold = index in best or place in table.best
-                cells.append(Cell(text, bold, "", str(value), mark, path, " to ".join(ends)))
+                bold = index in best or (place in table.best and index not in table.reference_rows)
+                cells.append(Cell(text, bold, "", _key(value), mark, path, " to ".join(ends)))
         columns.append(cells)
     return Layout(
         headers=[column.header or column.name for column in table.shown],
@@ -182,6 +182,11 @@ def layout(table: Table) -> Layout:
         rows=[list(row) for row in zip(*columns, strict=True)],
         reasons=[(letter, reason) for reason, letter in letters.items()],
     )
+
+
+def _key(value: Any) -> str:
+    """What a cell is sorted by, and what is told of it where it is pointed at."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _best(table: Table, column: Column, values: Sequence[Any], decimals: int) -> set[int]:

@@ -34,7 +34,6 @@ SUBJECTS = (
         ("relative_corpus_token_count", "", "tokens / baseline's"),
         ("gap", "", "gap to the optimum"),
         ("bytes_per_token", "", "bytes per token"),
-        ("mean_token_length", r"^characters .* / tokens of the text", "characters per token"),
         ("partition_cover_attained", "", "joined pairs / most possible"),
         ("partition_cover_ratio", "", "joined / GreedWMC covers"),
         ("joined_pairs", "", "joined pairs"),
@@ -75,14 +74,17 @@ SUBJECTS = (
         ("vocabulary_size", "", "tokens in it"),
         ("unused_tokens", "", "unused tokens"),
         ("unused_token_share", "", "share unused"),
-        ("mean_token_length", r"^characters .* / tokens of the vocabulary", "mean characters"),
-        ("mean_token_length", r"^bytes / tokens of the vocabulary", "mean bytes"),
-        ("mean_token_length", r"^bytes / tokens of the text", "mean bytes in the text"),
         ("word_initial_share", r"^tokens that begin .* of the vocabulary", "begin a word"),
         ("word_initial_share", r"^tokens marked .* of the vocabulary", "marked as beginning"),
         ("removed_tokens", "", "removed while built"),
-        ("mean_token_length", r"removed", "mean characters of removed"),
         ("word_initial_share", r"^removed", "removed that begin a word"),
+    )),
+    Subject("lengths", "Token lengths", (
+        ("mean_token_length", r"^characters .* / tokens of the vocabulary", "characters, vocabulary"),
+        ("mean_token_length", r"^bytes / tokens of the vocabulary", "bytes, vocabulary"),
+        ("mean_token_length", r"^characters .* / tokens of the text", "characters, text"),
+        ("mean_token_length", r"^bytes / tokens of the text", "bytes, text"),
+        ("mean_token_length", r"removed", "characters, removed while built"),
     )),
     Subject("exchanged", "Vocabulary beside the baseline's", (
         ("common_token_share", "", "in common"),
@@ -93,10 +95,10 @@ SUBJECTS = (
         ("word_initial_share", r"\(added\)", "begin a word, added"),
         ("word_initial_share", r"\(dropped\)", "begin a word, dropped"),
     )),
-    Subject("renyi", "Evenness of use: Rényi efficiency", tuple(
+    Subject("renyi", "Evenness of use (Rényi efficiency)", tuple(
         (f"renyi_efficiency_{alpha}", "nominal", f"α = {alpha}") for alpha in ("1", "1.5", "2", "2.5", "3", "3.5")
     )),
-    Subject("renyi-seen", "Rényi efficiency over the types seen", tuple(
+    Subject("renyi-seen", "Evenness over the types seen (Rényi efficiency)", tuple(
         (f"renyi_efficiency_{alpha}", "types seen", f"α = {alpha}") for alpha in ("1", "1.5", "2", "2.5", "3", "3.5")
     )),
     Subject("frequency", "How often tokens occur", (

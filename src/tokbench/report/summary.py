@@ -10,7 +10,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.wording import counted, listed
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
 _NAMED = 4
@@ -53,7 +53,11 @@ class Claim:
 
 def summary(content: ReportContent) -> list[str]:
     """A sentence or two on each measure, four measures at most."""
-    return [said(claim) for claim in claims(content)][:4]
+    told = [said(claim) for claim in claims(content)][:4]
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
+        told.append(f"Not ranked, since they do not give back all of a text: {_few(lossy)}.")
+    return told
 
 
 def claims(content: ReportContent) -> list[Claim]:
@@ -118,7 +122,7 @@ def _interval(claim: Claim) -> str:
     best = claim.best
     if best["low"] is None:
         return ""
-    ends = f"{_number(claim, best['low'])} to {_number(claim, best['high'])}"
+    ends = f"{_number(claim, best['low']).removesuffix(' %')} to {_number(claim, best['high'])}"
     return f" (95 % interval {ends}, over {_drawn(claim)})"
 
 
@@ -163,7 +167,7 @@ def _sizes(claim: Claim) -> str:
         return ""
     different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != claim.best["variant"]]
     if not different:
-        return f"It comes first at every one of {counted(len(claim.elsewhere), 'size')}."
+        return f"It comes first at each of {counted(len(claim.elsewhere), 'size')}."
     return f"At other sizes the first is another: {_few(different)}."
 
 

@@ -35,12 +35,16 @@ def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame
         values, kept = {}, {}
         for row in part.iter_rows(named=True):
             name, average = row["variant"], row["average"]
+            if not row["n"]:
+                continue
             sheet = sheets.get(name)
             if average is None or sheet is None or abs(_average(sheet) - average) > 1e-9 or _few(sheet):
                 values[name] = Value(average, reason=row["reason"])
                 continue
             kept[name] = sheet
             values[name] = Value(average, *interval(_estimate(sheet)), sum(map(len, sheet)), row["reason"])
+        if not values:
+            continue
         head = (None, size, measure, model, suite, f"share of questions of {suite} that {model} answers right, a mean "
                 "over tasks")  # fmt: skip
         yield Family(head, "questions" if kept else "", seeds, "highest", values, _differences(kept),

@@ -6,7 +6,7 @@ Sources: "Tokenization Is More Than Compression", section 5.1 (R^2 between sizes
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations
-from math import isnan
+from math import atanh, isnan, sqrt, tanh
 from typing import TypeVar
 
 import polars as pl
@@ -22,6 +22,8 @@ Point = tuple[str, int]
 """A tokenizer: variant and vocabulary size."""
 
 Key = TypeVar("Key", str, Point)
+NORMAL = 1.959963984540054
+"""What a standard normal exceeds with probability 0.025."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,21 @@ R_SQUARED = TidyTable(
     ),
     of_models=True,
 )
+
+
+def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
+    """95 % interval of a correlation by Fisher's z (1921), for pairs that are independent and normal; None below four.
+
+    Args:
+        r: Pearson's, between -1 and 1.
+        n: pairs.
+    """
+    if n < 4 or abs(r) >= 1:
+        return None
+    half = NORMAL / sqrt(n - 3)
+    return tanh(atanh(r) - half), tanh(atanh(r) + half)
+
+
 CORRELATIONS = TidyTable(
     "correlations",
     "a metric in one definition on a corpus, under a model and suite",

@@ -157,7 +157,6 @@ def _tested(group: _Group, pairs: Sequence[tuple[str, str]]) -> list[Row]:
 
 
 _BITS = "bits per byte"
-_DOCUMENTS = ("ngram_bits/{a}/{size}.json", "ngram_bits/{b}/{size}.json")
 NGRAM_COMPARISONS = TidyTable(
     "ngram_comparisons",
     f"two variants at a vocabulary size under the token n-gram models of an order and a budget; {WHICH}",
@@ -182,20 +181,6 @@ NGRAM_COMPARISONS = TidyTable(
     ),
     maker=compare_ngram_bits,
     takes=("ngram_documents", "baselines_of_tokenizers"),
-    prints=(
-        Print(
-            "statistics",
-            "Bits per byte of a minus those of b at vocabulary size {size}, by token n-gram models of order {order} "
-            "trained on {training_bytes} bytes, on the evaluation split of {corpus}; 95 % interval by the paired "
-            "bootstrap over its documents. Told apart are two where Holm's p is at most 0.05 on every "
-            "budget; a rank that changes with the budget is no result. " + CANNOT,
-            ("a", "b", "difference", "low", "high", "p_value", "holm", "lower", "documents"),
-            by=("corpus", "training_bytes", "order", "size"),
-            files=_DOCUMENTS,
-            folds_above=0,
-            arranged=True,
-        ),
-    ),
 )  # fmt: skip
 NGRAM_RANKS = TidyTable(
     "ngram_ranks",

@@ -1,6 +1,7 @@
 """The scoreboard: every tokenizer by what a reader asks first, each number with its interval and where it stands."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
 )  # fmt: skip
 ALL_RESOURCES = "all resources"
 UNCOUNTED = "the run has no token counts by document, for which it needs ngram_bits"
+LOSSY = "does not give back all of a text"
 POOLED = "the words of the gold data are counted together, which allows no interval"
 OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
 Documents = Mapping[str, NDArray[np.float64]]
@@ -59,14 +61,25 @@ def scoreboard(
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
     families = [
-        *_tokens(intrinsic, ngram_documents, lossy),
+        *_tokens(intrinsic, ngram_documents),
         *_ngram_bits(ngram_documents),
         *model_bits(BITS, bits_by_seed),
         *accuracies(ACCURACY, ranks_by_size, outcomes),
         *_alignment(intrinsic),
     ]
-    rows = [row for family in families for row in rows_of(family, baselines_of_all)]
+    rows = [row for family in families for row in rows_of(_without(family, lossy), baselines_of_all)]
     return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
+
+
+def _without(family: Family, lossy: set[str]) -> Family:
+    """The family in which those are not ranked that do not give back all of a text."""
+    values = {
+        name: one._replace(ranked=False, low=None, high=None, n=None, reason=one.reason or LOSSY)
+        if name in lossy
+        else one
+        for name, one in family.values.items()
+    }
+    return replace(family, values=values)
 
 
 def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -75,15 +88,14 @@ def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
     return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
 
 
-def _tokens(intrinsic: pl.DataFrame, ngram_documents: pl.DataFrame, lossy: set[str]) -> Iterator[Family]:
+def _tokens(intrinsic: pl.DataFrame, ngram_documents: pl.DataFrame) -> Iterator[Family]:
     """Tokens of the evaluation split, and the gap to the bound, which is compared with no other pre-tokenization."""
     counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _whole(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
         sizes, by_document = _by_document(ngram_documents, str(corpus), int(str(size)))
         values = {
-            row["variant"]: _count(row, sizes, by_document.get(row["variant"]), row["variant"] in lossy)
-            for row in part.iter_rows(named=True)
+            row["variant"]: _count(row, sizes, by_document.get(row["variant"])) for row in part.iter_rows(named=True)
         }
         head = (corpus, size, TOKENS, None, None, part["definition"][0])
         timed = {name: by_document[name] for name, one in values.items() if one.low is not None}
@@ -114,10 +126,10 @@ def _real(frame: pl.DataFrame, name: str) -> NDArray[np.float64]:
     return frame[name].to_numpy().astype(np.float64)
 
 
-def _count(row: Mapping[str, Any], sizes: NDArray[np.float64], tokens: NDArray[np.float64] | None, lost: bool) -> Value:
+def _count(row: Mapping[str, Any], sizes: NDArray[np.float64], tokens: NDArray[np.float64] | None) -> Value:
     """Tokens of a text, and how many one of as many bytes would take, were its documents others like these."""
-    if lost or row["value"] is None:
-        return Value(row["value"], reason=row["reason"] or "does not give back all of a text", ranked=False)
+    if row["value"] is None:
+        return Value(None, reason=row["reason"])
     if tokens is None or len(sizes) < 2 or float(tokens.sum()) != row["value"]:
         return Value(row["value"])
     ends = interval(ratio_over_documents(tokens, sizes), float(sizes.sum()))

@@ -111,14 +111,11 @@ def _against(family: Family, best: str, baselines: Mapping[str, str]) -> dict[st
     """What is told of each variant beside the best, after correction among all pairs of the family."""
     ranked = sorted(name for name, one in family.values.items() if one.ranked and one.value is not None)
     pairs: Sequence[tuple[str, str]] = unordered(compared(ranked, best, baselines)) if len(ranked) > 1 else []
-    found = {(a, b): estimate for a, b in pairs if (estimate := family.differ(a, b)) is not None}
+    ordered = [(b, a) if a == best else (a, b) for a, b in pairs]
+    found = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
     told = dict(zip(found, judged(list(found.values())), strict=True)) if found else {}
-    against: dict[str, Row] = {}
-    for (a, b), one in told.items():
-        if best not in (a, b):
-            continue
-        verdict = WORSE if one.holm <= ALPHA else ALIKE
-        forth = b == best
-        ends = (one.difference, one.low, one.high) if forth else (-one.difference, -one.high, -one.low)
-        against[a if forth else b] = (*ends, one.holm, verdict)
-    return against
+    return {
+        variant: (one.difference, one.low, one.high, one.holm, WORSE if one.holm <= ALPHA else ALIKE)
+        for (variant, other), one in told.items()
+        if other == best
+    }

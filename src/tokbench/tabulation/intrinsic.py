@@ -143,7 +143,7 @@ INTRINSIC = TidyTable(
     prints=(
         Print(
             "intrinsic",
-            "{metrics} over {texts}.",
+            "{metrics}, measured on {texts}.",
             by=("corpus",),
             files=("intrinsic/{variant}/{size}.json",),
             arranged=True,

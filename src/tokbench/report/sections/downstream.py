@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section
+from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Table
@@ -24,7 +24,7 @@ RANDOM = "random guessing"
 
 def downstream(content: ReportContent) -> Section:
     """Ranks, then accuracies by task, for each model and suite."""
-    exhibits: list[Table | Drawing] = []
+    exhibits: list[Exhibit] = []
     missing = []
     ranks, by_size, accuracy = (content.part(name) for name in ("ranks", "ranks_by_size", "accuracy"))
     if accuracy is None:
@@ -33,15 +33,18 @@ def downstream(content: ReportContent) -> Section:
         missing.append(f"Ranks: {content.why_missing('ranks' if ranks is None else 'ranks_by_size')}")
     if ranks is not None and by_size is not None:
         for (model, suite), part in ranks.group_by("model", "suite", maintain_order=True):
+            exhibits.append(Heading(slug("averages", model, suite), f"Average accuracy of {model} on {suite}"))
             exhibits += _ranks(content, part, by_size.filter(model=model, suite=suite))
         for (suite,), part in by_size.group_by("suite", maintain_order=True):
             exhibits += _by_model(content, str(suite), part)
     if accuracy is not None:
         groups = ["model", "suite", "size"]
+        exhibits.append(Heading("accuracy-by-task", "Accuracy by task"))
         for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
             exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
         exhibits.append(in_order(content, ACCURACY, accuracy, 1))
-    exhibits += boundaries(content) + coverings(content) + texts(content)
+    if further := [*boundaries(content), *coverings(content), *texts(content)]:
+        exhibits += [Heading("straddling", "Where contexts end inside a token, and texts of the suites"), *further]
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
 
 

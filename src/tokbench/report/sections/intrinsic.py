@@ -38,17 +38,19 @@ def intrinsic(content: ReportContent) -> Section:
         )
     exhibits: list[Exhibit] = []
     corpora = frame["corpus"].unique().sort().to_list()
+    several = len(corpora) > 1
     for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
         overall, split = whole_corpus(part)
         about = texts = _what(content, corpus)
         if split > 1:
             texts += f" (unweighted mean over {counted(split, 'language')})"
-        exhibits.append(Heading(slug("measures", corpus), f"{_title(content, corpus)}: figures"))
+        figures = f"{_title(content, corpus)}: figures" if several else "Figures"
+        exhibits.append(Heading(slug("measures", corpus), figures))
         exhibits += _drawings(content, overall, corpus, texts)
         exhibits += distributions(content, part, corpus, about)
-        exhibits += _tables(content, overall, corpus, texts)
+        exhibits += _tables(content, overall, corpus, texts, several)
         if part["language"].n_unique() > 1:
-            exhibits += _tables(content, part, corpus, f"{about}, by language", by_language=True)
+            exhibits += _tables(content, part, corpus, f"{about}, by language", several, by_language=True)
     exhibits += [*_bounds(content), *ngram_bits.measured(content)]
     return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)))
 
@@ -66,20 +68,19 @@ def _title(content: ReportContent, corpus: str) -> str:
 
 
 def _tables(
-    content: ReportContent, part: pl.DataFrame, corpus: str, texts: str, by_language: bool = False
+    content: ReportContent, part: pl.DataFrame, corpus: str, texts: str, several: bool, by_language: bool = False
 ) -> Iterator[Exhibit]:
     """A heading and a table for each subject."""
     known = part.filter(~pl.col("metric").is_in(IN_PARTS))
     if by_language:
-        known = known.filter(
-            pl.col("metric").is_in(known.filter(pl.col("language") != "")["metric"].unique().to_list())
-        )
+        spoken = known.filter(pl.col("language") != "")["metric"].unique().to_list()
+        known = known.filter(pl.col("metric").is_in(spoken))
     for subject, measures in by_subject(known.select("metric", "definition").rows()):
         end = ["languages"] * by_language
         name = slug("intrinsic", corpus, subject.identifier, *end)
-        title = (
-            f"{_title(content, corpus)}: {subject.title[0].lower()}{subject.title[1:]}" + ", by language" * by_language
-        )
+        title = subject.title + ", by language" * by_language
+        if several:
+            title = f"{_title(content, corpus)}: {title[0].lower()}{title[1:]}"
         yield Heading(slug("measures", corpus, subject.identifier, *end), title)
         yield _table(content, known, name, subject.title, measures, corpus, texts, by_language)
 
@@ -143,11 +144,14 @@ def _table(
     tokenizers = content.in_order({row[2:-3] for row in told.select("metric", "definition", *keys, "value", "n",
                                                                     "reason").rows()})  # fmt: skip
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
-    columns, notes, reasons, unlike = [], [], {}, []
+    columns, notes, reasons, unlike, empty = [], [], {}, [], []
     for number, ((metric, definition), header) in enumerate(measures, 1):
         column = f"{metric}.{number}"
         rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
         data[column] = [row[0] if row else None for row in rows]
+        if all(value is None for value in data[column]):
+            empty.append(f"{header} ({next((row[2] for row in rows if row and row[2]), UNEXPLAINED)})")
+            continue
         for index, row in enumerate(rows):
             if row is None or row[0] is None:
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
@@ -163,7 +167,11 @@ def _table(
     frame = pl.DataFrame(data, infer_schema_length=None)
     return Table(
         name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
-        definitions=notes, notes=[f"Not ranked, as each scheme counts over its own: {listed(unlike)}."] * bool(unlike),
+        definitions=notes,
+        notes=[
+            *[f"Not ranked, as each scheme counts over its own: {listed(unlike)}."] * bool(unlike),
+            *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
+        ],
         source=_source(content, corpus), folded=True,
     )  # fmt: skip
 
@@ -200,6 +208,8 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
             over = definition
             caption = f"{words(metric).capitalize()} ({over}) over {texts}, by variant and vocabulary size."
+            if over_the_same(metric):
+                caption += " Tokenizers of different pre-tokenizations are not to be compared by it."
             caption += content.left_out(order)
             source = _source(content, corpus)
             says = _finding(metric, values)

@@ -19,10 +19,11 @@ from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
 
 def compared(content: ReportContent) -> list[Table | Drawing]:
     """What a pilot told; for each corpus, model, suite and size a forest of differences from the baseline, the table of
-    all pairs, and that over languages; the measures beside each model."""
+    all pairs, and that over languages; the measures beside each model. Nothing of pairs where every model was
+    trained with one seed: nothing is told of any difference."""
     frame = content.part(BITS_COMPARISONS.name)
     exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
-    if frame is None:
+    if frame is None or frame["low"].null_count() == len(frame):
         return exhibits
     for values, part in frame.group_by(*KEY, maintain_order=True):
         at = dict(zip(KEY, values, strict=True))

@@ -15,7 +15,7 @@ from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows, split
 from tokbench.report.wording import counted, slug
 from tokbench.statistics.by_language import NGRAM_LANGUAGES
-from tokbench.statistics.ngram_bits import NGRAM_COMPARISONS, NGRAM_RANKS
+from tokbench.statistics.ngram_bits import NGRAM_RANKS
 from tokbench.statistics.ngram_verdicts import NGRAM_VERDICTS
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 from tokbench.tidy.ngrams import CANNOT
@@ -60,7 +60,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             name = slug("ngram-ranks", *at.values())
             exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn)))
         exhibits += _forest(content, at)
-        for table in (NGRAM_COMPARISONS, NGRAM_VERDICTS, NGRAM_LANGUAGES):
+        for table in (NGRAM_VERDICTS, NGRAM_LANGUAGES):
             exhibits += split(content, table, **at)
     return exhibits
 

@@ -7,10 +7,11 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section
+from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.numbers import printed
 from tokbench.report.sections import model_bits, ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement
 from tokbench.report.sections.comparisons import comparisons as compared
@@ -20,7 +21,7 @@ from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import column_of, rows, split
 from tokbench.report.wording import listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
-from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED
+from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.intervals import INTERVALS
 from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.ranks import RANKS_BY_SIZE
@@ -28,13 +29,21 @@ from tokbench.statistics.seeds import SEEDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
+FISHER = (
+    "Small numbers: 95 % intervals of r by Fisher's z, which takes tokenizers for independent draws; they are not, so "
+    "that the intervals are too narrow."
+)
+ONE_TRAINING = (
+    "The language models were trained with one seed, so that their differences cannot be told from those between two "
+    "trainings; the scoreboard compares them over the documents alone."
+)
 SCATTERED = Source([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
 """Where the points of a scatter diagram come from."""
 
 
 def statistics(content: ReportContent) -> Section:
     """What the accuracies allow to be said."""
-    exhibits: list[Table | Drawing] = []
+    exhibits: list[Exhibit] = []
     missing = []
     ranks = content.part("ranks")
     comparisons = content.part("comparisons")
@@ -44,6 +53,7 @@ def statistics(content: ReportContent) -> Section:
         for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
             order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
             at = {"model": model, "suite": suite}
+            exhibits.append(Heading(slug("accuracy-of", model, suite), f"Accuracy of {model} on {suite}, pair by pair"))
             exhibits += compared(content, model, suite, order)
             for asked in split(content, QUESTION_COMPARISONS, **at):
                 some = "" if of_every_pair(asked.frame) else f" Of so many variants only some are compared: {CHOSEN}"
@@ -52,12 +62,18 @@ def statistics(content: ReportContent) -> Section:
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))
-    exhibits += [*split(content, INTERVALS), *split(content, SEEDS)]
+    if seeded := [*split(content, INTERVALS), *split(content, SEEDS)]:
+        exhibits += [Heading("accuracy-intervals", "Accuracy: intervals and seeds"), *seeded]
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
-    exhibits += _scatters(content)
-    exhibits += [*model_bits.compared(content), *ngram_bits.tested(content)]
+    if bits := model_bits.compared(content):
+        exhibits += [Heading("bits-of-models", "Bits per byte of language models, pair by pair"), *bits]
+    elif content.part("bits_comparisons") is not None:
+        missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING}")
+    if bits := ngram_bits.tested(content):
+        exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
+    beside: list[Exhibit] = [*_scatters(content)]
     for name, make in (
         ("correlations", _correlations),
         ("r_squared", partial(rows, R_SQUARED)),
@@ -67,7 +83,9 @@ def statistics(content: ReportContent) -> Section:
         if frame is None:
             missing.append(f"{words(name).capitalize().replace('R squared', 'R²')}: {content.why_missing(name)}")
         else:
-            exhibits.append(make(frame))
+            beside.append(make(frame))
+    if beside:
+        exhibits += [Heading("correlations", "Measures beside each other, and beside accuracy"), *beside]
     return Section("statistics", "Statistics", paragraphs, exhibits, missing=missing)
 
 
@@ -123,6 +141,10 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
                 f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's, n counts tokenizers."
             )
+            ends = None if correlation is None else fisher_interval(*correlation)
+            if correlation is not None:
+                told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
+                caption += f" Its 95 % interval: {told}. Tokenizers are no random draw, so that it is too narrow."
             if others:
                 caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
             drawings.append(Drawing(slug(metric, "accuracy", model, suite, corpus), caption, draw, SCATTERED))
@@ -131,7 +153,13 @@ def _scatters(content: ReportContent) -> list[Drawing]:
 
 def _correlations(frame: pl.DataFrame) -> Table:
     whole = whole_corpus_rows(frame)
-    return rows(CORRELATIONS, whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])))
+    table = rows(CORRELATIONS, whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])))
+    found = {
+        (index, "r"): ends
+        for index, (r, n) in enumerate(whole.select("r", "n").rows())
+        if r is not None and (ends := fisher_interval(r, n)) is not None
+    }
+    return replace(table, intervals=found, notes=[*table.notes, FISHER])
 
 
 def _metrics(frame: pl.DataFrame) -> Table:
