@@ -9,6 +9,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import counted, listed
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
@@ -53,7 +54,8 @@ class Claim:
 
 def summary(content: ReportContent) -> list[str]:
     """A sentence or two on each measure, four measures at most."""
-    told = [said(claim) for claim in claims(content)][:4]
+    chosen = f" {SELECTED}" if content.many else ""
+    told = [said(one) + chosen * (one.best["low"] is not None) for one in claims(content)[:4]]
     frame = content.frames.get(SCOREBOARD.name)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
         told.append(f"Not ranked, since they do not give back all of a text: {_few(lossy)}.")

@@ -1,7 +1,8 @@
 """Where every tokenizer of a family stands by one measure: its value, the best of all, and what is told apart from it.
 
 The best is chosen by the numbers that it is tested on. All pairs of the family are therefore tested together and
-corrected by Holm's procedure, so that the pairs with the best among them hold whichever it is.
+corrected by Holm's procedure, so that the pairs with the best among them hold whichever it is. Of very many variants
+those with the best and the baseline alone are tested, which holds no longer; the report says so.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -6,6 +6,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST
@@ -30,6 +31,7 @@ SEEDS = (
     "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
     "number, not how training again would; differences as small as those from seed to seed mean nothing."
 )
+FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
 
 
 class Key(NamedTuple):
@@ -110,7 +112,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         marks=marks,
         intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
         definitions=[f"{column.header}: {column.about}." for column in columns[2 + several :]],
-        notes=_notes([cell for _, _, cell in known]),
+        notes=[*_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
         source=Source([path_of(SCOREBOARD)], [TEXT]),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
@@ -148,7 +150,7 @@ def _caption(corpora: list[str]) -> str:
     on = f" on the evaluation split of {corpora[0]}" if len(corpora) == 1 else ""
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
-        f"size. {SAME}: not told apart from it at level 0.05, corrected for all pairs of the size; what has neither is "
+        f"size. {SAME}: not told apart from it at level 0.05, corrected for all tests of the size; what has neither is "
         "told apart from the best, or was not tested. Compare within one size."
     )
 
