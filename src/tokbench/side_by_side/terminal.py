@@ -2,6 +2,7 @@
 
 import textwrap
 
+from tokbench.errors import shortened
 from tokbench.report.wording import counted
 from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison
 from tokbench.side_by_side.told import HEADS, MEANINGS, row, sources, summary
@@ -9,6 +10,8 @@ from tokbench.side_by_side.told import HEADS, MEANINGS, row, sources, summary
 MOST = 20
 """Changes of a kind that are listed, unless all are asked for."""
 WIDTH = 110
+LONGEST = 80
+"""Characters of a cell; the page and JSON have all of them."""
 NAMES = 3
 """Columns of words; the others are of numbers."""
 
@@ -31,7 +34,7 @@ def comparison_text(found: Comparison, *, every: bool = False) -> str:
 
 def _aligned(rows: list[list[str]]) -> list[str]:
     kept = [place for place, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"–"}]
-    rows = [[one[place] for place in kept] for one in rows]
+    rows = [[shortened(one[place], LONGEST) for place in kept] for one in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  " + "  ".join(

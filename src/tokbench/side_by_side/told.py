@@ -33,7 +33,7 @@ def summary(found: Comparison) -> list[str]:
         told += [f"{counted(number, 'count')} changed" for number in [changed[EXACT]] if number]
         told += [f"{counted(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
         told += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
-        first = f"Of {counted(cells, 'cell')} that both have {', '.join(told)}; {found.same:,} are the same."
+        first = f"Of {counted(cells, 'cell')} that both have, {', '.join(told)}; {found.same:,} are the same."
     lines = [first]
     for letter, number, tables, values in (
         ("A", found.alone[0], found.tables_a, found.values_a),
