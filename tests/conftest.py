@@ -54,13 +54,14 @@ LANGUAGE_MODELS = [
     ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
     "test_determinism",
-    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_gpu"),
+    *("test_segmentations", "test_packing", "test_attention", "test_pretraining"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_resumable", "test_slurm_inside", "test_incremental", "test_same_everywhere", "test_memory_ladder"),
+    *("test_resumable", "test_gpu", "test_slurm_inside", "test_incremental", "test_same_everywhere"),
+    "test_memory_ladder",
     *("test_within", "test_report", "test_readers", "test_fuzz", "test_tokenizer", "test_check", "test_corpus_parts"),
     *("test_corpus_memory", "test_status", "test_imports", "test_command_line", "test_patterns", "test_slurm_lines"),
     *("test_existing_real", "test_figures", "test_starts", "test_agreement", "test_well_known", "test_schemes"),
