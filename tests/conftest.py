@@ -54,19 +54,21 @@ LANGUAGE_MODELS = [
     ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
     "test_determinism",
-    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_gpu"),
+    *("test_segmentations", "test_packing", "test_attention", "test_pretraining"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_resumable", "test_same_everywhere", "test_memory_ladder", "test_within", "test_corpus_memory"),
-    "test_corpus_parts",
-    *("test_agreement", "test_incremental", "test_tokenizer", "test_starts", "test_report", "test_status"),
-    *("test_requests", "test_imports", "test_published", "test_failing_allocations", "test_fuzz", "test_figures"),
-    *("test_readers", "test_picky_bpe", "test_unigram", "test_kept", "test_wheel", "test_command_line", "test_corpus"),
-    *("test_own_tokenizer", "test_encode", "test_segmentation_hugging_face", "test_paths", "test_init", "test_cancel"),
-    *("test_existing_real", "test_existing"),
+    *("test_resumable", "test_gpu", "test_slurm_inside", "test_incremental", "test_same_everywhere"),
+    "test_memory_ladder",
+    *("test_within", "test_report", "test_readers", "test_fuzz", "test_tokenizer", "test_check", "test_corpus_parts"),
+    *("test_corpus_memory", "test_status", "test_imports", "test_command_line", "test_patterns", "test_slurm_lines"),
+    *("test_existing_real", "test_figures", "test_starts", "test_agreement", "test_well_known", "test_schemes"),
+    *("test_failing_allocations", "test_wheel", "test_corpus", "test_greedtok", "test_published", "test_kept"),
+    *("test_pretokenization", "test_workflow", "test_exports", "test_pathpiece", "test_encode", "test_requests"),
+    *("test_events", "test_unigram", "test_own_tokenizer", "test_init", "test_cancel", "test_paths", "test_picky_bpe"),
+    *("test_segmentation_hugging_face", "test_existing"),
 ]
 """Other files that take more than some seconds, the longest first."""
 

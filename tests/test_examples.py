@@ -93,7 +93,9 @@ def _fields(base: Any) -> dict[str, Any]:
 
 
 def page(tmp_path: Path, made: Any) -> str:
-    render(made, tmp_path / "report.html")
+    """The section of sentences on a page that has nothing else to show."""
+    alone = {name: made.frames[name] for name in ("examples", "cuts")}
+    render(type(made)(**{**_fields(made), "frames": alone}), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     start = text.index('<section id="examples">')
     return text[start : text.index("</section>", start)]

@@ -2,11 +2,9 @@
 
 import csv
 import json
-import multiprocessing
 import os
+import subprocess
 import sys
-from collections.abc import Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ from gpu import RECIPE, speed
 from gpu_device import START, gauged
 from gpu_tables import COLUMNS, markdown
 
-from tests import apart
 from tokbench.corpus.documents import SCHEMA
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
@@ -43,20 +40,23 @@ TINY = {
     "device": "cpu",
     "checkpoint_every": 10,
 }
-
-
-def begin(folder: Path, arguments: Sequence[str]) -> None:
-    """Start the script, in a fork of a process that has imported what it needs; its own processes are forks, too."""
-    import gpu
-    import torch
-
-    torch.set_num_threads(1)
-    forked = multiprocessing.get_context("fork")
-    os.chdir(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multiprocessing, "get_context", lambda method: forked)
-        patch.setattr(sys, "argv", ["gpu.py", *arguments])
-        gpu.main()
+STARTS = """
+import multiprocessing, os, sys
+from gpu import import_libraries, main
+import_libraries()
+forked = multiprocessing.get_context("fork")
+multiprocessing.get_context = lambda method: forked
+given = sys.argv[1:]
+for limit in ("20", "300"):
+    started = os.fork()
+    if not started:
+        sys.argv = ["gpu.py", "--limit", limit, *given]
+        main()
+        sys.exit()
+    print("status", os.waitstatus_to_exitcode(os.waitpid(started, 0)[1]), flush=True)
+    os.replace("out/runs.parquet", f"{limit}.parquet")
+"""
+"""A program that starts the script twice. Forks stand in for new processes, which would all import the libraries."""
 
 
 def test_arithmetic_is_six_times_the_weights_and_that_of_the_scores() -> None:
@@ -111,13 +111,17 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
 
     options = ["--peak", "0.01", "--recipe", json.dumps(TINY)]
     folders = ["--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out"]
-    import tokbench.pretraining.foundry  # noqa: F401
-
-    for limit, failed in ((20, 0), (300, 1)):
-        told = tmp_path / "told.txt"
-        process = apart.start(partial(begin, tmp_path, ["--limit", str(limit), *options, *folders]), told)
-        assert apart.end(process) == failed, told.read_text()
-        (tmp_path / "out" / "runs.parquet").replace(tmp_path / f"{limit}.parquet")
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'benchmarks'}", "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-c", STARTS, *options, *folders],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    statuses = [int(line.split()[1]) for line in ended.stdout.splitlines() if line.startswith("status ")]
+    assert statuses == [0, 1], ended.stderr
     tables = (pq.read_table(tmp_path / f"{limit}.parquet", use_threads=False) for limit in (20, 300))
     rows, (bad, bpe) = (table.to_pylist() for table in tables)
     assert [row["failed"] for row in rows] == ["the limit came before its training"] * 2

@@ -19,6 +19,9 @@ SHORTEST = 200
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 """Fields that hold statements or what they are in, in the order in which they stand in a source."""
+_KINDS: tuple[type[ast.AST], ...] = (ast.Module, *ast.stmt.__subclasses__(), ast.ExceptHandler, ast.match_case)
+_BLOCKS_OF = {kind: tuple(block for block in _BLOCKS if block in kind._fields) for kind in _KINDS}
+"""Those of each kind of statement: no expression holds a definition."""
 
 
 @cache
@@ -56,10 +59,4 @@ def _docstrings(source: bytes) -> Iterator[str]:
         for node in level:
             if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
                 yield docstring
-        level = [inner for node in level for block in _blocks(type(node)) for inner in getattr(node, block)]
-
-
-@cache
-def _blocks(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Where a statement of this kind has statements directly within it: no expression holds a definition."""
-    return tuple(block for block in _BLOCKS if block in kind._fields)
+        level = [inner for node in level for block in _BLOCKS_OF[type(node)] for inner in getattr(node, block)]
