@@ -13,7 +13,7 @@ PER_DOCUMENT = 100
 PER_DOCUMENT_OF_PARTS = 20
 """Those of `split_corpus`, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
 ATTEMPTS = 3
-BY_COUNTS = ("build", "build_initial")
+BY_COUNTS = ("build", "build_initial", "measure")
 """Rules that ask for the memory that follows from their counts."""
 LONGEST_MINUTES = 2880
 """That any job asks for on its own account."""

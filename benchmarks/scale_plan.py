@@ -26,6 +26,8 @@ SHARDS = 17
 MODEL = "mpt_350m"
 FIRST, THEN = ["merge_counts", "score_bytes"], ["pack", "measure"]
 """Rules up to which jobs run before it is asked what building takes, and after."""
+BY_RECIPE, LEAST_MB = ("train_byte_lm", "score_bytes"), 4000
+"""Rules that ask for what their model needs, and for at least so much: :data:`tokbench.workflow.byte_lm.MEMORY`."""
 SHELL = "Shell command: "
 MOST_SHARDS = 9999
 """That a configuration takes."""
@@ -180,6 +182,8 @@ def of_rule(rule: str, resource: str = "mem_mb") -> int:
     """What a rule asks for at its first attempt: MB of memory, or minutes of ``runtime``."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "rules").glob("*.smk")))
     _, _, own = text.partition(f"\nrule {rule}:\n")
+    if resource == "mem_mb" and rule in BY_RECIPE:
+        return LEAST_MB
     found = re.search(rf"^        {resource}=(?:\w+\()?(\d+)\)?,$", own.partition("\nrule ")[0], re.MULTILINE)
     if found is None:
         raise SystemExit(f"rule {rule}: its {resource} is not a number")

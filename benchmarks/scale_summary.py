@@ -49,7 +49,7 @@ class Stage:
 STAGES = (
     Stage("prepare", WHOLE, 0, bounded=True),
     Stage("count", SHARD, 1, 0, kept=False, bounded=True),
-    Stage("train_byte_lm", WHOLE, 1, scored=True),
+    Stage("train_byte_lm", WHOLE, 1, scored=True, bounded=True),
     Stage("merge_part", MERGED, 2, 0, kept=False, bounded=True),
     Stage("score_bytes", SHARD, 2, 0, scored=True),
     Stage("merge_counts", PRETOKENS, 3, 2, bounded=True),

@@ -249,7 +249,8 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences",
          "question_intervals", "question_comparisons", "behind_the_best", "seeds", "correlations",
-         "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks", "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures",
-         "seed_plan", "seen_by_seeds", "published", "imported", "scoreboard")  # fmt: skip
+         "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
+         "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
+         "seen_by_seeds", "published", "imported", "scoreboard")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

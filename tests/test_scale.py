@@ -18,6 +18,8 @@ from scale_plan import CORPORA, job, of_rule
 from scale_summary import AT_ONCE, STAGES, START, expected, growths, makespan, taken, vocabulary
 from scale_text import cut, write
 
+from tokbench.workflow.byte_lm import MEMORY
+
 SIZES = (0.25, 0.5, 1.0, 2.0)
 SHARDS = 17
 PLAN = {"count": 60, "merge_part": 4, "score_bytes": 2, "encode_shard": 30, "measure": 8}
@@ -218,8 +220,8 @@ def test_a_job_is_what_its_rule_says() -> None:
     assert (found.stage, found.corpus, found.name, found.bound_mb) == ("build bpe", "text", "bpe/4096", 1287)
     assert found.outputs == [Path("/x/scale/tokenizers/bpe/4096")]
     assert found.command[-1] == "/x/scale/tokenizers/bpe/4096"
-    line = "tokbench measure --counts c -o /x/i/bpe/4096.json -- t &> /x/logs/measure/bpe/4096.log"
-    assert job(line).bound_mb == of_rule("measure") == 4000
+    line = "tokbench tabulate -o /x/tables &> /x/logs/tabulate/all.log"
+    assert job(line).bound_mb == of_rule("tabulate") == of_rule("train_byte_lm") == MEMORY == 4000
     assert of_rule("merge_counts") == 8000
     assert of_rule("prepare", "runtime") == 240
     with pytest.raises(SystemExit, match="rule pretrain"):

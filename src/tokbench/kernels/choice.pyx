@@ -57,8 +57,13 @@ cdef class Choice:
     """The choice of one substring after another from a partition."""
 
     cdef Partition state
-    cdef vector[int64_t] before             # occurrences of the suffixes before each, at the start
-    cdef vector[Entry] waiting              # groups with their first bounds, level by level
+    cdef int64_t total                      # bytes of the text
+    cdef int64_t[::1] before                # occurrences of the suffixes before each, at the start
+    cdef vector[int64_t] reach              # of each group, from its long words, once each
+    cdef vector[int64_t] often
+    cdef vector[int64_t] places             # of each part of the groups, where on each level the next goes
+    cdef uint8_t[::1] room                  # of those that wait: not laid out with zeros, which one thread would do
+    cdef Entry* waiting                     # groups with their first bounds, level by level
     cdef vector[int64_t] levels             # of each level of bounds, where it ends in ``waiting``
     cdef int32_t level                      # the next to be brought to the heap
     cdef int64_t called                     # groups that no longer wait
@@ -73,62 +78,85 @@ cdef class Choice:
     cdef int64_t enough                     # places that are worth their help
     cdef bint failed                        # whether a helper had no memory
 
-    cdef int fill(self) except -1 nogil:
-        """Bound every group by its occurrences times the cuts inside its longest substring, and by its long words."""
-        cdef vector[int64_t] reach, often, places
-        cdef int32_t group, level
-        cdef int64_t i, total = 0, sum = 0
+    cdef object prepare(self):
+        """Take up what first bounds are made of: occurrences before each suffix, and those in long words."""
+        cdef int64_t i
         cdef bint some_long = False
-        cdef Entry entry
-        for i in range(self.state.counts.shape[0]):
-            total += self.state.counts[i] * (self.state.offsets[i + 1] - self.state.offsets[i])
-            some_long |= self.state.is_long(i)
-        if some_long:
-            self.state.bound_in_words(reach, often)
-        self.before.resize(self.state.suffixes.shape[0] + 1)
-        for i in range(self.state.suffixes.shape[0]):
-            sum += self.state.weights[i]
-            self.before[i + 1] = sum
-        self.levels.resize(LEVELS + 1)
-        places.resize(LEVELS)
-        for group in range(<int32_t>self.state.groups.shape[0]):
-            entry = self.bound_of(group, total, reach, often)
-            self.levels[level_of(entry.gain)] += 1
-        sum = 0
-        for level in range(LEVELS - 1, -1, -1):
-            places[level] = sum
-            sum += self.levels[level]
-            self.levels[level] = sum        # where the level ends
-        self.waiting.resize(self.state.groups.shape[0])
-        for group in range(<int32_t>self.state.groups.shape[0]):
-            entry = self.bound_of(group, total, reach, often)
-            level = level_of(entry.gain)
-            self.waiting[places[level]] = entry
-            places[level] += 1
-        self.level = LEVELS - 1
-        self.before.clear()
-        self.before.shrink_to_fit()
-        return 0
+        self.room = np.empty((self.state.groups.shape[0] + 1) * sizeof(Entry), np.uint8)
+        self.waiting = <Entry*>&self.room[0]
+        self.before = np.empty(self.state.suffixes.shape[0] + 1, np.int64)
+        self.before[0] = 0
+        np.cumsum(self.state.weights, out=np.asarray(self.before)[1:])
+        with nogil:
+            for i in range(self.state.counts.shape[0]):
+                self.total += self.state.counts[i] * (self.state.offsets[i + 1] - self.state.offsets[i])
+                some_long |= self.state.is_long(i)
+            if some_long:
+                self.state.bound_in_words(self.reach, self.often)
+            self.levels.resize(LEVELS + 1)
+            self.places.resize(PARTS * LEVELS)
 
-    cdef Entry bound_of(
-        self, int32_t group, int64_t total, const vector[int64_t]& reach, const vector[int64_t]& often
-    ) noexcept nogil:
-        """A group's bound before anything is joined; ``total`` bytes of text."""
+    cdef int64_t edge(self, int64_t part) noexcept nogil:
+        """The first group of a part of them."""
+        return self.state.groups.shape[0] * part // PARTS
+
+    cdef object count_levels(self, int64_t part):
+        """Count the groups of a part on each level of bounds."""
+        cdef int64_t group
+        cdef int64_t* found = &self.places[part * LEVELS]
+        with nogil:
+            for group in range(self.edge(part), self.edge(part + 1)):
+                found[level_of(self.bound_of(<int32_t>group).gain)] += 1
+
+    cdef object settle(self):
+        """Where on each level the groups of each part begin, in the order of the groups."""
+        cdef int64_t sum = 0, some
+        cdef int32_t level, part
+        for level in range(LEVELS - 1, -1, -1):
+            for part in range(PARTS):
+                some = self.places[part * LEVELS + level]
+                self.places[part * LEVELS + level] = sum
+                sum += some
+            self.levels[level] = sum        # where the level ends
+        self.level = LEVELS - 1
+
+    cdef object fill(self, int64_t part):
+        """Bound every group of a part by its occurrences times the cuts inside its longest substring, and by its long
+        words."""
+        cdef int64_t group
+        cdef Entry entry
+        cdef int64_t* places = &self.places[part * LEVELS]
+        with nogil:
+            for group in range(self.edge(part), self.edge(part + 1)):
+                entry = self.bound_of(<int32_t>group)
+                self.waiting[places[level_of(entry.gain)]] = entry
+                places[level_of(entry.gain)] += 1
+
+    cdef object forget(self):
+        """Give back what only first bounds are made of."""
+        self.before = None
+        self.reach.clear()
+        self.reach.shrink_to_fit()
+        self.often.clear()
+        self.often.shrink_to_fit()
+
+    cdef Entry bound_of(self, int32_t group) noexcept nogil:
+        """A group's bound before anything is joined."""
         cdef Entry entry
         cdef int64_t inside = self.state.groups[group, 3] - 1
         cdef int64_t sum = self.before[self.state.groups[group, 1]] - self.before[self.state.groups[group, 0]]
         entry.gain, entry.length, entry.group = 0, self.state.groups[group, 3], group
         if self.state.kinds[group] & LINKED:
-            entry.gain = self.state.most(reach[group], inside + 1)
-            if often[group] <= entry.gain // inside:
-                entry.gain = often[group] * inside
+            entry.gain = self.state.most(self.reach[group], inside + 1)
+            if self.often[group] <= entry.gain // inside:
+                entry.gain = self.often[group] * inside
             else:
                 entry.length = self.state.groups[group, 2]    # a shorter one may join as much
-            sum -= often[group]
-        if sum <= (total - entry.gain) // inside:
+            sum -= self.often[group]
+        if sum <= (self.total - entry.gain) // inside:
             entry.gain += sum * inside
         else:
-            entry.gain, entry.length = total, self.state.groups[group, 2]
+            entry.gain, entry.length = self.total, self.state.groups[group, 2]
         return entry
 
     cdef int call_up(self, int64_t least) except -1 nogil:
@@ -299,7 +327,6 @@ cdef class Choice:
         cdef size_t i
         with nogil:
             try:
-                self.fill()
                 while <int64_t>(taken.size() // 3) < limit:
                     self.choose(&best)
                     if best.gain == 0:
@@ -370,5 +397,10 @@ def chosen(
         state.start()
     edges = [data.shape[0] * part // PARTS for part in range(PARTS + 1)]
     list(mapped(lambda part: state.lay_down(edges[part], edges[part + 1]), range(PARTS), threads))
+    choice.prepare()
+    list(mapped(lambda part: choice.count_levels(part), range(PARTS), threads))
+    choice.settle()
+    list(mapped(lambda part: choice.fill(part), range(PARTS), threads))
+    choice.forget()
     turns = mapped(lambda turn: choice.help() if turn else choice.lead(limit), range(threads), threads)
     return list(turns)[0]

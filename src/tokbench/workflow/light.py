@@ -4,7 +4,6 @@ Nothing of a plan goes by it: what is shared cannot be changed, and an attempt t
 """
 
 import gc
-from types import ModuleType
 from typing import Any
 
 COLLECTED = (200_000, 50, 100)
@@ -15,7 +14,7 @@ SETS = ("_queue_input", "pipe_or_service_output", "protected_output", "temp_outp
 NOTHING: frozenset[Any] = frozenset()
 
 
-def lighten(containers: ModuleType, jobs: ModuleType) -> None:
+def lighten(containers: Any, jobs: Any) -> None:
     """Have the engine share what is the same for all jobs; once in a process.
 
     Args:
