@@ -82,7 +82,8 @@ def memory_speed() -> tuple[float, float, float]:
 def kernels(folder: Path) -> Iterator[Limit]:
     """Every kernel of the road from text to ids, and of the constructions, on the prepared text."""
     job = Job(folder)
-    sizes = sorted(int(path.name.removeprefix("merge_")) for path in folder.glob("merge_*") if path.is_dir())
+    one = "shortest_path_"  # There are several sizes of others.
+    sizes = sorted(int(path.name.removeprefix(one)) for path in folder.glob(f"{one}*") if path.is_dir())
     job.size = min(sizes, key=lambda size: abs(size - job.size))
     text = job.text.read_bytes()
     counts = PretokenCounts.read(job.counts)
@@ -154,6 +155,7 @@ def machine() -> dict[str, object]:
         "memory_gib": round(memory, 1),
         "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
     }
 
 

@@ -218,6 +218,9 @@ def page(folder: Path, results: Path) -> str:
         f"of the GPT-2 scheme, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "
         f"{about['memory_gib']} GiB, {about['system']},\nPython {about['python']}. Versions: {named}.",
+        f"Every figure of this page is of that machine and of one run, which ended on {about['day']}; what has changed "
+        "since is not in it.\nPages that give figures of other machines name these: "
+        "[scale](scale.md), [one GPU](gpu.md).",
         "## Beside others",
         verdict(rows),
         "![Work of the peers, as multiples of ours](performance/peers.svg)",

@@ -22,6 +22,7 @@ from tokbench.vocabulary import Named
 
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
 """What a tokenizer in our three phases has, and this one has not."""
+MEASURE = "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
 STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
 """Letters, numbers and signs that hardly any vocabulary has, and a long word: which the unknown token stands for."""
 
@@ -126,11 +127,9 @@ class AdaptedTokenizer(Tokenizer):
             self._has_none(f"a {name} of ours")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _has_none(self, what: str) -> NoReturn:
-        raise TokbenchError(
-            f"{self.name or 'the tokenizer'} works through {self.library_name} and has no {what.removeprefix('a ')}; "
-            "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
-        )
+    def _has_none(self, what: str, remedy: str = MEASURE) -> NoReturn:
+        name = self.name or "the tokenizer"
+        raise TokbenchError(f"{name} works through {self.library_name} and has no {what.removeprefix('a ')}; {remedy}")
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Ids of a text, int32 [tokens], as the library gives them."""
@@ -144,6 +143,14 @@ class AdaptedTokenizer(Tokenizer):
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order."""
         return list(mapped(self.encode, texts, threads))
+
+    def offsets(self, text: bytes | str, threads: int = 1) -> NoReturn:
+        """Its tokens need not lie end to end in the text.
+
+        Raises:
+            TokbenchError: always.
+        """
+        self._has_none("offsets of ours", f"ask {self.library_name} for its own")
 
     def last_cut(self, text: bytes) -> int:
         """0: no place is known where the library's ids could be cut."""

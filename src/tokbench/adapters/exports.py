@@ -31,6 +31,7 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folde
     Raises:
         TokbenchError: the library cannot express it, which the message says why, or is not installed.
     """
+    _require_ours(tokenizer)
     try:
         if form == "tokens":
             return _tokens(tokenizer, folder)
@@ -42,10 +43,23 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folde
 
 
 def pretokens_to_compare(tokenizer: Tokenizer) -> PretokenCounts:
-    """Those of the documentation that CPython carries, and of the tokens themselves."""
+    """Those of the documentation that CPython carries, and of the tokens themselves.
+
+    Raises:
+        TokbenchError: it works through another library, which has no need of an export.
+    """
+    _require_ours(tokenizer)
     from tokbench.corpus.embedded import embedded_texts
 
     return count_pretokens([*embedded_texts(), *tokenizer.vocabulary.tokens], tokenizer.pretokenization)
+
+
+def _require_ours(tokenizer: Tokenizer) -> None:
+    if tokenizer.library_name:
+        raise TokbenchError(
+            f"{tokenizer.name or 'the tokenizer'} works through {tokenizer.library_name}, which gives its ids by the "
+            "file that it was imported from; hand that on"
+        )
 
 
 def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
@@ -74,7 +88,7 @@ def _tokens(tokenizer: Tokenizer, folder: Path) -> str:
     if ids_of(tokenizer.vocabulary) != list(range(len(tokenizer))):
         raise TokbenchError("a list of tokens numbers them by line, and ids of this one have holes or another order")
     write_tokens(tokenizer.vocabulary.tokens, folder / TOKENS)
-    return f"{TOKENS} has {len(tokenizer)} tokens, and nothing of how they cut"
+    return f"{TOKENS} has {len(tokenizer):,} tokens, and nothing of how they cut"
 
 
 COMPARED: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {

@@ -43,7 +43,8 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
     """
     if revision is None:
         if not Path(path).exists():
-            raise TokbenchError(f"{path}: no such file or folder; name one, or a name on the hub with its --revision")
+            hub = ", or a name on the hub with its --revision" * (form == "transformers")
+            raise TokbenchError(f"{path}: no such file or folder; name one{hub}")
         yield Path(path)
         return
     if form != "transformers":

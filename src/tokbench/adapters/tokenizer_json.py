@@ -65,7 +65,11 @@ def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
 
     vocabulary = tokenizer.vocabulary
     spelt = spellings(tokenizer)
-    ids = dict(zip(spelt, ids_of(vocabulary), strict=True)) | (dict(special) if vocabulary.ids is not None else {})
+    ids = dict(zip(spelt, ids_of(vocabulary), strict=True))
+    if vocabulary.ids is not None:
+        ids |= special
+        taken = set(ids.values())
+        ids |= {unused_name(one): one for one in range(max(taken)) if one not in taken}  # The library warns of holes.
     if tokenizer.segmentation in BY_BPE:
         pairs = [(spelt[left], spelt[right]) for left, right, _ in _merges(tokenizer).tolist()]
         return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation != "merge")
@@ -93,10 +97,8 @@ def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str,
     """What Unigram numbers from 0 on: tokens with their scores; other ids by names that no text is spelt by."""
     if tokenizer.vocabulary.ids is None:
         return list(scores.items())
-    names = {number: name for name, number in ids.items()}
     lowest = min((score for score in scores.values() if math.isfinite(score)), default=0.0)
-    entries = (names.get(number, unused_name(number)) for number in range(max(names) + 1))
-    return [(name, scores.get(name, lowest)) for name in entries]
+    return [(name, scores.get(name, lowest)) for name in sorted(ids, key=ids.__getitem__)]
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, most: int = MOST_COMPARED) -> str:

@@ -94,7 +94,7 @@ def command(
     native = imported["how"] == "native"
     how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"
     click.echo(f"{how}; {imported['why']}", err=True)
-    click.echo(f"{len(tokenizer):,} tokens, {tokenizer.id_limit:,} ids", err=True)
+    click.echo(f"{len(tokenizer):,} tokens that a text can give, ids below {tokenizer.id_limit:,}", err=True)
     for line in imported["told"]:
         click.echo(line, err=True)
     if losses is not None:

@@ -67,4 +67,4 @@ def command(
         budget=None if epochs is text_bytes is None else TextBudget(epochs, text_bytes),
         counts=None if counts is None else Path(counts),
     )
-    click.echo(packing, err=True)
+    click.echo(packing.told(), err=True)

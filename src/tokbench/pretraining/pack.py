@@ -79,6 +79,13 @@ class Packing:
     rest_tokens: int
     digest: str
 
+    def told(self) -> str:
+        """What it is, in one sentence."""
+        return (
+            f"{self.sequences:,} sequences of {self.sequence_length:,} ids: {self.documents:,} documents, "
+            f"{self.text_bytes:,} bytes, {self.tokens:,} tokens with an end of text ({self.end_of_text}) each"
+        )
+
     @classmethod
     def read(cls, folder: Path) -> "Packing":
         """Read the description of a folder of packed sequences.

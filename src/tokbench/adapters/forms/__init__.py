@@ -84,6 +84,12 @@ class Found:
     told: Sequence[str] = ()
 
 
+def marks_told(number: int, kind: str) -> str:
+    """What is said of so many tokens that no text gives."""
+    which = f"{kind} tokens and marks are" if number > 1 else f"{kind} token or mark is"
+    return f"{number:,} {which} text in texts"
+
+
 class NotNativeError(Exception):
     """Why our own phases do not do what a file says."""
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms import REMEDY, Found, ReadOptions
+from tokbench.adapters.forms.added_tokens import MARK
 from tokbench.adapters.forms.files import plain_name, read_bounded
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
@@ -73,6 +74,12 @@ def _merges(path: Path | None) -> list[tuple[str, str]]:
     return found
 
 
+def added_mark(content: str, number: Any) -> dict[str, Any]:
+    """A special token, as ``tokenizers`` has it."""
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": number, "content": content, "special": True, **plain}
+
+
 def _numbered(merges: list[tuple[str, str]]) -> dict[str, int]:
     """Ids as GPT-2 gives them: the bytes in the order of their characters, then what merges make."""
     spelt = dict.fromkeys(sorted(CHARACTERS)) | dict.fromkeys(left + right for left, right in merges)
@@ -80,12 +87,14 @@ def _numbered(merges: list[tuple[str, str]]) -> dict[str, int]:
 
 
 def _as_tokenizer_json(ids: dict[str, Any], merges: list[tuple[str, str]], expression: str) -> dict[str, Any]:
-    """The same as ``tokenizers`` has it."""
+    """The same as ``tokenizers`` has it; ``<|endoftext|>`` and other marks are added tokens, as no merge makes them."""
+    made = {left + right for left, right in merges}
+    marks = [token for token in ids if MARK.fullmatch(token) and token not in made]
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     split = {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
     return {
         "version": "1.0",
-        "added_tokens": [],
+        "added_tokens": [added_mark(token, ids[token]) for token in marks],
         "normalizer": None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, level]},
         "post_processor": None,

@@ -49,7 +49,12 @@ def named_pattern(given: str, key: str) -> Pattern:
         return Pattern(name, splits[0] if splits and len(splits) == 1 else None)
     if not SIGNS & set(given):
         raise TokbenchError(f"{key}: {unknown(given, 'pattern', [*schemes, *ALSO])}")
-    return Pattern(setting_of([given]), given)
+    setting = setting_of([given])
+    try:
+        pretokenization_of(setting)
+    except TokbenchError as error:
+        raise TokbenchError(f"{key}: {error}") from None
+    return Pattern(setting, given)
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions
+from tokbench.adapters.forms import REMEDY, Found, ReadOptions, marks_told
 from tokbench.adapters.forms.added_tokens import MARK
 from tokbench.adapters.forms.charsmap import check_charsmap
 from tokbench.adapters.forms.files import read_bounded
@@ -58,7 +58,7 @@ def read(path: Path, options: ReadOptions) -> Found:
                 special[number] = piece.text
             else:
                 kept += 1
-    told = [f"{len(special):,} control tokens and marks are text in texts"] if special else []
+    told = [marks_told(len(special), "control")] if special else []
     told += [f"{kept:,} symbols of the user's are cut out of texts first"] if kept else []
     return Found(
         None,

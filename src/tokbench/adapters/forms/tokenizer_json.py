@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions
+from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions, marks_told
 from tokbench.adapters.forms.added_tokens import Added, added_tokens
 from tokbench.adapters.forms.byte_level import native_model
 from tokbench.adapters.forms.charsmap import check_charsmaps
@@ -83,7 +83,7 @@ def _unknown(model: dict[str, Any], ids: dict[str, int]) -> int | None:
 def _told(added: Added) -> list[str]:
     told = []
     if added.special:
-        told.append(f"{len(added.special):,} special tokens and marks are text in texts")
+        told.append(marks_told(len(added.special), "special"))
     if added.kept:
         told.append(f"{len(added.kept):,} added tokens are cut out of texts first")
     return told

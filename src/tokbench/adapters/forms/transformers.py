@@ -5,6 +5,7 @@ from pathlib import Path
 from tokbench.adapters.forms import Found, ReadOptions, reader
 from tokbench.adapters.forms.merges import named_file
 from tokbench.errors import TokbenchError
+from tokbench.tokenizer_folder import SETTINGS
 
 FILES = {
     "tokenizer.json": "tokenizer_json",
@@ -28,6 +29,8 @@ def read(path: Path, options: ReadOptions) -> Found:
             f"{path}: no folder of transformers; name one, or a name on the hub with --revision, its full hash"
         )
     found = file_in(path)
+    if found is None and (path / SETTINGS).is_file():
+        raise TokbenchError(f"{path}: is a tokenizer's folder already; take it as it is")
     if found is None:
         raise TokbenchError(f"{path}: no tokenizer that is known; it has none of {', '.join(FILES)} and *.tiktoken")
     file, form = found
