@@ -298,6 +298,18 @@ def test_merges(level: dict[str, Any], tmp_path: Path) -> None:
         assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
 
 
+def test_marks_beside_merges_are_special(level: dict[str, Any], tmp_path: Path) -> None:
+    """As GPT-2's own end of text, which no merge makes; what merges make is a token, whatever it looks like."""
+    merges = [*level["model"]["merges"], ["<", "|"]]
+    path = made.written(tmp_path / "merges.txt", "\n".join(" ".join(pair) for pair in merges))
+    size = len(level["model"]["vocab"])
+    made.written(tmp_path / "vocab.json", level["model"]["vocab"] | {"<|": size, "<|endoftext|>": size + 1})
+    tokenizer = read(path, "merges")
+    assert (len(tokenizer), tokenizer.id_limit, tokenizer.end_of_text) == (size + 1, size + 2, size + 1)
+    assert size in tokenizer.encode("<|endoftext|>")
+    assert tokenizer.decode([size + 1]) == b"<|endoftext|>"
+
+
 def test_a_segmentation_that_is_chosen(ranks: dict[bytes, int], tmp_path: Path) -> None:
     path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
     tokenizer = read(path, "tiktoken", pattern="gpt2", segmentation="greedy")
