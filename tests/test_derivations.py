@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.test_segmentation import PAIRS, TEXTS, by_merges, cut
+from tokbench.construction.bpe import BpeOptions, build
 from tokbench.kernels.derivations import Derivations
 from tokbench.kernels.merge import MergeSegmenter
+from tokbench.pretokens import PretokenCounts
 from tokbench.reference import derivations as twin
 from tokbench.reference import merge as merge_twin
 from tokbench.segmentation.merge import byte_ids, joined_bytes
@@ -25,19 +27,37 @@ def test_kernel_equals_twins(pairs: list[tuple[int, int]], draw: object, shuffle
         draw.shuffle(rows)  # type: ignore[attr-defined]
     merges = np.array(rows, np.int32).reshape(-1, 3)
     texts = [text for text in (*texts, *vocabulary.tokens[256:]) if text]
-    expected = [merge_twin.merge(text, [tuple(row) for row in rows]) for text in texts]
+    every = texts + [(b"".join(texts) * 70)[:90]] * bool(texts)  # One that is cut without merging, too.
+    expected = [merge_twin.merge(text, [tuple(row) for row in rows]) for text in every]
     derived, replayed = (
         MergeSegmenter(merges, byte_ids(vocabulary), joined_bytes(vocabulary), derive=derive)
         for derive in (True, False)
     )
-    assert cut(derived, *texts) == cut(replayed, *texts) == expected
+    assert cut(derived, *every) == cut(replayed, *every) == expected
     made = twin.derivations(vocabulary.tokens, [tuple(row) for row in rows])
     assert derived.derivations is not None
     assert derived.derivations.complete == (made is not None)
     if made is not None:
         assert derived.derivations.count == 256 + len(made)
         ids = {token: index for index, token in enumerate(vocabulary.tokens)}
-        assert [[ids[token] for token in twin.cut(text, made)] for text in texts] == expected
+        assert [[ids[token] for token in twin.cut(text, made)] for text in texts] == expected[: len(texts)]
+
+
+@pytest.mark.parametrize("letters", [b"ab", b"abcde ", b"\xd0\xd1\x80\x81\x82\x83", bytes(range(256))])
+def test_side_by_side(letters: bytes) -> None:
+    """Many pre-tokens at a time, of lengths about those where the way of merging changes; each as it is by itself."""
+    draw = np.random.default_rng(len(letters))
+    alphabet = np.frombuffer(letters, np.uint8)
+    trained = PretokenCounts.from_pairs((draw.choice(alphabet, 12).tobytes(), 1) for _ in range(300))
+    vocabulary = build(trained, 256 + 200, BpeOptions())
+    lengths = [*range(1, 70), 300, *draw.integers(1, 20, 120)]
+    texts = [draw.choice(alphabet, length).tobytes() for length in lengths] + [letters[:1] * 40, b"x" * 62]
+    assert vocabulary.merges is not None
+    arguments = vocabulary.merges, byte_ids(vocabulary), joined_bytes(vocabulary)
+    derived, replayed = MergeSegmenter(*arguments), MergeSegmenter(*arguments, derive=False)
+    assert derived.abreast is not None
+    assert derived.abreast.complete
+    assert cut(derived, *texts) == cut(replayed, *texts) == [cut(derived, text)[0] for text in texts]
 
 
 def test_tokens_of_later_ones() -> None:

@@ -6,7 +6,8 @@ Equal pre-tokens are cut into equal tokens, so each is cut once and remembered i
 A slot of half a cache line holds up to three ids, and is read and written as a whole; more of them, and the bytes of
 pre-tokens longer than a key, lie in arenas. What is remembered is bounded: a full table is emptied, and the frequent
 pre-tokens are soon in it again.
-Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed.
+Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed, and
+what is new in a block is cut at once.
 
 Reference: :mod:`tokbench.reference.encode`.
 """
@@ -23,10 +24,21 @@ from tokbench.kernels.huge cimport want_huge_pages, zeroed
 from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
 from tokbench.kernels.scan cimport Scanner
-from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, place_of, release
+from tokbench.kernels.segmenter cimport Piece, PretokenSegmenter, Scratch, place_of, release
 from tokbench.kernels.splitmix cimport hashed
 
 import numpy as np
+
+
+cdef enum:
+    BLOCK = 256
+    FIRST_BITS = 12
+    FEW = 3                     # ids that fit a slot
+    ELSEWHERE = FEW + 1
+    AT_ONCE = FEW + 1           # what is written of a slot, its last field included
+    LONG = 256                  # bytes from which a pre-token is not remembered
+    BYTES_EACH = 32             # bytes and
+    IDS_EACH = 8                # ids in the arenas for each pre-token that may be remembered
 
 
 cdef struct Slot:
@@ -42,15 +54,12 @@ cdef struct Ids:
     int64_t room
 
 
-cdef enum:
-    BLOCK = 256
-    FIRST_BITS = 12
-    FEW = 3                     # ids that fit a slot
-    ELSEWHERE = FEW + 1
-    AT_ONCE = FEW + 1           # what is written of a slot, its last field included
-    LONG = 256                  # bytes from which a pre-token is not remembered
-    BYTES_EACH = 32             # bytes and
-    IDS_EACH = 8                # ids in the arenas for each pre-token that may be remembered
+cdef struct Fresh:
+    # What is new in a block, in its order: the ids of each, cut beforehand.
+    int64_t count
+    int64_t next            # the first that has not been written yet
+    int64_t start           # where its ids start
+    Piece[BLOCK] pieces
 
 
 cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
@@ -117,6 +126,7 @@ cdef class Encoder:
     cdef int64_t size       # slots there are
     cdef vector[uint8_t] arena
     cdef vector[int32_t] id_arena
+    cdef vector[int32_t] fresh_ids
     cdef int64_t used, most
     cdef bint full
     cdef uint64_t mask
@@ -259,6 +269,7 @@ cdef class Encoder:
     ) except -1 nogil:
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
+        cdef Fresh fresh
         cdef int64_t i
         cdef const Slot* slots
         cdef const Slot* slot
@@ -273,60 +284,99 @@ cdef class Encoder:
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             hashes[i] = hash_of(keys[i])
             __builtin_prefetch(&slots[hashes[i] >> shift])
+        fresh.count = -1
         written = ids.ids + ids.written
         for i in range(n):
             slot = &slots[hashes[i] >> shift]
             if slot.key.low == keys[i].low and slot.key.high == keys[i].high and slot.tokens <= FEW:
                 memcpy(written, slot.ids, AT_ONCE * sizeof(int32_t))
                 written += slot.tokens
+                continue
+            ids.written = written - ids.ids
+            slot = self.found(&keys[i], hashes[i] >> shift, data + bounds[i], bounds[i + 1] - bounds[i])
+            if slot.tokens:
+                self.recall(slot, ids)
+            elif bounds[i + 1] - bounds[i] >= LONG:
+                self.cut(data, bounds[i], bounds[i + 1], 0, ids, scratch)
             else:
-                ids.written = written - ids.ids
-                self.look_on(&keys[i], hashes[i] >> shift, data, bounds[i], bounds[i + 1], ids, scratch)
-                written = ids.ids + ids.written
+                if fresh.count < 0:
+                    self.cut_fresh(data, bounds, keys, hashes, i, n, &fresh, scratch)
+                self.learn(&keys[i], <Slot*>slot, data + bounds[i], &fresh, ids)
+            written = ids.ids + ids.written
         ids.written = written - ids.ids
         return 0
 
-    cdef int look_on(
-        self, const Key* key, uint64_t place, const uint8_t* data, int64_t start, int64_t end, Ids* ids,
-        Scratch* scratch,
-    ) except -1 nogil:
-        """Write the ids of a pre-token that may stand in its place or behind it, with them there or elsewhere."""
-        cdef const Slot* slot
-        while True:
-            slot = &self.slots[place]
-            if not slot.tokens:
-                return self.learn(key, place, data, start, end, ids, scratch)
-            if slot.key.low == key.low and slot.key.high == key.high:
-                if slot.tokens <= FEW:
-                    memcpy(ids.ids + ids.written, slot.ids, AT_ONCE * sizeof(int32_t))
-                    ids.written += slot.tokens
-                    return 0
-                if end - start <= INLINE or memcmp(&self.arena[slot.ids[1]], data + start, end - start) == 0:
-                    memcpy(ids.ids + ids.written, &self.id_arena[slot.ids[0]], slot.ids[2] * sizeof(int32_t))
-                    ids.written += slot.ids[2]
-                    return 0
+    cdef inline const Slot* found(
+        self, const Key* key, uint64_t place, const uint8_t* text, int64_t length
+    ) noexcept nogil:
+        """Where a pre-token is remembered, or the free slot where it would be."""
+        cdef const Slot* slot = &self.slots[place]
+        while slot.tokens and not (
+            slot.key.low == key.low
+            and slot.key.high == key.high
+            and (length <= INLINE or memcmp(&self.arena[slot.ids[1]], text, length) == 0)
+        ):
             place = (place + 1) & self.mask
+            slot = &self.slots[place]
+        return slot
 
-    cdef int learn(
-        self, const Key* key, uint64_t place, const uint8_t* data, int64_t start, int64_t end, Ids* ids,
-        Scratch* scratch,
+    cdef inline void recall(self, const Slot* slot, Ids* ids) noexcept nogil:
+        """Write the ids of a pre-token that is remembered."""
+        if slot.tokens <= FEW:
+            memcpy(ids.ids + ids.written, slot.ids, AT_ONCE * sizeof(int32_t))
+            ids.written += slot.tokens
+        else:
+            memcpy(ids.ids + ids.written, &self.id_arena[slot.ids[0]], slot.ids[2] * sizeof(int32_t))
+            ids.written += slot.ids[2]
+
+    cdef int cut_fresh(
+        self, const uint8_t* data, const int64_t* bounds, const Key* keys, const uint64_t* hashes, int64_t first,
+        int64_t n, Fresh* fresh, Scratch* scratch,
     ) except -1 nogil:
-        """Cut a pre-token, and remember it in the free slot at ``place``."""
-        cdef int64_t more = self.cut(data, start, end, 0, ids, scratch), length = end - start
-        cdef const int32_t* cut = ids.ids + ids.written - more
-        cdef Slot* slot = &self.slots[place]
-        if length >= LONG or self.full:
+        """Cut what a block has of pre-tokens that are not remembered and could be, from the ``first`` on."""
+        cdef int64_t i, length, total = 0
+        fresh.count = fresh.next = fresh.start = 0
+        for i in range(first, n):
+            length = bounds[i + 1] - bounds[i]
+            if length < LONG and not self.found(&keys[i], hashes[i] >> self.shift, data + bounds[i], length).tokens:
+                fresh.pieces[fresh.count].text = data + bounds[i]
+                fresh.pieces[fresh.count].size = length
+                fresh.count += 1
+                total += length
+        if <int64_t>self.fresh_ids.size() < total:
+            self.fresh_ids.resize(total)
+        total = self.segmenter.cut_all(fresh.pieces, fresh.count, self.fresh_ids.data(), scratch)
+        if self.numbers is not None:
+            for i in range(total):
+                self.fresh_ids[i] = self.numbers[self.fresh_ids[i]]
+        return 0
+
+    cdef int learn(self, const Key* key, Slot* slot, const uint8_t* text, Fresh* fresh, Ids* ids) except -1 nogil:
+        """Write the ids of a pre-token that is not remembered, and remember it in a free slot."""
+        cdef const Piece* piece
+        cdef const int32_t* cut
+        # Those passed over are remembered meanwhile, as they came twice in the block.
+        while fresh.pieces[fresh.next].text != text:
+            fresh.start += fresh.pieces[fresh.next].count
+            fresh.next += 1
+        piece = &fresh.pieces[fresh.next]
+        cut = self.fresh_ids.data() + fresh.start
+        memcpy(ids.ids + ids.written, cut, piece.count * sizeof(int32_t))
+        ids.written += piece.count
+        fresh.start += piece.count
+        fresh.next += 1
+        if self.full:
             return 0
-        if more <= FEW and length <= INLINE:
-            memcpy(slot.ids, cut, more * sizeof(int32_t))
-            slot.tokens = <int32_t>more
+        if piece.count <= FEW and piece.size <= INLINE:
+            memcpy(slot.ids, cut, piece.count * sizeof(int32_t))
+            slot.tokens = <int32_t>piece.count
         else:
             slot.ids[0] = <int32_t>self.id_arena.size()
             slot.ids[1] = <int32_t>self.arena.size()
-            slot.ids[2] = <int32_t>more
-            self.id_arena.insert(self.id_arena.end(), cut, cut + more)
-            if length > INLINE:
-                self.arena.insert(self.arena.end(), data + start, data + end)
+            slot.ids[2] = <int32_t>piece.count
+            self.id_arena.insert(self.id_arena.end(), cut, cut + piece.count)
+            if piece.size > INLINE:
+                self.arena.insert(self.arena.end(), text, text + piece.size)
             slot.tokens = ELSEWHERE
         slot.key = key[0]
         self.used += 1

@@ -1,8 +1,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from tokbench.kernels.abreast cimport Abreast
 from tokbench.kernels.derivations cimport Derivations
 from tokbench.kernels.pair_table cimport PairTable
-from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch
+from tokbench.kernels.segmenter cimport Piece, PretokenSegmenter, Scratch
 from tokbench.kernels.splitmix cimport advanced, mixed
 
 
@@ -28,5 +29,7 @@ cdef int64_t merge_long(
 cdef class MergeSegmenter(PretokenSegmenter):
     cdef MergeTable table
     cdef readonly Derivations derivations
+    cdef readonly Abreast abreast
     cdef object arrays
+    cdef int64_t cut_abreast(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil
     cdef int64_t replay(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil

@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.kernels.abreast import Abreast
 from tokbench.kernels.derivations import Derivations
 from tokbench.kernels.segmenter import PretokenSegmenter
 
@@ -9,6 +10,8 @@ class MergeSegmenter(PretokenSegmenter):
 
     @property
     def derivations(self) -> Derivations | None: ...
+    @property
+    def abreast(self) -> Abreast | None: ...
     def __init__(
         self,
         merges: NDArray[np.int32],  # [m, 3]

@@ -2,7 +2,9 @@
 """Segmentation by merging, exactly as byte-pair encoding is defined, in O(n log n) for a pre-token of any length.
 
 Where it follows from how each token is made, the outcome is found without making a merge
-(:mod:`tokbench.kernels.derivations`). Where it does not, all merges are made one after the other:
+(:mod:`tokbench.kernels.derivations`); where several short pre-tokens are at hand, their merges are made side by side,
+with what is known of derivations (:mod:`tokbench.kernels.abreast`). Where it does not, all merges are made one after the
+other:
 
 Two bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces
 that have nothing to do with each other. Short pieces are merged by scanning for the lowest rank; long ones with a heap
@@ -14,17 +16,19 @@ Reference: :mod:`tokbench.reference.merge`.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
+from tokbench.kernels.abreast cimport MOST_BYTES, Abreast, AbreastView, Lane, begin, merge_once, write
 from tokbench.kernels.derivations cimport Derivations, cut_derived
 from tokbench.kernels.heap cimport sift_down, sift_up
 from tokbench.kernels.limits cimport within
 from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
-from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.segmenter cimport Piece, PretokenSegmenter, Scratch, reserve
 
 import numpy as np
 
 
 cdef enum:
     SHORT = 64                  # longest piece merged by scanning
+    LANES = 8                   # short pre-tokens merged side by side
 
 
 cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) noexcept nogil:
@@ -162,6 +166,7 @@ cdef class MergeSegmenter(PretokenSegmenter):
         self.table.joined = &joined_view[0]
         self.derivations = Derivations(rows, bytes_view, by_result) if derive else None
         if self.derivations is not None and self.derivations.complete:
+            self.abreast = Abreast(self.derivations)
             return
         self.table.ranks.shift = shift_for(rows.shape[0])
         pairs = np.full((<int64_t>1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
@@ -176,6 +181,49 @@ cdef class MergeSegmenter(PretokenSegmenter):
         if self.table.ranks.pairs == NULL:
             return cut_derived(&self.derivations.view, text, size, ids, scratch)
         return self.replay(text, size, ids, scratch)
+
+    cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
+        if self.table.ranks.pairs != NULL or not self.abreast.complete:
+            return PretokenSegmenter.cut_all(self, pieces, n, ids, scratch)
+        return self.cut_abreast(pieces, n, ids, scratch)
+
+    cdef int64_t cut_abreast(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
+        cdef const AbreastView* view = &self.abreast.view
+        cdef Lane[LANES] lanes
+        cdef int64_t[LANES] which, starts       # of each lane: its piece, and where its ids go
+        cdef int64_t[LANES] order               # of lanes, those first that are busy
+        cdef int64_t k, lane, busy = 0, taken = 0, start = 0, written = 0
+        for k in range(LANES):
+            order[k] = k
+        # Until all are done, every piece has room for as many ids as it has bytes.
+        while taken < n or busy:
+            if taken < n and busy < LANES:
+                if pieces[taken].size <= MOST_BYTES:
+                    lane = order[busy]
+                    busy += 1
+                    begin(&lanes[lane], view, pieces[taken].text, pieces[taken].size)
+                    which[lane], starts[lane] = taken, start
+                else:
+                    pieces[taken].count = self.cut(pieces[taken].text, pieces[taken].size, ids + start, scratch)
+                start += pieces[taken].size
+                taken += 1
+                continue
+            k = 0
+            while k < busy:
+                lane = order[k]
+                if merge_once(&lanes[lane], view):
+                    k += 1
+                else:
+                    pieces[which[lane]].count = write(&lanes[lane], view, ids + starts[lane])
+                    busy -= 1
+                    order[k], order[busy] = order[busy], lane
+        start = 0
+        for k in range(n):
+            if start > written:
+                memmove(ids + written, ids + start, pieces[k].count * sizeof(int32_t))
+            written += pieces[k].count
+            start += pieces[k].size
+        return written
 
     cdef int64_t replay(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         """The same by making one merge after the other."""

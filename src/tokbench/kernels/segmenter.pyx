@@ -21,6 +21,10 @@ from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.splitmix cimport advanced, mixed
 
 
+cdef enum:
+    TOGETHER = 64       # pre-tokens that are cut at once
+
+
 cdef void* reserve(Scratch* scratch, size_t bytes) except NULL nogil:
     """At least ``bytes`` of memory, 1 or more, its content undefined. Never shrinks."""
     if scratch.bytes < bytes:
@@ -69,6 +73,20 @@ cdef class PretokenSegmenter:
         """The same where the pre-token stands at a place, any 64-bit number that tells places apart."""
         return self.cut(text, size, ids, scratch)
 
+    cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
+        """Cut several pre-tokens: write their ids end to end, of each how many they are, and return how many in all.
+
+        ``ids`` has room for as many as all have bytes. Methods override it that gain by having several at hand.
+
+        Raises:
+            MemoryError: there is not enough.
+        """
+        cdef int64_t k, written = 0
+        for k in range(n):
+            pieces[k].count = self.cut(pieces[k].text, pieces[k].size, ids + written, scratch)
+            written += pieces[k].count
+        return written
+
     def segment(self, const uint8_t[::1] data, const int64_t[::1] offsets, document=None):
         """Segment n pre-tokens, without the interpreter's lock.
 
@@ -86,8 +104,9 @@ cdef class PretokenSegmenter:
             ValueError: ``offsets`` is empty, does not ascend inside ``data``, or spans a pre-token of 2 GiB or more.
             MemoryError: the working memory of the longest pre-token cannot be had.
         """
-        cdef Py_ssize_t pretokens = offsets.shape[0] - 1, i
-        cdef int64_t size, written = 0, before
+        cdef Py_ssize_t pretokens = offsets.shape[0] - 1, i, first = 0, last
+        cdef int64_t size, written = 0, before, k
+        cdef Piece[TOGETHER] pieces
         cdef int32_t[::1] ids
         cdef int64_t[::1] bounds
         cdef Scratch scratch
@@ -110,15 +129,28 @@ cdef class PretokenSegmenter:
         scratch.bytes = 0
         with nogil:
             try:
-                for i in range(pretokens):
+                for i in range(pretokens if placed else 0):
                     size = offsets[i + 1] - offsets[i]
-                    if size and placed:
+                    if size:
                         written += self.cut_at(
                             &data[offsets[i]], size, &ids[written], &scratch, place_of(seed, offsets[i])
                         )
-                    elif size:
-                        written += self.cut(&data[offsets[i]], size, &ids[written], &scratch)
                     bounds[i + 1] = written
+                while first < pretokens and not placed:
+                    last = min(first + TOGETHER, pretokens)
+                    k = 0
+                    for i in range(first, last):
+                        pieces[k].text = &data[offsets[i]]
+                        pieces[k].size = offsets[i + 1] - offsets[i]
+                        k += pieces[k].size > 0
+                    self.cut_all(pieces, k, &ids[written], &scratch)
+                    k = 0
+                    for i in range(first, last):
+                        if offsets[i + 1] > offsets[i]:
+                            written += pieces[k].count
+                            k += 1
+                        bounds[i + 1] = written
+                    first = last
             finally:
                 release(&scratch)
         return all_ids[:written].copy(), all_bounds

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tokbench.kernels.derivations cimport cut_derived
 from tokbench.kernels.merge cimport MergeSegmenter
-from tokbench.kernels.segmenter cimport Scratch
+from tokbench.kernels.segmenter cimport Piece, PretokenSegmenter, Scratch
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
@@ -27,6 +27,11 @@ cdef class WholeSegmenter(MergeSegmenter):
         super().__init__(merges, byte_ids, joined, by_result)
         self.tokens = tokens
         self.merged_whole = self.derivations.complete and self.derivations.are_all_of(&tokens.view)
+
+    cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
+        if self.merged_whole:
+            return MergeSegmenter.cut_all(self, pieces, n, ids, scratch)
+        return PretokenSegmenter.cut_all(self, pieces, n, ids, scratch)
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const TrieView* trie = &self.tokens.view
