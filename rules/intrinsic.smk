@@ -59,45 +59,13 @@ rule measure_on:
         source=measured_by("measure", *OF_TEXT),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
+        mem_mb=measurements.memory,
         runtime=lengthening(60),
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:
         "tokbench measure {params.text:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
-        " -o {output:q} -- {input.tokenizer:q} &> {log:q}"
-
-
-rule measure_on:
-    input:
-        tokenizer="<results>/tokenizers/{variant}/{size}",
-        counts=collect(
-            "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
-            corpus=measurements.corpus,
-            scheme=measurements.schemes,
-        ),
-        corpus=collect("<results>/corpus/{corpus}", corpus=measurements.corpora),
-    output:
-        "<results>/intrinsic/{variant}/{size}/on/{on}.json",
-    log:
-        "<logs>/measure_on/{variant}/{size}/{on}.log",
-    benchmark:
-        "<benchmarks>/measure_on/{variant}/{size}/{on}.tsv"
-    conda:
-        "../envs/tokenizers.yaml"
-    params:
-        text=measurements.text,
-        metrics=measurements.metrics(*OF_TEXT),
-        source=measured_by("measure", *OF_TEXT),
-    threads: 1
-    resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(60),
-    message:
-        "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
-    shell:
-        "tokbench measure {params.text:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
-        " -o {output:q} -- {input.tokenizer:q} &> {log:q}"
+        " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule bound:

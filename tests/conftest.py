@@ -84,7 +84,13 @@ def pytest_collection_finish() -> None:
     again, and there are fewer of them."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(20_000, 10, 10)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What one file's tests leave is not held while the next one's run: commands that they call have their bounds."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
 
 
 @pytest.hookimpl(optionalhook=True)
