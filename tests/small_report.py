@@ -20,6 +20,7 @@ from tokbench.statistics.ngram_bits import compare_ngram_bits, rank_ngram_bits
 from tokbench.statistics.ngram_verdicts import judge_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.tabulation.bounds import BOUNDS
@@ -86,7 +87,8 @@ def ngram_documents() -> pl.DataFrame:
     """Five documents in two languages: the later a variant stands the more bits it needs, by every model."""
     rows = [
         (variant, size, "books", order, budget, document, ("en", "uk")[document % 2], 100,
-         100 * (2.5 - 0.2 * order - 1e-5 * size - 1e-7 * budget + 0.01 * place + 0.1 * document), 0)
+         100 * (2.5 - 0.2 * order - 1e-5 * size - 1e-7 * budget + 0.01 * place + 0.1 * document),
+         (120_000 - 1000 * place - size) // 5 + 7 * (document - 2) + (document == 4) * ((-size - 1000 * place) % 5), 0)
         for place, variant in enumerate(VARIANTS) for size in SIZES for order in (1, 2, 3)
         for budget in (50_000, 100_000) for document in range(5)
     ]  # fmt: skip
@@ -166,6 +168,7 @@ def whole() -> ReportContent:
     loss = dict.fromkeys(COUNTS, 0) | {"documents": 4, "bytes": 9000, "tokens": 2000}
     elsewhere = {"variant": "foreign", "size": 300, "ids": 301, "form": "tiktoken", "file": "foreign.tiktoken",
                  "sha256": "00", "works_through": NATIVE, "why": "", "told": "", "first": ""}  # fmt: skip
+    imported = pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema))
     return ReportContent(
         title="A <small> experiment & its report",
         recipes={
@@ -208,11 +211,14 @@ def whole() -> ReportContent:
             "correlations": metric_with_accuracy(measures, scores),
             "metric_correlations": between_metrics(measures),
             "r_squared": between_sizes(scores),
-            "imported": pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema)),
+            "imported": imported,
             "overlaps": pl.DataFrame(overlaps),
             "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
             "bounds": bounds(),
             "ngram_bits": ngram_bits(),
+            "scoreboard": scoreboard(
+                measures, imported, ngram_documents(), bits_by_seed(), averages_by_size(scores), outcomes(), {}
+            ),
             "ngram_comparisons": compare_ngram_bits(ngram_documents(), {}),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
             "ngram_verdicts": judge_ngram_bits(ngram_documents(), {}),
@@ -239,6 +245,6 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "t
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
          "overlaps", "venn", "bounds", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
          "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",
-         "published", "imported")  # fmt: skip
+         "published", "imported", "scoreboard")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

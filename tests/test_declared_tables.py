@@ -25,6 +25,7 @@ from tokbench.report.sections.rows import remaining
 from tokbench.statistics.declared import declared as analysed
 from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.document_bits import document_bits_table
+from tokbench.tabulation.imported import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 from tokbench.tidy import modules
 from tokbench.tidy.collection import tables_in
@@ -133,11 +134,12 @@ def test_all_makers_are_given_what_they_take() -> None:
 
 
 def test_what_takes_a_table_of_models_is_one() -> None:
-    """Else a reader of an experiment without them would not be told why it is missing."""
+    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard has rows without
+    them, too."""
     models = {table.name for table in (*tabulated(), *analysed()) if table.of_models}
     assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
     assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
-    assert {table.name for table in analysed() if models.intersection(table.takes)} <= models
+    assert {table.name for table in analysed() if models.intersection(table.takes)} <= {*models, "scoreboard"}
 
 
 def test_documentation_is_up_to_date() -> None:
@@ -175,6 +177,7 @@ def tidy(tmp_path: Path) -> Path:
     ngram_bits_table([]).write_parquet(folder / "ngram_bits.parquet")
     ngram_documents_table([]).write_parquet(folder / "ngram_documents.parquet")
     document_bits_table([]).write_parquet(folder / "document_bits.parquet")
+    imported_table({}).write_parquet(folder / "imported.parquet")
     return folder
 
 

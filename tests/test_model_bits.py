@@ -16,7 +16,8 @@ from scipy.stats import t as student
 from tests.conftest import Tokbench
 from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
 from tokbench.statistics.corrections import holm
-from tokbench.statistics.judgement import NOT_TOLD, Estimate, judged
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgement import NOT_TOLD, judged
 from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.mixed import random_intercept
 from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, ONE_SEED, compare_model_bits

@@ -26,6 +26,7 @@ from tokbench.statistics.rounding import Span, printed_span, share_span, signed_
 from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.wilcoxon import signed_rank
 from tokbench.tabulation.document_bits import document_bits_table
+from tokbench.tabulation.imported import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 
 P_VALUES = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.04, 0.5, 1.0]) | st.floats(0, 1), max_size=12)
@@ -320,6 +321,7 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         ("document_bits", document_bits_table),
     ):
         make([]).write_parquet(tmp_path / "tables" / f"{name}.parquet")
+    imported_table({}).write_parquet(tmp_path / "tables" / "imported.parquet")
     bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
     recipes = {"variants": {"bpe": bpe}, "models": {"one": {"seed": 1}, "two": {"seed": 2}}}
     done = tokbench("analyse", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import polars as pl
 
+from tokbench.better import better_end, over_the_same
 from tokbench.commands.sides import Side, Sizes, distinct, size_label
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
 from tokbench.report.numbers import probability
 from tokbench.report.terminal import Line, Part
 from tokbench.report.wording import words
-from tokbench.statistics.better import better_end
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
 from tokbench.statistics.pairs import differences
 
 KEYS = ("variant", "size", "value", "n")
-GAP = "gap"
-"""Better where it is lower, but only against the same bound, which is its n: under one pre-tokenization, that is."""
+ONE_TRAINING = "  One trained model each: how much training again would change it is in no interval here."
+UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
 
 
 def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
@@ -38,7 +38,7 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
         lines, notes = [], []
         for (metric,), same in part.group_by("metric", maintain_order=True):
-            if not (end := "lowest" if metric == GAP else better_end(str(metric))):
+            if not (end := better_end(str(metric))):
                 continue
             definitions = same["definition"].unique(maintain_order=True).to_list()
             for number, definition in enumerate(definitions, 1):
@@ -46,12 +46,17 @@ def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
                     (v, size): (x, n) for v, size, x, n in same.filter(definition=definition).select(KEYS).iter_rows()
                 }
                 what = words(str(metric)) + f" ({number})" * (len(definitions) > 1)
-                notes.append(f"  {what}: {definition}; the {end} is best.")
+                unlike = 0
                 for size_a, size_b in sizes:
                     of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
-                    if of_a is not None and of_b is not None and (metric != GAP or of_a[1] == of_b[1]):
+                    if of_a is None or of_b is None:
+                        continue
+                    if over_the_same(str(metric)) and of_a[1] != of_b[1]:
+                        unlike += 1
+                    else:
                         contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
                         lines.append(Line(f"{what}, {size_label(size_a, size_b)}", contrast, end, words(str(metric))))
+                notes.append(f"  {what}: {definition}; {UNLIKE if unlike else f'the {end} is best'}.")
         parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
     return parts
 
@@ -92,6 +97,8 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         if (found := answered(*both))
     ]
     part = Part(f"{model} on {suite}, accuracy in percent; drawn: questions", "percent", "percent", lines)
+    if lines:
+        part.notes.append(ONE_TRAINING)
     if cells and lines:
         over, other = differences(cells)
         means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
@@ -104,4 +111,5 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
                 f"them: p = {probability(over.p_value)} that {names[0]} is better, "
                 f"p = {probability(other.p_value or 1.0)} that {names[1]} is."
             )
-    return [part, Part(f"{model}, bits per byte of held-out text; drawn: documents", "real", "real", bits)]
+    heading = f"{model}, bits per byte of held-out text; drawn: documents"
+    return [part, Part(heading, "real", "real", bits, [ONE_TRAINING] * bool(bits))]

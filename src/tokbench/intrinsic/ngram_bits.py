@@ -195,9 +195,9 @@ def ngram_bits(
 
     Returns:
         ``vocabulary``, ``order``, ``bytes`` and ``tokens`` of the test text, ``documents`` of it (``document``,
-        ``language``, ``bytes``, and ``bytes_lost`` where ``lost`` is given), ``training`` (:class:`TrainedOn`, by
-        budget), and ``models``, for each budget and order: ``training_bytes``, ``order``, ``bits_per_byte``, and
-        ``bits`` of each document.
+        ``language``, ``bytes``, ``tokens``, and ``bytes_lost`` where ``lost`` is given), ``training``
+        (:class:`TrainedOn`, by budget), and ``models``, for each budget and order: ``training_bytes``, ``order``,
+        ``bits_per_byte``, and ``bits`` of each document.
 
     Raises:
         TokbenchError: a text is empty, the vocabulary is too large, or there is too little memory.
@@ -220,8 +220,13 @@ def ngram_bits(
                 yield each
 
         test = stream()
+        counts = [0]
         for piece in encode(tested_documents()):
             test.add(piece)
+            counts[-1] += len(piece.ids)
+            counts += [0] * piece.ends
+        for each, tokens in zip(documents, counts, strict=False):
+            each["tokens"] = tokens
         size = sum(each["bytes"] for each in documents)
         if not size:
             raise TokbenchError("the test text is empty; give it documents")

@@ -3,10 +3,11 @@
 A value that cannot be had is a row with a reason, so that every tokenizer yields the same rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
+from tokbench.better import End, state
 from tokbench.options import Options
 from tokbench.registry import Method, Registry
 
@@ -67,15 +68,28 @@ def metric(
     of: Sight = "text",
     per_language: bool = False,
     of_ids: bool = False,
+    better: Mapping[str, End] | None = None,
+    over_the_same: Iterable[str] = (),
 ) -> Callable[[Function], Function]:
-    """Register a family of metrics; the arguments are the attributes of :class:`Metric`.
+    """Register a family of metrics; the arguments are the attributes of :class:`Metric`, and two more.
+
+    Args:
+        name, options, of, per_language, of_ids: see :class:`Metric`.
+        better: ``highest`` or ``lowest`` by name of the measurement, for those of which one end is better. They are
+            ranked in the report and by ``tokbench compare``; the others stand there without a best.
+        over_the_same: names of measurements that two tokenizers may be compared by only where their ``n`` is equal, as
+            what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
 
     Raises:
-        TokbenchError: ``of`` is nothing that a metric can see, or the function does not fit :class:`Take`.
+        TokbenchError: ``of`` is nothing that a metric can see, an end is neither, or the function does not fit
+            :class:`Take`.
     """
 
     def decorate(function: Function) -> Function:
         metrics.check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
+        for one, end in (better or {}).items():
+            metrics.check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
+        state(better or {}, over_the_same)
         metrics.add(
             Metric(name=name, function=function, options=options, of=of, per_language=per_language, of_ids=of_ids)
         )

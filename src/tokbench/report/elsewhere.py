@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Cutting, Drawing, Section
+from tokbench.report.exhibits import Drawing, Exhibit, Section
 from tokbench.report.layout import Table
 from tokbench.report.wording import counted, listed
 from tokbench.tabulation.imported import IMPORTED, NATIVE
@@ -41,7 +41,7 @@ class Elsewhere:
             return section
         return replace(section, exhibits=[self._noted(one) for one in section.exhibits])
 
-    def _noted(self, exhibit: Table | Drawing | Cutting) -> Table | Drawing | Cutting:
+    def _noted(self, exhibit: Exhibit) -> Exhibit:
         if isinstance(exhibit, Table):
             return self._marked(exhibit)
         if isinstance(exhibit, Drawing):

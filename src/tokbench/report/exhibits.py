@@ -18,6 +18,7 @@ class Drawing:
         name: the stem of its files.
         caption: what is drawn: split, definition, n.
         draw: gives the figure when called with ``width``, in inches.
+        says: the finding in a sentence, for those who do not see it; the caption where empty.
         source: where its numbers come from.
         variants: whose numbers it shows.
     """
@@ -27,6 +28,7 @@ class Drawing:
     draw: Callable[..., "Figure"]
     source: Source | None = None
     variants: Sequence[str] = ()
+    says: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,34 @@ class Cutting:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A heading among the exhibits of a section, with a link of its own.
+
+    Attributes:
+        identifier: of the link.
+        title: the words.
+        text: a sentence below it.
+    """
+
+    identifier: str
+    title: str
+    text: str = ""
+
+
+Exhibit = Table | Drawing | Cutting | Heading
+
+
+@dataclass(frozen=True)
 class Section:
-    """One section: paragraphs, exhibits in order of reading, sentences on what is missing and why, verbatim text."""
+    """One section: paragraphs, exhibits in order of reading, paragraphs after these, what is missing, verbatim text.
+
+    What is missing is ``NAME: REASON``; the page says each reason once.
+    """
 
     identifier: str
     title: str
     paragraphs: Sequence[str] = ()
-    exhibits: Sequence[Table | Drawing | Cutting] = ()
+    exhibits: Sequence[Exhibit] = ()
+    after: Sequence[str] = ()
     missing: Sequence[str] = ()
     verbatim: str = ""

@@ -10,10 +10,12 @@ from markupsafe import Markup
 from tokbench.atomic import atomic_file
 from tokbench.report.content import ReportContent
 from tokbench.report.elsewhere import Elsewhere
-from tokbench.report.exhibits import Cutting, Drawing, Section
+from tokbench.report.exhibits import Cutting, Drawing, Heading, Section
 from tokbench.report.figures.style import SCREEN, inline
 from tokbench.report.layout import Layout, Table, layout
+from tokbench.report.sections.answer import answer
 from tokbench.report.sections.downstream import downstream
+from tokbench.report.sections.evidence import evidence
 from tokbench.report.sections.examples import examples
 from tokbench.report.sections.experiment import configuration, experiment, provenance, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
@@ -22,22 +24,26 @@ from tokbench.report.sections.published import published
 from tokbench.report.sections.rows import remaining
 from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.vocabularies import vocabularies
-from tokbench.report.summary import summary
+from tokbench.report.wording import listed
 from tokbench.tidy import many
 
 _ORDER = (
-    experiment,
+    answer,
+    evidence,
+    examples,
     tokenizers,
-    intrinsic,
     models,
     downstream,
     statistics,
+    intrinsic,
     vocabularies,
-    examples,
     published,
+    experiment,
     configuration,
     provenance,
 )
+_OF_EXPERIMENT = "experiment"
+"""The section that says what is not there."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +60,21 @@ class _ShownFigure:
     svg: Markup
 
 
+_PAGE_ROWS = 300
+"""Rows of a table that the page shows at most; its files have all."""
+
+
 def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     """A table as the page shows it: where variants are many, the first rows of one by variant, and where all are."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
-    if not content.many or not by_variant or count <= many.PRINTED:
+    most = many.PRINTED if content.many else _PAGE_ROWS
+    if not by_variant or count <= most:
         return _ShownTable(table, number, whole)
-    rows = whole.rows[: many.PRINTED]
+    rows = whole.rows[:most]
     letters = {cell.note for row in rows for cell in row}
     cut = replace(whole, rows=rows, reasons=[reason for reason in whole.reasons if reason[0] in letters])
-    told = f"The first {many.PRINTED} of {count:,} rows; all are in typeset/{table.name}.csv."
+    told = f"The first {most} of {count:,} rows; all are in typeset/{table.name}.csv."
     return _ShownTable(replace(table, notes=[told, *table.notes]), number, cut)
 
 
@@ -72,6 +83,24 @@ def sections(content: ReportContent) -> list[Section]:
     noted = Elsewhere(content).noted
     made = [noted(_whole(content, make(content))) for make in _ORDER]
     return [one for one in made if one.paragraphs or one.exhibits or one.missing or one.verbatim]
+
+
+def missing(made: list[Section]) -> list[str]:
+    """What the sections lack, each reason once."""
+    of: dict[str, list[str]] = {}
+    for name, _, reason in (one.partition(": ") for section in made for one in section.missing):
+        of.setdefault(reason, []).append(name[0].lower() + name[1:] if name[1:2].islower() else name)
+    return [f"Not here: {listed(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
+
+
+def _said_once(made: list[Section]) -> list[Section]:
+    """The sections that show something, and in one of them what all of them lack."""
+    lacking = missing(made)
+    return [
+        replace(one, missing=lacking if one.identifier == _OF_EXPERIMENT else ())
+        for one in made
+        if any(not isinstance(exhibit, Heading) for exhibit in one.exhibits) or one.paragraphs or one.verbatim
+    ]
 
 
 def _whole(content: ReportContent, section: Section) -> Section:
@@ -93,10 +122,10 @@ def render(content: ReportContent, path: Path | str) -> None:
     """Write the report to one file, whole or not at all; it asks for no other file and no network."""
     numbers = {Table: 0, Drawing: 0}
     shown = []
-    for section in sections(content):
-        exhibits: list[_ShownTable | _ShownFigure | Cutting] = []
+    for section in _said_once(sections(content)):
+        exhibits: list[_ShownTable | _ShownFigure | Cutting | Heading] = []
         for exhibit in section.exhibits:
-            if isinstance(exhibit, Cutting):
+            if isinstance(exhibit, Cutting | Heading):
                 exhibits.append(exhibit)
                 continue
             numbers[type(exhibit)] += 1
@@ -104,7 +133,7 @@ def render(content: ReportContent, path: Path | str) -> None:
             if isinstance(exhibit, Table):
                 exhibits.append(_shown(content, exhibit, number))
             else:
-                svg = inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.caption)
+                svg = inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.says or exhibit.caption)
                 exhibits.append(_ShownFigure(exhibit, number, Markup(svg)))
         shown.append(replace(section, exhibits=exhibits))  # type: ignore[arg-type]
     environment = Environment(
@@ -117,7 +146,6 @@ def render(content: ReportContent, path: Path | str) -> None:
     page = environment.get_template("report.html").render(
         content=content,
         sections=shown,
-        findings=summary(content),
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
     )

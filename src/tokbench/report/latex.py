@@ -13,6 +13,8 @@ _LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
     "−": "$-$",
     "×": r"$\times$",
     "∞": r"$\infty$",
+    "≈": r"$\approx$",
+    "★": r"$\star$",
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "∩": r"$\cap$",

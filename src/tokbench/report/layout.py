@@ -31,6 +31,7 @@ class Column:
         best: which end is set in bold; None for neither.
         at: keys that all cells of the column share, such as a vocabulary size, for the names of files.
         files: files that its numbers come from, where they are not those of the table, see `Source.files`.
+        about: what the column holds, told where its header is pointed at.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Column:
     best: Literal["highest", "lowest"] | None = None
     at: Mapping[str, object] = field(default_factory=dict)
     files: Sequence[str] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,14 @@ class Table:
         reference_rows: indices of rows that are compared against, such as a random baseline, and never set in bold.
         best_within: column in whose groups of equal values the best are found; the whole table when empty.
         marks: signs after what is printed, by (row index, column name); ``notes`` say what they mean.
+        best: cells set in bold beside those that columns find, by (row index, column name).
+        intervals: lower and upper end beside what is printed, likewise.
         paths: what stands for a cell in the names of files where that is not what the cell holds, likewise.
         definitions: what the columns hold: part of the caption in print, a list below the table on a page.
         notes: further lines below the table.
         source: where its numbers come from.
         folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
+        choose: columns by whose values the page lets the reader choose rows.
     """
 
     name: str
@@ -96,6 +101,9 @@ class Table:
     notes: Sequence[str] = ()
     source: Source | None = None
     folded: bool = False
+    best: frozenset[tuple[int, str]] = frozenset()
+    intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
+    choose: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -119,8 +127,8 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign, and
-    what stands for it in the names of files where that is not what it holds."""
+    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign,
+    what stands for it in the names of files where that is not what it holds, and its interval."""
 
     text: str
     best: bool = False
@@ -128,6 +136,7 @@ class Cell:
     key: str = ""
     mark: str = ""
     path: str = ""
+    interval: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,7 +172,9 @@ def layout(table: Table) -> Layout:
             else:
                 text, place = printed(value, column.kind, decimals), (index, column.name)
                 mark, path = table.marks.get(place, ""), table.paths.get(place, "")
-                cells.append(Cell(text, index in best, key=str(value), mark=mark, path=path))
+                ends = [printed(end, column.kind, decimals) for end in table.intervals.get(place, ())]
+                bold = index in best or place in table.best
+                cells.append(Cell(text, bold, "", str(value), mark, path, " to ".join(ends)))
         columns.append(cells)
     return Layout(
         headers=[column.header or column.name for column in table.shown],

@@ -1,109 +1,170 @@
-"""The findings in plain sentences, each derived from the tables and none from hopes."""
+"""The answer in three or four sentences, each of which says what the scoreboard says and nothing more.
+
+Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
+"""
+
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.elsewhere import Elsewhere
-from tokbench.report.figures.p_values import SIGNIFICANCE
-from tokbench.report.numbers import printed, probability
-from tokbench.report.sections.comparisons import SELECTED
-from tokbench.report.sections.downstream import ranked
-from tokbench.report.sections.intrinsic import DRAWN, measured, whole_corpus, whole_corpus_rows
-from tokbench.report.wording import counted, listed, words
+from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.wording import counted, listed
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
-_NAMED = 6
+_NAMED = 4
+CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
+_FIRST = {
+    TOKENS: "{best} needs the fewest tokens for {corpus}",
+    BITS: "{best} gives the fewest bits per byte under {model}",
+    NGRAM: "{best} gives the fewest bits per byte under n-gram models of {corpus}",
+    ACCURACY: "{best} answers most questions of {suite} right under {model}",
+    ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said of one measure at one size.
+
+    Attributes:
+        measure, corpus, model, suite, size: whose best is told.
+        best: its row of the scoreboard.
+        alike: variants that are not told apart from it.
+        untested: variants beside it of which nothing was tested.
+        ranked: how many are compared, the best included.
+        last: the row of the variant furthest behind.
+        elsewhere: the best by size, at every size with two or more that are compared.
+    """
+
+    measure: str
+    corpus: str
+    model: str
+    suite: str
+    size: int
+    best: dict[str, object]
+    alike: list[str]
+    untested: list[str]
+    ranked: int
+    last: dict[str, object]
+    elsewhere: dict[int, str] = field(default_factory=dict)
 
 
 def summary(content: ReportContent) -> list[str]:
-    """A sentence or two on each question that the tables can answer; the sections say what is missing."""
-    return [*_best(content), *_fewest_tokens(content), *_fewest_bits(content), *_compression(content)]
+    """A sentence or two on each measure, four measures at most."""
+    return [said(claim) for claim in claims(content)][:4]
 
 
-def _best(content: ReportContent) -> list[str]:
-    ranks = content.part("ranks")
-    if ranks is None:
+def claims(content: ReportContent) -> list[Claim]:
+    """Of each measure what is said of it: on the first corpus, under the first model and suite, at the largest size at
+    which two or more are compared. Bits of n-gram models stand in where there are none of a language model."""
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None:
         return []
-    sentences = []
-    for (model, suite), part in ranks.group_by("model", "suite", maintain_order=True):
-        order = ranked(part)
-        if not order:
-            continue
-        best = part.row(by_predicate=pl.col("variant") == order[0], named=True)
-        sentence = (
-            f"Under {model} on {suite}, {order[0]} has the highest average accuracy, {100 * best['average']:.1f} %"
+    known = frame.filter(pl.col("verdict") != UNRANKED).with_columns(pl.col("corpus", "model", "suite").fill_null(""))
+    order = {name: place for place, name in enumerate(content.models)}
+    found = []
+    for measure in CLAIMED:
+        part = known.filter(measure=measure)
+        groups = part.select("model", "suite", "corpus").unique().rows()
+        groups.sort(key=lambda group: (order.get(group[0].partition(" (")[0], len(order)), group))
+        made = (
+            _claim(measure, model, suite, corpus, part.filter(model=model, suite=suite, corpus=corpus))
+            for model, suite, corpus in groups
         )
-        if best["random_baseline"] is not None:
-            sentence += f" (random guessing: {100 * best['random_baseline']:.1f} %)"
-        told = _significance(content, str(model), str(suite), order)
-        sentences.append(" ".join(filter(None, (f"{sentence}.", told, SELECTED if content.many and told else ""))))
-        unranked = part.filter(pl.col("average").is_null())["variant"].to_list()
-        if unranked:
-            sentences.append(f"Not ranked for want of some results: {_few(unranked)}.")
-    return sentences
+        if (first := next((one for one in made if one is not None), None)) is not None:
+            found.append(first)
+    if any(one.measure == BITS for one in found):
+        found = [one for one in found if one.measure != NGRAM]
+    return found
 
 
-def _significance(content: ReportContent, model: str, suite: str, order: list[str]) -> str:
-    comparisons = content.part("comparisons")
-    if comparisons is None or len(order) < 2:
+def _claim(measure: str, model: str, suite: str, corpus: str, part: pl.DataFrame) -> Claim | None:
+    bests = {}
+    for (size,), rows in part.sort("size", "variant").group_by("size", maintain_order=True):
+        if rows.height > 1 and (first := rows.filter(verdict=BEST)).height:
+            bests[int(str(size))] = first.row(0, named=True)
+    if not bests:
+        return None
+    size = max(bests)
+    here = part.filter(size=size)
+    names = {kind: sorted(here.filter(verdict=kind)["variant"]) for kind in (ALIKE, UNTESTED)}
+    last = max(here.iter_rows(named=True), key=lambda row: (abs(row["behind"] or 0), row["variant"]))
+    elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
+    best = bests[size]
+    return Claim(measure, corpus, model, suite, size, best, names[ALIKE], names[UNTESTED], here.height, last, elsewhere)
+
+
+def said(claim: Claim) -> str:
+    """A claim in words."""
+    best = claim.best
+    names = {"best": best["variant"], "corpus": claim.corpus, "model": claim.model, "suite": claim.suite}
+    subject = _FIRST[claim.measure].format(**names)
+    text = f"At a vocabulary of {claim.size:,}, {subject}: {_number(claim, best['value'])}{_interval(claim)}."
+    return " ".join(filter(None, (text, _others(claim), _sizes(claim))))
+
+
+def _number(claim: Claim, value: object) -> str:
+    assert isinstance(value, float)
+    if claim.measure == TOKENS:
+        return printed(value, "count")
+    if claim.measure == ACCURACY:
+        return f"{printed(value, 'percent', 1)} %"
+    return printed(value, "real", fitting_decimals([value]))
+
+
+def _interval(claim: Claim) -> str:
+    best = claim.best
+    if best["low"] is None:
         return ""
-    tested = comparisons.filter(model=model, suite=suite, a=order[0]).drop_nulls("p_value")
-    p_values = {row["b"]: row["p_value"] for row in tested.iter_rows(named=True)}
-    rivals = [variant for variant in order[1:] if p_values.get(variant, 0) > SIGNIFICANCE]
-    if not p_values:
-        return "No test could be made."
-    if not rivals:
-        told = f"(one-sided Wilcoxon, p ≤ {probability(max(p_values.values()))})"
-        return f"It is significantly better than every other variant it was tested against {told}."
-    if len(rivals) == len(p_values):
-        return f"It is not significantly better than any other (one-sided Wilcoxon, p > {SIGNIFICANCE})."
-    told = f"{_few(rivals)} (one-sided Wilcoxon, p > {SIGNIFICANCE})"
-    others = f"the other {len(p_values) - len(rivals)}"
-    return f"It is not significantly better than {told}. It is significantly better than {others}."
+    ends = f"{_number(claim, best['low'])} to {_number(claim, best['high'])}"
+    return f" (95 % interval {ends}, over {_drawn(claim)})"
 
 
-def _fewest_tokens(content: ReportContent) -> list[str]:
-    intrinsic = content.part("intrinsic")
-    if intrinsic is None:
-        return []
-    sentences = []
-    lossy = Elsewhere(content).lossy
-    for (corpus,), part in intrinsic.sort("corpus").group_by("corpus", maintain_order=True):
-        _, found = measured(whole_corpus(part)[0], DRAWN[0])
-        values = {key: value for key, value in found.items() if key[0] not in lossy}
-        if values:
-            variant, size = min(values, key=lambda key: (values[key], key))
-            other, other_size = max(values, key=lambda key: (values[key], key))
-            sentence = f"On {corpus}, {variant} at {size:,} needs the fewest tokens, {values[variant, size]:,.0f}"
-            more = values[other, other_size] / values[variant, size]
-            sentences.append(
-                f"{sentence}; {other} at {other_size:,} needs {more:.2f} times as many." if more > 1 else f"{sentence}."
-            )
-            if left_out := sorted({variant for variant, _ in found} & lossy):
-                sentences.append(f"Left out, since they do not give back all of a text: {_few(left_out)}.")
-    return sentences
+def _drawn(claim: Claim) -> str:
+    over, n = str(claim.best["over"]), claim.best["n"]
+    seeds = claim.best["seeds"]
+    if over == "seeds and documents":
+        return f"{seeds} seeds and {n:,} documents"
+    return f"{n:,} {over}" + (" and one training" if seeds == 1 else f", a mean of {seeds} seeds" if seeds else "")
 
 
-def _fewest_bits(content: ReportContent) -> list[str]:
-    bits = content.part("bits_per_byte")
-    known = None if bits is None else bits.drop_nulls("value")
-    if known is None or known.is_empty():
-        return []
-    row = known.sort("value", "variant", "size").row(0, named=True)
-    return [
-        f"The lowest bits per byte are {row['value']:.4f}, by {row['variant']} at {row['size']:,} under {row['model']}."
-    ]
+def _others(claim: Claim) -> str:
+    """What is told apart from the best, and how far the last one is behind."""
+    rest = claim.ranked - 1
+    if claim.untested:
+        told = "No interval stands behind this order."
+    elif not claim.alike:
+        told = f"After correction it is told apart from {'the other one' if rest == 1 else f'all {rest} others'}."
+    elif len(claim.alike) == rest:
+        others = "the other one" if rest == 1 else f"any of the {rest} others"
+        told = f"After correction it is not told apart from {others}."
+    else:
+        apart = rest - len(claim.alike)
+        told = f"After correction it is told apart from {apart} of {rest} others, but not from {_few(claim.alike)}."
+    last = claim.last
+    behind = last["behind"]
+    if not behind:
+        return told
+    assert isinstance(behind, float)
+    if claim.measure == TOKENS:
+        far = f"needs {printed(behind, 'percent', 1)} % more"
+    elif claim.measure == ACCURACY:
+        far = f"is {printed(-behind, 'percent', 1)} points behind"
+    else:
+        far = f"has {printed(abs(behind), 'real', fitting_decimals([behind]))} {'less' if behind < 0 else 'more'}"
+    return f"{told} The last, {last['variant']}, {far}."
 
 
-def _compression(content: ReportContent) -> list[str]:
-    correlations = content.part("correlations")
-    if correlations is None:
-        return []
-    rows = whole_corpus_rows(correlations.filter(pl.col("metric") == DRAWN[0])).drop_nulls("r")
-    return [
-        f"{words(DRAWN[0]).capitalize()} on {row['corpus']} and average accuracy of {row['model']} on {row['suite']} "
-        f"correlate with r = {printed(row['r'], 'real', 3)} over {counted(row['n'], 'tokenizer')}."
-        for row in rows.iter_rows(named=True)
-    ]
+def _sizes(claim: Claim) -> str:
+    others = {size: one for size, one in claim.elsewhere.items() if size != claim.size}
+    if not others:
+        return ""
+    different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != claim.best["variant"]]
+    if not different:
+        return f"It comes first at every one of {counted(len(claim.elsewhere), 'size')}."
+    return f"At other sizes the first is another: {_few(different)}."
 
 
 def _few(names: list[str]) -> str:

@@ -89,7 +89,8 @@ def _verdict(a: str, b: str, parts: Sequence[Part]) -> list[str]:
         for one, name in (("a", a), ("b", b))
         if single[one]
     ]
-    return [*lines, "", f"Differences are {a} {MINUS} {b}, intervals 95 % by the paired bootstrap."]
+    how = "of tokens and bits by Student's t over documents, of answers by the paired bootstrap over questions"
+    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}."]
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:

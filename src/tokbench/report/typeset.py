@@ -59,6 +59,7 @@ def to_markdown(table: Table) -> str:
         cells = [
             (f"**{markdown(cell.text)}**" if cell.best else markdown(cell.text))
             + cell.mark
+            + (f" ({cell.interval})" if cell.interval else "")
             + (f" [{cell.note}]" if cell.note else "")
             for cell in row
         ]
@@ -91,6 +92,7 @@ def to_latex(table: Table) -> str:
         cells = [
             (rf"\textbf{{{latex(cell.text)}}}" if cell.best else latex(cell.text))
             + "".join(rf"\textsuperscript{{{latex(sign)}}}" for sign in (cell.mark, cell.note) if sign)
+            + (rf" {{\scriptsize({latex(cell.interval)})}}" if cell.interval else "")
             for cell in row
         ]
         rows.append(f"    {' & '.join(cells)} " + r"\\")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tokbench.exact import total
 from tokbench.statistics.effects import deviation
-from tokbench.statistics.judgement import BITS, Estimate, judged, judgement_columns
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgement import BITS, judged, judgement_columns
 from tokbench.statistics.mixed import Mixed, random_intercept
 from tokbench.statistics.model_bits import ONE_SEED
 from tokbench.statistics.pairing import WHICH, compared, unordered

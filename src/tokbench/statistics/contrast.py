@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import total, weighted_sums
-from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES, paired_bootstrap
+from tokbench.exact import total
+from tokbench.statistics.bootstrap import paired_bootstrap
+from tokbench.statistics.estimate import interval, ratio_over_documents
 
 Question = tuple[int, int]
 """Vocabulary size and number of a question."""
@@ -20,7 +21,8 @@ class Contrast:
     Attributes:
         a, b: the two values.
         difference: of the two, as the function that makes it says.
-        low, high: 95 % interval of the difference by the paired bootstrap; None where fewer than two things were drawn.
+        low, high: 95 % interval of the difference: of tokens and bits by Student's t over documents, of answers by the
+            paired bootstrap over questions; None where fewer than two things were drawn.
         n: things drawn.
     """
 
@@ -90,15 +92,9 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
     return Contrast(of_a, of_b, of_a - of_b, *_interval_of_ratio(left - right, whole), len(whole))
 
 
-def _interval_of_ratio(
-    part: NDArray[np.float64], whole: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[float | None, float | None]:
-    """95 % interval of sum of part / sum of whole where documents, part and whole, are drawn with replacement."""
-    count = len(whole)
-    if count < 2:
+def _interval_of_ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> tuple[float | None, float | None]:
+    """95 % interval of sum of part / sum of whole by Student's t over documents, as everywhere in a report; see
+    :func:`tokbench.statistics.ngram_verdicts.ratio_over_documents`."""
+    if len(whole) < 2:
         return None, None
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), resamples)
-    parts, wholes = weighted_sums(drawn, part), weighted_sums(drawn, whole)
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(parts[wholes > 0] / wholes[wholes > 0], [tail, 1 - tail])
-    return float(low), float(high)
+    return interval(ratio_over_documents(part, whole))

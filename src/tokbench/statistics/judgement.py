@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tokbench.statistics.corrections import holm
+from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.student import detectable, quantile, two_sided
 from tokbench.tidy.columns import REASON
@@ -13,15 +14,6 @@ from tokbench.tidy.table import PROBABILITY, Column
 
 BETTER, WORSE, NOT_TOLD = "better", "worse", "not told apart"
 BITS = "bits per byte"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A difference in bits per byte, a minus b, its standard error, and degrees of freedom of Student's t."""
-
-    difference: float
-    error: float
-    degrees: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.statistics.better import End, better_end
+from tokbench.better import End, better_end
 from tokbench.statistics.judgement import BETTER, WORSE
 from tokbench.statistics.power import ALPHA
 from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE

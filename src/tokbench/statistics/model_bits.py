@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.effects import deviation
-from tokbench.statistics.judgement import BITS, Estimate, Judgement, judged, judgement_columns
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgement import BITS, Judgement, judged, judgement_columns
 from tokbench.statistics.pairing import WHICH, compared, unordered
 from tokbench.statistics.two_sources import Spread, ratio_over_both
 from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
@@ -42,7 +43,7 @@ def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str])
         :data:`BITS_COMPARISONS`. With one seed or one document there is a difference and no statement of it.
     """
     rows: list[Row] = []
-    for group in _groups(bits_by_seed):
+    for group in groups(bits_by_seed):
         lowest = min(group.variants, key=lambda one: (group.level(one), one))
         pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, lowest, baselines))})
         spreads = {pair: group.spread(*pair) for pair in pairs}
@@ -54,7 +55,7 @@ def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str])
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """The variants of a corpus, model, suite and size.
 
     Attributes:
@@ -111,7 +112,7 @@ class _Group:
         return sqrt(fsum(one * one for one in own) / 2)
 
 
-def _groups(documents: pl.DataFrame) -> Iterator[_Group]:
+def groups(documents: pl.DataFrame) -> Iterator[Group]:
     """Documents that no variant lacks, and the seeds that have them all."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         variants = part["variant"].n_unique()
@@ -126,7 +127,7 @@ def _groups(documents: pl.DataFrame) -> Iterator[_Group]:
             if len(lined_up) == len(wanted):
                 bits.setdefault(str(variant), {})[seed] = lined_up["bits"].to_numpy()
         if bits:
-            yield _Group(key, bits, shared["bytes"].to_numpy().astype(np.float64))
+            yield Group(key, bits, shared["bytes"].to_numpy().astype(np.float64))
 
 
 _FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")

@@ -6,15 +6,14 @@ little: with seven, all on one side give p = 0.0001. Student's t pays for the fe
 
 from collections.abc import Mapping
 from dataclasses import astuple
-from math import fsum, sqrt
+from math import fsum
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from tokbench.exact import total
-from tokbench.statistics.judgement import Estimate, judged, judgement_columns
+from tokbench.statistics.estimate import ratio_over_documents
+from tokbench.statistics.judgement import judged, judgement_columns
 from tokbench.statistics.pairing import WHICH, compared, unordered
 from tokbench.tidy.columns import CORPUS, SIZE, A, B
 from tokbench.tidy.ngrams import CANNOT, ORDER, TRAINING_BYTES
@@ -48,22 +47,6 @@ def judge_ngram_bits(ngram_documents: pl.DataFrame, baselines_of_tokenizers: Map
         found = judged([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in pairs])
         rows += [(*key, *pair, *astuple(one), None, len(sizes)) for pair, one in zip(pairs, found, strict=True)]
     return pl.DataFrame(rows, schema=NGRAM_VERDICTS.schema, orient="row")
-
-
-def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Estimate:
-    """Sum of parts over sum of wholes, its standard error over documents and the degrees of freedom.
-
-    As :func:`tokbench.statistics.two_sources.ratio_over_both`, without seeds: documents weigh what they hold, and count
-    for as many as equal ones would be.
-
-    Args:
-        parts, wholes: float64 [documents], two or more; no whole is zero.
-    """
-    count, whole = len(wholes), total(wholes)
-    mean = total(parts) / whole
-    rest = count * (parts - mean * wholes) / whole
-    variance = total(rest * rest) / (count - 1)
-    return Estimate(mean, sqrt(variance / count), max(1.0, whole * whole / total(wholes * wholes) - 1))
 
 
 NGRAM_VERDICTS = TidyTable(

@@ -94,6 +94,16 @@ class TidyTables:
         return self._baselines_of(self.ngram_documents)
 
     @cached_property
+    def imported(self) -> pl.DataFrame:
+        """Tokenizers made elsewhere, with what they lose."""
+        return self._read("imported")
+
+    @cached_property
+    def baselines_of_all(self) -> dict[str, str]:
+        """The variant that each measured variant is relative to."""
+        return self._baselines_of(self.intrinsic)
+
+    @cached_property
     def baselines(self) -> dict[str, str]:
         """The variant that each variant is relative to: that of its corpus, or the only one there is."""
         return self._baselines_of(self.every)

@@ -59,11 +59,15 @@ def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
     for path in ngram_files:
         head, content = _read(path)
         documents = [
-            (*(taken(document, key, path) for key in ("document", "language", "bytes")), document.get("bytes_lost", 0))
+            (
+                *(taken(document, key, path) for key in ("document", "language", "bytes")),
+                document.get("tokens"),
+                document.get("bytes_lost", 0),
+            )
             for document in taken(content, "documents", path, kind=list)
         ]
         rows = [
-            (*head, model["order"], model["training_bytes"], *document[:-1], bits, document[-1])
+            (*head, model["order"], model["training_bytes"], *document[:-2], bits, *document[-2:])
             for model in taken(content, "models", path, kind=list)
             for document, bits in zip(documents, taken(model, "bits", path, kind=list), strict=True)
         ]
@@ -140,6 +144,7 @@ NGRAM_DOCUMENTS = TidyTable(
         LANGUAGE,
         Column("bytes", pl.Int64, "text of the document", "bytes"),
         Column("bits", pl.Float64, "what the model spends on it, its end included", "bits"),
+        Column("tokens", pl.Int64, "tokens of it, its end not counted; empty of results of older versions", "tokens"),
         LOST,
     ),
     maker=ngram_documents_table,

@@ -18,7 +18,7 @@ each with digits of its own, or p-values."""
 TableCommand = Literal["tabulate", "analyse", "cut_examples"]
 Form = Literal["table", "figure", "sentence", "signs", "cuts"]
 Section = Literal[
-    "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies", "examples", "published"
+    "summary", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies", "examples", "published"
 ]
 FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
 """Where each command writes its tables, within the experiment's folder."""

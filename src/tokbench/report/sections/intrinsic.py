@@ -1,22 +1,24 @@
-"""Intrinsic measures: tables of related metrics for each corpus, and dots by variant for the best known of them."""
+"""All other measures: a table for each subject and corpus, and dots by variant for the best known of them."""
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from itertools import groupby
 
 import polars as pl
 
+from tokbench.better import better_end, over_the_same
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section
+from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
 from tokbench.report.figures import by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections import ngram_bits
+from tokbench.report.sections.distributions import distributions
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
-from tokbench.report.wording import counted, slug, words
-from tokbench.statistics.better import better_end
+from tokbench.report.subjects import Measure, by_subject
+from tokbench.report.wording import counted, listed, slug, words
+from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -26,35 +28,60 @@ DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length
 ALL = "all resources"
 """What stands in place of a corpus where resources are averaged."""
 
-_COLUMNS, _ROWS = 6, 30
-
-Measure = tuple[str, str]
-"""A metric and its definition."""
-
 
 def intrinsic(content: ReportContent) -> Section:
     """Every metric of every tokenizer, with its definition and n."""
     frame = content.part("intrinsic")
     if frame is None:
         return Section(
-            "intrinsic", "Intrinsic measures", missing=[f"Intrinsic measures: {content.why_missing('intrinsic')}"]
+            "intrinsic", "All other measures", missing=[f"Intrinsic measures: {content.why_missing('intrinsic')}"]
         )
-    exhibits: list[Table | Drawing] = []
-    for (corpus,), part in frame.sort("corpus").group_by("corpus", maintain_order=True):
+    exhibits: list[Exhibit] = []
+    corpora = frame["corpus"].unique().sort().to_list()
+    for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
         overall, split = whole_corpus(part)
-        about = texts = _what(content, str(corpus))
+        about = texts = _what(content, corpus)
         if split > 1:
             texts += f" (unweighted mean over {counted(split, 'language')})"
-        exhibits += _drawings(content, overall, str(corpus), texts)
-        for number, measures in enumerate(_related(overall), 1):
-            exhibits.append(_table(content, overall, slug("intrinsic", corpus, number), measures, str(corpus), texts))
+        exhibits.append(Heading(slug("measures", corpus), f"{_title(content, corpus)}: figures"))
+        exhibits += _drawings(content, overall, corpus, texts)
+        exhibits += distributions(content, part, corpus, about)
+        exhibits += _tables(content, overall, corpus, texts)
         if part["language"].n_unique() > 1:
-            texts = f"{about}, by language"
-            for number, measures in enumerate(_related(part), 1):
-                name = slug("intrinsic", corpus, "languages", number)
-                exhibits.append(_table(content, part, name, measures, str(corpus), texts, by_language=True))
-    exhibits += _bounds(content) + ngram_bits.measured(content)
-    return Section("intrinsic", "Intrinsic measures", exhibits=exhibits)
+            exhibits += _tables(content, part, corpus, f"{about}, by language", by_language=True)
+    exhibits += [*_bounds(content), *ngram_bits.measured(content)]
+    return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)))
+
+
+def _led(exhibits: list[Exhibit]) -> Iterator[Exhibit]:
+    """Exhibits without headings that nothing follows."""
+    for one, following in zip(exhibits, [*exhibits[1:], None], strict=True):
+        if not isinstance(one, Heading) or (following is not None and not isinstance(following, Heading)):
+            yield one
+
+
+def _title(content: ReportContent, corpus: str) -> str:
+    """A text or gold data, at the head of a title."""
+    return "All resources" if corpus == ALL else corpus
+
+
+def _tables(
+    content: ReportContent, part: pl.DataFrame, corpus: str, texts: str, by_language: bool = False
+) -> Iterator[Exhibit]:
+    """A heading and a table for each subject."""
+    known = part.filter(~pl.col("metric").is_in(IN_PARTS))
+    if by_language:
+        known = known.filter(
+            pl.col("metric").is_in(known.filter(pl.col("language") != "")["metric"].unique().to_list())
+        )
+    for subject, measures in by_subject(known.select("metric", "definition").rows()):
+        end = ["languages"] * by_language
+        name = slug("intrinsic", corpus, subject.identifier, *end)
+        title = (
+            f"{_title(content, corpus)}: {subject.title[0].lower()}{subject.title[1:]}" + ", by language" * by_language
+        )
+        yield Heading(slug("measures", corpus, subject.identifier, *end), title)
+        yield _table(content, known, name, subject.title, measures, corpus, texts, by_language)
 
 
 def _bounds(content: ReportContent) -> list[Table | Drawing]:
@@ -99,68 +126,51 @@ def whole_corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
     return part.filter((pl.col("language").fill_null("") == "") | alone)
 
 
-def _related(part: pl.DataFrame) -> Iterator[list[Measure]]:
-    """Metrics of one family, the same first word, stay together, six columns to a table; small families share one."""
-    measures = sorted(set(part.select("metric", "definition").rows()), key=lambda m: (m[0].split("_")[0], m[1], m[0]))
-    table: list[Measure] = []
-    for _, group in groupby(measures, key=lambda measure: measure[0].split("_")[0]):
-        family = list(group)
-        if table and len(table) + len(family) > _COLUMNS:
-            yield table
-            table = []
-        table += family
-        while len(table) > _COLUMNS:
-            yield table[:_COLUMNS]
-            table = table[_COLUMNS:]
-    if table:
-        yield table
-
-
 def _table(
     content: ReportContent,
     part: pl.DataFrame,
     name: str,
-    measures: list[Measure],
+    title: str,
+    measures: list[tuple[Measure, str]],
     corpus: str,
     texts: str,
     by_language: bool = False,
 ) -> Table:
     heads = [Column("variant"), Column("size", kind="count")] + [Column("language")] * by_language
     keys = [column.name for column in heads]
-    told = part.filter(pl.col("metric").is_in({metric for metric, _ in measures}))
+    told = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
     found = {row[:-3]: row[-3:] for row in told.select("metric", "definition", *keys, "value", "n", "reason").rows()}
-    tokenizers = content.in_order(set(part.select(keys).rows()))
+    tokenizers = content.in_order({row[2:-3] for row in told.select("metric", "definition", *keys, "value", "n",
+                                                                    "reason").rows()})  # fmt: skip
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
-    columns, notes, reasons = [], [], {}
-    defined = Counter(metric for metric, _ in measures)
-    seen: Counter[str] = Counter()
-    for metric, definition in measures:
-        seen[metric] += 1
-        column, header = f"{metric}.{seen[metric]}", words(metric) + f" ({seen[metric]})" * (defined[metric] > 1)
+    columns, notes, reasons, unlike = [], [], {}, []
+    for number, ((metric, definition), header) in enumerate(measures, 1):
+        column = f"{metric}.{number}"
         rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
         data[column] = [row[0] if row else None for row in rows]
         for index, row in enumerate(rows):
             if row is None or row[0] is None:
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
-        over = _over([row[1] for row in rows if row is not None and row[0] is not None])
-        notes.append(f"{header}: {definition}{over}.")
-        columns.append(
-            Column(column, header, "real", best=None if by_language else better_end(metric), files=measured_in(metric))
-        )
-    names = ", ".join(dict.fromkeys(words(metric) for metric, _ in measures))
-    caption = INTRINSIC.prints[0].caption.format(metrics=f"{names[0].upper()}{names[1:]}", texts=texts)
+        over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
+        notes.append(f"{header}: {definition}{_over([n for _, n in over])}.")
+        alike = not over_the_same(metric) or len(set(over)) == len({size for size, _ in over})
+        best = None if by_language or not alike else better_end(metric)
+        unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
+        columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=definition))
+    caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=texts)
     if any(column.best for column in columns):
         caption += " In bold the best at each size, where one end is better by itself."
     frame = pl.DataFrame(data, infer_schema_length=None)
     return Table(
         name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
-        definitions=notes, source=_source(content, corpus), folded=len(frame) > _ROWS,
+        definitions=notes, notes=[f"Not ranked, as each scheme counts over its own: {listed(unlike)}."] * bool(unlike),
+        source=_source(content, corpus), folded=True,
     )  # fmt: skip
 
 
 def _over(counts: list[int]) -> str:
-    """``; n = 7 to 9``: over how many things values were taken."""
-    return f"; n = {min(counts):,}" + f" to {max(counts):,}" * (max(counts) > min(counts)) if counts else ""
+    """``; over 7 things``, where all values are over as many; what differs is told by the values themselves."""
+    return f"; over {min(counts):,}" if counts and min(counts) == max(counts) > 1 else ""
 
 
 def _source(content: ReportContent, corpus: str) -> Source:
@@ -188,10 +198,20 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
-            known = overall.filter(metric=metric, definition=definition).drop_nulls("value")
-            over = f"{definition}{_over(known['n'].to_list())}"
+            over = definition
             caption = f"{words(metric).capitalize()} ({over}) over {texts}, by variant and vocabulary size."
             caption += content.left_out(order)
             source = _source(content, corpus)
-            drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order)))
+            says = _finding(metric, values)
+            drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order), says))
     return drawings
+
+
+def _finding(metric: str, values: dict[tuple[str, int], float]) -> str:
+    """Which tokenizers lie at the two ends of the largest size, in a sentence."""
+    size = max(size for _, size in values)
+    here = {variant: value for (variant, other), value in values.items() if other == size}
+    low, high = (end(here, key=lambda one: (here[one], one)) for end in (min, max))
+    decimals = fitting_decimals(list(here.values()))
+    least, most = (printed(here[one], "real", decimals) for one in (low, high))
+    return f"{words(metric).capitalize()} at a vocabulary of {size:,}: from {least}, {low}, to {most}, {high}."

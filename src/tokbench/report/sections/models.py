@@ -44,7 +44,7 @@ def models(content: ReportContent) -> Section:
         groups = ["model", "suite"] if "suite" in bits.columns else ["model"]
         for names, part in bits.group_by(groups, maintain_order=True):
             exhibits += _bits_per_byte(content, [str(name) for name in names], part)
-    return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing)
+    return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing=missing)
 
 
 def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:

@@ -68,7 +68,7 @@ def statistics(content: ReportContent) -> Section:
             missing.append(f"{words(name).capitalize().replace('R squared', 'R²')}: {content.why_missing(name)}")
         else:
             exhibits.append(make(frame))
-    return Section("statistics", "Statistics", paragraphs, exhibits, missing)
+    return Section("statistics", "Statistics", paragraphs, exhibits, missing=missing)
 
 
 def _power(content: ReportContent) -> list[str]:

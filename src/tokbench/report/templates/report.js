@@ -25,12 +25,40 @@ function sort(table, column) {
   header.setAttribute("aria-sort", turn === 1 ? "ascending" : "descending");
 }
 
-function filter(table, text) {
-  const words = text.toLowerCase().split(/\s+/);
+/* A row is shown that has every word of the filter and every value that was chosen. */
+function filter(table) {
+  const figure = table.closest("figure");
+  const field = figure.querySelector("input.filter");
+  const words = field ? field.value.toLowerCase().split(/\s+/) : [];
+  const chosen = Array.from(figure.querySelectorAll("select"), (one) => [Number(one.dataset.column), one.value]);
   for (const row of table.tBodies[0].rows) {
     const shown = row.textContent.toLowerCase();
-    row.hidden = !words.every((word) => shown.includes(word));
+    const has = chosen.every(([column, value]) => value === "" || row.cells[column].textContent === value);
+    row.hidden = !(has && words.every((word) => shown.includes(word)));
   }
+}
+
+/* Selections above a table, such as that of a vocabulary size: the last value of the first column comes first. */
+function choices(table, names) {
+  const heads = Array.from(table.tHead.rows[0].cells, (head) => head.dataset.name);
+  const bar = document.createElement("div");
+  bar.className = "choose";
+  for (const name of names) {
+    const column = heads.indexOf(name);
+    const values = [...new Set(Array.from(table.tBodies[0].rows, (row) => row.cells[column].textContent))];
+    if (values.length < 2) continue;
+    values.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    const label = document.createElement("label");
+    const select = document.createElement("select");
+    select.dataset.column = column;
+    select.add(new Option("all", ""));
+    for (const value of values) select.add(new Option(value, value));
+    select.value = name === "size" ? values[values.length - 1] : values[0];
+    select.addEventListener("change", () => filter(table));
+    label.append(name === "size" ? "vocabulary size " : `${name} `, select);
+    bar.append(label);
+  }
+  if (bar.childElementCount) table.parentElement.before(bar);
 }
 
 for (const table of document.querySelectorAll("figure.table table")) {
@@ -41,15 +69,18 @@ for (const table of document.querySelectorAll("figure.table table")) {
     button.addEventListener("click", () => sort(table, column));
     header.replaceChildren(button);
   });
-  if (table.tBodies[0].rows.length > 12) {
+  const chosen = table.closest("figure").dataset.choose;
+  if (chosen) choices(table, chosen.split(" "));
+  if (chosen || table.tBodies[0].rows.length > 12) {
     const field = document.createElement("input");
     field.className = "filter";
     field.type = "search";
     field.placeholder = "Filter rows";
     field.setAttribute("aria-label", "Filter the rows of this table");
-    field.addEventListener("input", () => filter(table, field.value));
+    field.addEventListener("input", () => filter(table));
     table.parentElement.before(field);
   }
+  if (chosen) filter(table);
 }
 
 document.getElementById("help").hidden = false;

@@ -1,0 +1,158 @@
+"""The scoreboard: a row for each tokenizer, a column for each thing that is asked first."""
+
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.standing import ALIKE, BEST
+from tokbench.tidy.table import Kind
+
+FIRST, SAME = "★", "≈"
+ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT)
+DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
+FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTREAM, ACCURACY: DOWNSTREAM,
+         ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json"}  # fmt: skip
+ABOUT = {
+    TOKENS: "tokens that the text takes; the fewer the better",
+    GAP: "tokens above the fewest that any vocabulary of this size needs for the same pre-tokens (proven), in "
+    "percent. Compare it within one pre-tokenization alone",
+    NGRAM: "how well models that count runs of tokens predict the text; the fewer bits the better. A quick stand-in "
+    "for a language model, which orders tokenizers and says nothing of the level that one reaches",
+    BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
+    ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
+    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better",
+}
+SEEDS = (
+    "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
+    "number, not how training again would; differences as small as those from seed to seed mean nothing."
+)
+
+
+class Key(NamedTuple):
+    """A column: what is measured, by which model on which suite."""
+
+    measure: str
+    model: str
+    suite: str
+
+    @property
+    def name(self) -> str:
+        return ".".join(filter(None, self))
+
+    @property
+    def header(self) -> str:
+        return {
+            TOKENS: "tokens",
+            GAP: "above the optimum (%)",
+            NGRAM: "bits per byte, n-grams",
+            BITS: f"bits per byte, {self.model}",
+            ACCURACY: f"accuracy, {self.model} on {self.suite} (%)",
+            ALIGNMENT: "agreement with morphemes",
+        }[self.measure]
+
+    @property
+    def kind(self) -> Kind:
+        return "count" if self.measure == TOKENS else "percent" if self.measure in (GAP, ACCURACY) else "real"
+
+
+def scoreboard(content: ReportContent) -> Table | None:
+    """The table; None where nothing of it was measured."""
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None or frame.is_empty():
+        return None
+    frame = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
+    keys = sorted(
+        {Key(*row) for row in frame.select("measure", "model", "suite").rows()},
+        key=lambda key: (ORDER.index(key.measure), _place(content, key.model), key.suite),
+    )
+    cells: dict[tuple[str, int, str, Key], dict[str, Any]] = {}
+    for row in frame.iter_rows(named=True):
+        corpus = "" if row["measure"] in (ACCURACY, ALIGNMENT) else row["corpus"]
+        cells[corpus, row["size"], row["variant"], Key(row["measure"], row["model"], row["suite"])] = row
+    return _table(content, keys, cells)
+
+
+def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, str, Key], dict[str, Any]]) -> Table:
+    tokenizers = {(size, variant) for _, size, variant, _ in cells}
+    corpora = sorted({corpus for corpus, *_ in cells} - {""})
+    several = len(corpora) > 1
+    rows = sorted(
+        {(corpus, size, variant) for corpus, size, variant, _ in cells if corpus}
+        | {("", *one) for one in tokenizers - {(size, variant) for corpus, size, variant, _ in cells if corpus}},
+        key=lambda row: (row[0], -row[1], _level(cells, keys, *row), row[2]),
+    )
+    found = [[cells.get((*row, key), cells.get(("", *row[1:], key))) for key in keys] for row in rows]
+    data: dict[str, list[Any]] = {"variant": [row[2] for row in rows], "size": [row[1] for row in rows]}
+    if several:
+        data["corpus"] = [row[0] for row in rows]
+    for number, key in enumerate(keys):
+        data[key.name] = [None if (cell := row[number]) is None else cell["value"] for row in found]
+    flat = [
+        ((index, key.name), key, cell) for index, row in enumerate(found) for key, cell in zip(keys, row, strict=True)
+    ]
+    known = [(place, key, cell) for place, key, cell in flat if cell is not None]
+    columns = [Column("variant"), Column("size", kind="count"), *[Column("corpus")] * several]
+    columns += [_column(key, [cell for _, one, cell in known if one == key]) for key in keys]
+    lacking = "not measured for this tokenizer"
+    signs = {BEST: FIRST, ALIKE: SAME}
+    marks = {place: signs[cell["verdict"]] for place, _, cell in known if cell["verdict"] in (BEST, ALIKE)}
+    return Table(
+        "scoreboard",
+        _caption(corpora),
+        pl.DataFrame(data, infer_schema_length=None),
+        columns,
+        {place: (cell["reason"] or UNEXPLAINED) if cell else lacking for place, _, cell in flat},
+        best=frozenset(place for place, _, cell in known if cell["verdict"] == BEST),
+        marks=marks,
+        intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
+        definitions=[f"{column.header}: {column.about}." for column in columns[2 + several :]],
+        notes=_notes([cell for _, _, cell in known]),
+        source=Source([path_of(SCOREBOARD)], [TEXT]),
+        choose=["size", *["corpus"] * several],
+    )  # fmt: skip
+
+
+def _place(content: ReportContent, model: str) -> int:
+    names = list(content.models)
+    first = model.partition(" (")[0]
+    return names.index(first) if first in names else len(names)
+
+
+def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Key], *row: Any) -> float:
+    """What rows of a size are ordered by: the first column."""
+    cell = cells.get((*row, keys[0])) or cells.get(("", *row[1:], keys[0]))
+    return cell["value"] if cell and cell["value"] is not None else float("inf")
+
+
+def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
+    drawn = {(cell["n"], cell["over"]) for cell in cells if cell["low"] is not None}
+    told = ABOUT[key.measure]
+    definitions = sorted({cell["definition"] for cell in cells})
+    if key.measure in (NGRAM, ALIGNMENT) and len(definitions) == 1:
+        told += f" ({definitions[0]})"
+    if drawn:
+        most = max(n for n, _ in drawn)
+        told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
+    elif key.measure != GAP:
+        told += "; without an interval: " + (sorted({cell["reason"] or "" for cell in cells})[-1] or UNEXPLAINED)
+    decimals = 1 if key.kind == "percent" else None
+    at = {"model": key.model, "suite": key.suite} if key.model else {}
+    return Column(key.name, key.header, key.kind, decimals, None, at, [FILES[key.measure]], told)
+
+
+def _caption(corpora: list[str]) -> str:
+    on = f" on the evaluation split of {corpora[0]}" if len(corpora) == 1 else ""
+    return (
+        f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
+        f"size. {SAME}: not told apart from it at level 0.05, corrected for all pairs of the size; what has neither is "
+        "told apart from the best, or was not tested. Compare within one size."
+    )
+
+
+def _notes(cells: list[dict[str, Any]]) -> list[str]:
+    trained = [cell["seeds"] for cell in cells if cell["seeds"] is not None]
+    return [SEEDS] * (bool(trained) and min(trained) < 2)

@@ -1,0 +1,188 @@
+"""The headline figures: tokens by size and by language, bits beside tokens, and what is behind the best."""
+
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Exhibit, Section
+from tokbench.report.figures import by_language, by_model, differences, scatter
+from tokbench.report.figures.style import styles
+from tokbench.report.layout import Source
+from tokbench.report.sections.origins import TEXT, path_of
+from tokbench.report.summary import Claim, claims, said
+from tokbench.report.wording import slug
+from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.standing import BEST
+from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tidy import many
+
+_SOURCE = Source([path_of(SCOREBOARD)], [TEXT])
+_FAR = {
+    TOKENS: ("tokens more than {best} needs (%)", 100),
+    BITS: ("bits per byte more than with {best}", 1),
+    NGRAM: ("bits per byte more than with {best}", 1),
+    ACCURACY: ("points of accuracy more than {best}", 100),
+}
+
+
+def evidence(content: ReportContent) -> Section:
+    """Figures that show at a glance what the scoreboard has in numbers."""
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None or frame.is_empty():
+        return Section("evidence", "The evidence in figures")
+    told = claims(content)
+    exhibits: list[Exhibit] = [*_by_size(content, frame, told), *_forests(content, frame, told)]
+    exhibits += [*_beside(content, frame, told), *_by_language(content)]
+    return Section("evidence", "The evidence in figures", exhibits=exhibits)
+
+
+def _of(told: list[Claim], measure: str) -> Claim | None:
+    return next((claim for claim in told if claim.measure == measure), None)
+
+
+def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
+    """Tokens against vocabulary size, a line for each variant, on every corpus with two sizes or more."""
+    drawings = []
+    claim = _of(told, TOKENS)
+    known = frame.filter(measure=TOKENS).drop_nulls("value")
+    for (corpus,), part in known.sort("corpus").group_by("corpus", maintain_order=True):
+        sizes = part["size"].unique().sort().to_list()
+        order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
+        shown = set(content.drawn(order))
+        values = {
+            (f"{size:,}", variant): value / 1000
+            for variant, size, value in part.select("variant", "size", "value").rows()
+            if variant in shown
+        }
+        if len(sizes) < 2:
+            continue
+        names = [f"{size:,}" for size in sizes]
+        draw = partial(by_model.draw, values, names, order, styles([*content.variants, *order]), "tokens, thousands")
+        caption = (
+            f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
+            f"with one size alone have no line.{content.left_out(order)}"
+        )
+        says = said(claim) if claim is not None and claim.corpus == corpus else ""
+        name = slug("tokens-by-size", corpus)
+        drawings.append(Drawing(name, caption, draw, _SOURCE, content.drawn(order), says))
+    return drawings
+
+
+def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
+    """How far each tokenizer is behind the best of a measure, with the interval of the difference."""
+    drawings = []
+    for claim in told:
+        if claim.measure not in _FAR:
+            continue
+        label, unit = _FAR[claim.measure]
+        part = _same(frame, claim).drop_nulls("behind_low")
+        lines = [
+            differences.Row(
+                row["variant"], unit * row["behind"], (unit * row["behind_low"], unit * row["behind_high"]),
+                row["verdict"],
+            )
+            for row in part.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
+        ]  # fmt: skip
+        if not lines:
+            continue
+        best = str(claim.best["variant"])
+        kept = lines[: many.DRAWN] if content.many else lines
+        caption = (
+            f"How far each tokenizer is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. Lines are "
+            "95 % intervals of the difference; a hollow mark has zero in it. At the right what is told after "
+            "correction for all pairs of this size."
+        )
+        if len(kept) < len(lines):
+            caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
+        name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)
+        draw = partial(differences.draw, kept, label.format(best=best))
+        drawings.append(Drawing(name, caption, draw, _SOURCE, [row.name for row in kept], said(claim)))
+    return drawings
+
+
+def _what(claim: Claim) -> str:
+    return {
+        TOKENS: f"in tokens of the evaluation split of {claim.corpus}",
+        NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
+        BITS: f"in bits per byte of {claim.model} on the evaluation split of {claim.corpus}",
+        ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
+    }[claim.measure]
+
+
+def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
+    filled = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
+    same: dict[str, Any] = {
+        "measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite,
+        "size": claim.size,
+    }  # fmt: skip
+    return filled.filter(**same).filter(pl.col("verdict") != BEST)
+
+
+def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
+    """Bits per byte against tokens."""
+    claim = _of(told, BITS) or _of(told, NGRAM)
+    if claim is None:
+        return []
+    tokens = _values(frame.filter(measure=TOKENS, corpus=claim.corpus))
+    bits = frame.filter(measure=claim.measure, corpus=claim.corpus)
+    bits = bits.filter(pl.col("model").fill_null("") == claim.model, pl.col("suite").fill_null("") == claim.suite)
+    points = {key: (tokens[key], value) for key, value in _values(bits).items() if key in tokens}
+    if len(points) < 3:
+        return []
+    order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
+    shown = set(content.drawn(order))
+    drawn = {key: point for key, point in points.items() if key[0] in shown}
+    of = f"under {claim.model}" if claim.measure == BITS else "under n-gram models"
+    draw = partial(
+        scatter.draw, drawn, order, styles([*content.variants, *order]), f"tokens of {claim.corpus}", "bits per byte",
+        others=[point for key, point in points.items() if key[0] not in shown],
+    )  # fmt: skip
+    caption = (
+        f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
+        f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
+    )
+    few = min(points, key=lambda key: (points[key][0], key))
+    low = min(points, key=lambda key: (points[key][1], key))
+    says = (
+        f"{few[0]} at {few[1]:,} has the fewest tokens and {points[few][1]:.4f} bits per byte; {low[0]} at {low[1]:,} "
+        f"has the fewest bits per byte, {points[low][1]:.4f}."
+    )
+    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
+
+
+def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
+    known = part.drop_nulls("value").select("variant", "size", "value")
+    return {(variant, size): value for variant, size, value in known.rows()}
+
+
+def _by_language(content: ReportContent) -> list[Drawing]:
+    """Tokens by language at the largest size, as a ratio to the fewest that any of the tokenizers needs."""
+    intrinsic = content.part("intrinsic")
+    if intrinsic is None:
+        return []
+    drawings = []
+    counted = intrinsic.filter(pl.col("metric") == "corpus_token_count", pl.col("language") != "").drop_nulls("value")
+    for (corpus,), part in counted.sort("corpus").group_by("corpus", maintain_order=True):
+        size = int(str(part["size"].max()))
+        here = part.filter(size=size)
+        if here["language"].n_unique() < 2 or here["variant"].n_unique() < 2:
+            continue
+        least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
+        ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
+        order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
+        shown = content.drawn(order)
+        values = {key: value for key, value in ratios.items() if key[0] in set(shown)}
+        languages = sorted({one for _, one in values})
+        worst = max(ratios, key=lambda key: (ratios[key], key))
+        caption = (
+            f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
+            f"needs for the language; 1 is the fewest.{content.left_out(order)}"
+        )
+        says = f"The widest gap is in {worst[1]}, where {worst[0]} needs {ratios[worst]:.2f} times the fewest tokens."
+        label = "tokens / fewest of the language"
+        draw = partial(by_language.draw, values, languages, order, styles([*content.variants, *order]), label)
+        source = Source([path_of(INTRINSIC)], [TEXT])
+        drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
+    return drawings

@@ -1,0 +1,207 @@
+"""The scoreboard: every tokenizer by what a reader asks first, each number with its interval and where it stands."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tokbench.statistics.board_answers import accuracies
+from tokbench.statistics.board_bits import model_bits, over_documents
+from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
+from tokbench.statistics.standing import (
+    ALIKE,
+    BEST,
+    UNRANKED,
+    UNTESTED,
+    WORSE,
+    Family,
+    Value,
+    rows_of,
+)
+from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
+
+TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
+    "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte", "accuracy", "alignment",
+)  # fmt: skip
+ALL_RESOURCES = "all resources"
+UNCOUNTED = "the run has no token counts by document, for which it needs ngram_bits"
+POOLED = "the words of the gold data are counted together, which allows no interval"
+OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
+Documents = Mapping[str, NDArray[np.float64]]
+
+
+def scoreboard(
+    intrinsic: pl.DataFrame,
+    imported: pl.DataFrame,
+    ngram_documents: pl.DataFrame,
+    bits_by_seed: pl.DataFrame,
+    ranks_by_size: pl.DataFrame,
+    outcomes: pl.DataFrame,
+    baselines_of_all: Mapping[str, str],
+) -> pl.DataFrame:
+    """Every measure of every tokenizer.
+
+    Args:
+        intrinsic: the tidy table of intrinsic metrics.
+        imported: that of tokenizers made elsewhere: those that lose some of a text are not ranked.
+        ngram_documents: bits of documents by token n-gram models, without tokenizers that lose some of a text.
+        bits_by_seed: bits of documents by language models, with a column ``seed``.
+        ranks_by_size: average accuracies.
+        outcomes: every answer, with a column ``seed`` where models have several.
+        baselines_of_all: each variant's, for pairs where variants are many.
+
+    Returns:
+        The columns of :data:`SCOREBOARD`.
+    """
+    lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
+    families = [
+        *_tokens(intrinsic, ngram_documents, lossy),
+        *_ngram_bits(ngram_documents),
+        *model_bits(BITS, bits_by_seed),
+        *accuracies(ACCURACY, ranks_by_size, outcomes),
+        *_alignment(intrinsic),
+    ]
+    rows = [row for family in families for row in rows_of(family, baselines_of_all)]
+    return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
+
+
+def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """Rows of one metric over whole texts."""
+    alone = pl.col("language").n_unique().over("corpus") == 1
+    return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
+
+
+def _tokens(intrinsic: pl.DataFrame, ngram_documents: pl.DataFrame, lossy: set[str]) -> Iterator[Family]:
+    """Tokens of the evaluation split, and the gap to the bound, which is compared with no other pre-tokenization."""
+    counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
+    gaps = _whole(intrinsic, "gap")
+    for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
+        sizes, by_document = _by_document(ngram_documents, str(corpus), int(str(size)))
+        values = {
+            row["variant"]: _count(row, sizes, by_document.get(row["variant"]), row["variant"] in lossy)
+            for row in part.iter_rows(named=True)
+        }
+        head = (corpus, size, TOKENS, None, None, part["definition"][0])
+        timed = {name: by_document[name] for name, one in values.items() if one.low is not None}
+        over = "documents" if timed else ""
+        untested = "" if timed else UNCOUNTED
+        yield Family(head, over, None, "lowest", values, partial(_more_tokens, timed), untested, relative=True)
+        of_gap = gaps.filter(corpus=corpus, size=size)
+        bound = {
+            row["variant"]: Value(row["value"], reason=row["reason"] or OWN_BOUND, ranked=False)
+            for row in of_gap.iter_rows(named=True)
+        }
+        if bound:
+            yield Family((corpus, size, GAP, None, None, of_gap["definition"][0]), "", None, "lowest", bound)
+
+
+def _by_document(documents: pl.DataFrame, corpus: str, size: int) -> tuple[NDArray[np.float64], Documents]:
+    """Bytes of the documents, and their tokens by variant, of those that have them for every document."""
+    part = documents.filter(corpus=corpus, size=size, order=1).drop_nulls("tokens")
+    part = part.filter(pl.col("training_bytes") == pl.col("training_bytes").max()).sort("variant", "document")
+    if part.is_empty():
+        return np.empty(0), {}
+    wide = part.pivot("variant", index=["document", "bytes"], values="tokens").filter(pl.col("bytes") > 0)
+    names = [name for name in wide.columns[2:] if not wide[name].null_count()]
+    return _real(wide, "bytes"), {name: _real(wide, name) for name in names}
+
+
+def _real(frame: pl.DataFrame, name: str) -> NDArray[np.float64]:
+    return frame[name].to_numpy().astype(np.float64)
+
+
+def _count(row: Mapping[str, Any], sizes: NDArray[np.float64], tokens: NDArray[np.float64] | None, lost: bool) -> Value:
+    """Tokens of a text, and how many one of as many bytes would take, were its documents others like these."""
+    if lost or row["value"] is None:
+        return Value(row["value"], reason=row["reason"] or "does not give back all of a text", ranked=False)
+    if tokens is None or len(sizes) < 2 or float(tokens.sum()) != row["value"]:
+        return Value(row["value"])
+    ends = interval(ratio_over_documents(tokens, sizes), float(sizes.sum()))
+    return Value(row["value"], *ends, len(sizes))
+
+
+def _more_tokens(by_document: Documents, a: str, b: str) -> Estimate | None:
+    if a not in by_document or b not in by_document:
+        return None
+    return ratio_over_documents(by_document[a] - by_document[b], by_document[b])
+
+
+def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[Family]:
+    """Bits per byte by the token n-gram models of the highest order and the largest budget."""
+    last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
+    keys = ["corpus", "size", "order", "training_bytes"]
+    for key, part in ngram_documents.filter(*last).sort(*keys, "variant").group_by(keys, maintain_order=True):
+        corpus, size, order, budget = key
+        wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
+        wide = wide.filter(pl.col("bytes") > 0)
+        sizes = _real(wide, "bytes")
+        if not len(sizes):
+            continue
+        bits = {name: _real(wide, name) for name in wide.columns[2:]}
+        definition = f"token n-gram models of order {order}, trained on {budget:,} bytes"
+        head = (corpus, size, NGRAM, None, None, definition)
+        yield over_documents(head, bits, sizes, None)
+
+
+def _alignment(intrinsic: pl.DataFrame) -> Iterator[Family]:
+    """Agreement with morphemes: the mean over all resources where there are several."""
+    found = _whole(intrinsic, "morphological_alignment")
+    if ALL_RESOURCES in found["corpus"]:
+        found = found.filter(corpus=ALL_RESOURCES)
+    first = pl.col("definition") == pl.col("definition").min().over("corpus")
+    for (corpus, size), part in (
+        found.filter(first).sort("corpus", "size").group_by("corpus", "size", maintain_order=True)
+    ):
+        values = {row["variant"]: Value(row["value"], reason=row["reason"]) for row in part.iter_rows(named=True)}
+        head = (corpus, size, ALIGNMENT, None, None, part["definition"][0])
+        yield Family(head, "", None, "highest", values, untested=POOLED)
+
+
+OWN = "in the measure's own unit; of tokens as a share of the best one's"
+SCOREBOARD = TidyTable(
+    "scoreboard",
+    "a tokenizer by one of the measures that a reader asks for first",
+    (
+        CORPUS,
+        SIZE,
+        Column("measure", pl.String, f"{TOKENS}, {GAP} (tokens above the fewest that any vocabulary of the size needs, "
+               f"as a share), {NGRAM}, {BITS} (of a language model), {ACCURACY} (an unweighted mean over tasks, as a "
+               f"share) or {ALIGNMENT} (F1 of token boundaries with those of morphemes)"),
+        MODEL,
+        SUITE,
+        Column("definition", pl.String, "what exactly was measured"),
+        VARIANT,
+        Column("value", pl.Float64, "the number, in the measure's own unit"),
+        Column("low", pl.Float64, "lower end of a 95 % interval of it"),
+        Column("high", pl.Float64, "upper end"),
+        Column("n", pl.Int64, "things drawn for the interval"),
+        Column("over", pl.String, "what they are: documents, questions, or seeds and documents"),
+        Column("seeds", pl.Int64, "seeds that the language model was trained with; an interval that is not over seeds "
+               "says nothing of models trained again"),
+        Column("best", pl.String, "the variant at the better end at this size, among those that are ranked"),
+        Column("behind", pl.Float64, f"value minus that of the best, {OWN}"),
+        Column("behind_low", pl.Float64, "lower end of a 95 % interval of it"),
+        Column("behind_high", pl.Float64, "upper end"),
+        Column("holm", pl.Float64, "two-sided p of its being zero, adjusted by Holm's procedure among all pairs of the "
+               "size", PROBABILITY),
+        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, for want of "
+               f"an interval; or {UNRANKED}, see reason"),
+        REASON,
+    ),
+    maker=scoreboard,
+    takes=(
+        "intrinsic", "imported", "ngram_documents", "bits_by_seed", "ranks_by_size", "outcomes", "baselines_of_all",
+    ),
+    prints=(
+        Print(
+            "summary",
+            "Every tokenizer by what is asked first.",
+            files=("intrinsic/{variant}/{size}.json",),
+            arranged=True,
+        ),
+    ),
+)  # fmt: skip

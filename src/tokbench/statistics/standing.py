@@ -1,0 +1,124 @@
+"""Where every tokenizer of a family stands by one measure: its value, the best of all, and what is told apart from it.
+
+The best is chosen by the numbers that it is tested on. All pairs of the family are therefore tested together and
+corrected by Holm's procedure, so that the pairs with the best among them hold whichever it is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tokbench.better import End
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgement import judged
+from tokbench.statistics.pairing import compared, unordered
+from tokbench.statistics.power import ALPHA
+
+Row = tuple[Any, ...]
+BEST, ALIKE, WORSE, UNTESTED, UNRANKED = "best", "not told apart", "worse", "not tested", "not ranked"
+
+
+class Value(NamedTuple):
+    """What one tokenizer has.
+
+    Attributes:
+        value: the number; None where there is none.
+        low, high: 95 % interval of it; None where nothing was drawn.
+        n: things drawn.
+        reason: why there is no value, or why it is not ranked.
+        ranked: whether it is compared with the others.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    reason: str | None = None
+    ranked: bool = True
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tokenizers of one size that are compared by one measure.
+
+    Attributes:
+        head: what the rows begin with, but for the variant.
+        over: what the intervals have in them; empty where there are none.
+        seeds: seeds of the models; None where no model was trained.
+        end: the better end.
+        values: by variant.
+        differ: the difference of two variants, the first minus the second, or None where it has no standard error.
+        untested: why nothing is tested; empty where it is.
+        relative: whether differences are shares of the second one's value.
+    """
+
+    head: Row
+    over: str
+    seeds: int | None
+    end: End
+    values: Mapping[str, Value]
+    differ: Callable[[str, str], Estimate | None] = lambda a, b: None
+    untested: str = ""
+    relative: bool = False
+
+    def behind(self, variant: str, best: str) -> float | None:
+        """The difference of two values."""
+        one, other = self.values[variant].value, self.values[best].value
+        if one is None or other is None:
+            return None
+        return one - other if not self.relative else one / other - 1 if other else None
+
+
+def best_of(family: Family) -> str | None:
+    """The variant at the better end, of equals the first by name; None where none is ranked."""
+    sign = 1 if family.end == "lowest" else -1
+    known = [
+        (sign * one.value, variant) for variant, one in family.values.items() if one.ranked and one.value is not None
+    ]
+    return min(known)[1] if known else None
+
+
+def rows_of(family: Family, baselines: Mapping[str, str]) -> list[Row]:
+    """A row for each variant: head, variant, value with interval, and where it stands.
+
+    Args:
+        family: the variants.
+        baselines: each variant's, for pairs where variants are many; see
+            :func:`tokbench.statistics.pairing.compared`.
+    """
+    best = best_of(family)
+    against = {} if best is None else _against(family, best, baselines)
+    return [
+        (*family.head, variant, *one[:4], family.over or None, family.seeds, *_standing(family, variant, best, against))
+        for variant, one in sorted(family.values.items())
+    ]
+
+
+def _standing(family: Family, variant: str, best: str | None, against: Mapping[str, Row]) -> Row:
+    """The best, by how much the variant is behind it, p, the verdict and the reason."""
+    one = family.values[variant]
+    if one.value is None or not one.ranked or best is None:
+        return (None, None, None, None, None, UNRANKED, one.reason)
+    if variant == best:
+        return (best, 0.0, None, None, None, BEST, one.reason)
+    if variant in against:
+        return (best, *against[variant], one.reason)
+    behind = family.behind(variant, best)
+    return (best, behind, None, None, None, UNTESTED, one.reason or family.untested or "no interval could be had")
+
+
+def _against(family: Family, best: str, baselines: Mapping[str, str]) -> dict[str, Row]:
+    """What is told of each variant beside the best, after correction among all pairs of the family."""
+    ranked = sorted(name for name, one in family.values.items() if one.ranked and one.value is not None)
+    pairs: Sequence[tuple[str, str]] = unordered(compared(ranked, best, baselines)) if len(ranked) > 1 else []
+    found = {(a, b): estimate for a, b in pairs if (estimate := family.differ(a, b)) is not None}
+    told = dict(zip(found, judged(list(found.values())), strict=True)) if found else {}
+    against: dict[str, Row] = {}
+    for (a, b), one in told.items():
+        if best not in (a, b):
+            continue
+        verdict = WORSE if one.holm <= ALPHA else ALIKE
+        forth = b == best
+        ends = (one.difference, one.low, one.high) if forth else (-one.difference, -one.high, -one.low)
+        against[a if forth else b] = (*ends, one.holm, verdict)
+    return against

@@ -1,0 +1,211 @@
+"""The scoreboard and the sentences above it, worked out again from the tables that they are made of."""
+
+import re
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from tests.small_report import altered, whole
+from tokbench import better
+from tokbench.errors import TokbenchError
+from tokbench.metric import metric
+from tokbench.report.content import ReportContent
+from tokbench.report.html import tables
+from tokbench.report.layout import layout
+from tokbench.report.summary import summary
+from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.ranks import averages_by_size
+from tokbench.statistics.scoreboard import SCOREBOARD, scoreboard
+from tokbench.tabulation.document_bits import DOCUMENT_BITS
+from tokbench.tabulation.imported import IMPORTED
+from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+
+VARIANTS = ("bpe", "sage", "lossy", "unigram")
+SIZES, DOCUMENTS, QUESTIONS = (300, 400), 12, 40
+Columns = dict[str, NDArray[np.float64]]
+
+
+@cache
+def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Columns]]:
+    """A board of drawn numbers, the bytes of its documents, and by variant and size tokens, bits and answers."""
+    rng = np.random.default_rng(14)
+    sizes = rng.integers(50, 500, DOCUMENTS).astype(np.float64)
+    found: dict[tuple[str, int], Columns] = {}
+    level = {"bpe": 0.4, "sage": 0.401, "lossy": 0.1, "unigram": 0.45}
+    shared = rng.normal(0, 0.02, DOCUMENTS)
+    for size in SIZES:
+        for variant in VARIANTS:
+            share = level[variant] - size / 10_000 + shared + rng.normal(0, 0.002, DOCUMENTS)
+            answers = (rng.random((2, QUESTIONS)) < 0.5 + 0.4 * (variant == "sage")).astype(np.float64)
+            tokens = np.round(share * sizes)
+            found[variant, size] = {"tokens": tokens, "bits": (2 + share) * sizes, "answers": answers}
+    documents = [
+        (variant, size, "books", order, budget, number, "", int(sizes[number]), one["bits"][number] / order,
+         int(one["tokens"][number]), 0)
+        for (variant, size), one in found.items() for order in (1, 2) for budget in (500, 1000)
+        for number in range(DOCUMENTS) if variant != "lossy"
+    ]  # fmt: skip
+    measured = [
+        (variant, size, "books", "", name, "defined", value, n, None)
+        for (variant, size), one in found.items()
+        for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", 0.1, 1))
+    ]
+    answers = [
+        ("tiny", "offline", variant, size, f"task {task}", question, bool(one["answers"][task, question]))
+        for (variant, size), one in found.items() for task in range(2) for question in range(QUESTIONS)
+    ]  # fmt: skip
+    outcomes = pl.DataFrame(answers, schema=OUTCOME, orient="row")
+    keys = ["variant", "size", "model", "suite", "task"]
+    accuracy = outcomes.group_by(keys).agg(accuracy=pl.col("correct").mean(), n=pl.len().cast(pl.Int64))
+    accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
+    bits = [
+        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], None)
+        for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
+    ]  # fmt: skip
+    lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
+    board = scoreboard(
+        pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
+        pl.DataFrame([lossy], schema=IMPORTED.schema),
+        pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
+        pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
+        averages_by_size(accuracy),
+        outcomes,
+        {},
+    )
+    return board, sizes, found
+
+
+def ratio(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> tuple[float, float, float]:
+    """A ratio of sums, its standard error by linearization, and the degrees of freedom."""
+    r = parts.sum() / wholes.sum()
+    rest = (parts - r * wholes) / wholes.mean()
+    degrees = max(1.0, wholes.sum() ** 2 / (wholes**2).sum() - 1)
+    return r, rest.std(ddof=1) / np.sqrt(len(parts)), degrees
+
+
+def corrected(p_values: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """Holm's procedure, step by step."""
+    adjusted, worst = {}, 0.0
+    for place, pair in enumerate(sorted(p_values, key=p_values.__getitem__)):
+        worst = max(worst, min(1.0, p_values[pair] * (len(p_values) - place)))
+        adjusted[pair] = worst
+    return adjusted
+
+
+@pytest.mark.parametrize("measure", ["tokens", "ngram_bits_per_byte", "bits_per_byte", "accuracy"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_board_is_what_its_tables_say(measure: str, size: int) -> None:
+    board, sizes, found = drawn()
+    part = board.filter(measure=measure, size=size)
+    rows = {row["variant"]: row for row in part.iter_rows(named=True)}
+    names = [name for name in VARIANTS if name != "lossy" or measure == "accuracy"]
+    estimates = {}
+    for a, b in combinations(names, 2):
+        one, other = found[a, size], found[b, size]
+        if measure == "accuracy":
+            apart = one["answers"] - other["answers"]
+            squares = apart.var(axis=1, ddof=1) / QUESTIONS
+            error = np.sqrt(squares.sum()) / 2
+            degrees = squares.sum() ** 2 / (squares**2 / (QUESTIONS - 1)).sum()
+            estimates[a, b] = (apart.mean(), error, degrees)
+        elif measure == "tokens":
+            estimates[a, b] = ratio(one["tokens"] - other["tokens"], other["tokens"])
+        else:
+            estimates[a, b] = ratio((one["bits"] - other["bits"]) / (1 + (measure[0] == "n")), sizes)
+    holm = corrected({pair: 2 * t.sf(abs(d / e), f) for pair, (d, e, f) in estimates.items()})
+    end = max if measure == "accuracy" else min
+    best = end(names, key=lambda name: rows[name]["value"])
+    for name in names:
+        row = rows[name]
+        assert row["best"] == best
+        if name == best:
+            assert (row["verdict"], row["behind"]) == ("best", 0)
+            continue
+        pair = (name, best) if (name, best) in estimates else (best, name)
+        assert row["holm"] == pytest.approx(holm[pair], rel=1e-6)
+        assert row["verdict"] == ("worse" if holm[pair] <= 0.05 else "not told apart")
+        low, high = sorted((row["behind_low"], row["behind_high"]))
+        assert low < row["behind"] < high
+        assert row["behind"] == pytest.approx(estimates[pair][0] * (1 if pair[0] == name else -1), rel=1e-6)
+    if measure == "bits_per_byte":
+        r, error, degrees = ratio(found["bpe", size]["bits"], sizes)
+        half = error * t.isf(0.025, degrees)
+        assert (rows["bpe"]["low"], rows["bpe"]["high"]) == pytest.approx((r - half, r + half))
+    if measure == "tokens":
+        assert (rows["lossy"]["verdict"], rows["lossy"]["best"]) == ("not ranked", None)
+
+
+def test_gaps_of_different_bounds_are_not_ranked() -> None:
+    board, _, _ = drawn()
+    assert set(board.filter(measure="gap")["verdict"]) == {"not ranked"}
+
+
+def shown() -> ReportContent:
+    board, _, _ = drawn()
+    return altered(whole(), scoreboard=board, models=["tiny"])
+
+
+def test_every_sentence_is_borne_out_by_the_board() -> None:
+    board, _, _ = drawn()
+    sentences = summary(shown())
+    measures = ["tokens", "bits_per_byte", "accuracy"]
+    assert len(sentences) == len(measures)
+    for sentence, measure in zip(sentences, measures, strict=True):
+        part = board.filter(measure=measure, size=max(SIZES))
+        rows = {row["variant"]: row for row in part.iter_rows(named=True) if row["verdict"] != "not ranked"}
+        told = re.match(r"At a vocabulary of 400, (\S+) ", sentence)
+        assert told is not None
+        assert rows[told[1]]["verdict"] == "best"
+        end = max if measure == "accuracy" else min
+        assert told[1] == end(rows, key=lambda name: rows[name]["value"])
+        alike = sorted(name for name, row in rows.items() if row["verdict"] == "not told apart")
+        if not alike:
+            assert f"told apart from all {len(rows) - 1} others" in sentence
+        elif len(alike) < len(rows) - 1:
+            assert f"told apart from {len(rows) - 1 - len(alike)} of {len(rows) - 1} others" in sentence
+            assert f"but not from {' and '.join(alike)}." in sentence
+        else:
+            assert "not told apart from any" in sentence
+        drawn_n = rows[told[1]]["n"]
+        assert f"over {drawn_n:,} {rows[told[1]]['over']}" in sentence
+        assert ("and one training" in sentence) == (measure != "tokens")
+        far = max(rows, key=lambda name: abs(rows[name]["behind"]))
+        assert f"The last, {far}, " in sentence
+        others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
+        assert ("first at every one of 2 sizes" in sentence) == (others == [told[1]])
+
+
+def test_the_table_has_the_boards_marks_and_intervals() -> None:
+    board, _, _ = drawn()
+    table = next(one for one in tables(shown()) if one.name == "scoreboard")
+    assert [column.name for column in table.columns] == [
+        "variant", "size", "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte.tiny.offline",
+        "accuracy.tiny.offline",
+    ]  # fmt: skip
+    assert any("trained with one seed" in note for note in table.notes)
+    cells = layout(table).rows
+    for index, (variant, size) in enumerate(table.frame.select("variant", "size").rows()):
+        row = board.filter(measure="tokens", variant=variant, size=size).row(0, named=True)
+        cell = cells[index][2]
+        assert cell.text == f"{row['value']:,.0f}"
+        assert cell.best == (row["verdict"] == "best")
+        assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
+        assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
+    assert list(SCOREBOARD.schema) == board.columns
+
+
+def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(better, "_ENDS", dict(better._ENDS))
+    monkeypatch.setattr(better, "_OVER_THE_SAME", set(better._OVER_THE_SAME))
+    with pytest.raises(TokbenchError, match="the better end of hops is 'most'; choose highest or lowest"):
+        metric("hopping", better={"hops": "most"})(lambda seen, options: [])  # type: ignore[dict-item]
+    better.state({"hops": "highest"}, ["hops"])
+    assert better.better_end("hops") == "highest"
+    assert better.over_the_same("hops")
+    assert better.better_end("renyi_efficiency_2.5") is None
