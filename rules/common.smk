@@ -44,6 +44,7 @@ onerror:
 
 wildcard_constraints:
     corpus="|".join(experiment.corpora),
+    parallel=r"[\w-]+",
     split="tokenizer|evaluation",
     scheme=r"\w+",
     resource=r"[\w-]+",

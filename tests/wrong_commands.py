@@ -236,6 +236,10 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (SHARDS + " {source:_text} --group 0 --places @folder @plain.txt", ("folder/shards.parquet: not what shards get",)),
     (SHARDS + " {source:_text} --group 9 --places @folder @plain.txt", ("--group 9: this corpus has 1 groups",)),
     (PREPARE + " {source:_jsonl} @words.jsonl", ("words.jsonl:1",)),
+    (
+        "prepare_parallel -o @out --recipe {languages:_[en,de],train:_{type:_tmx,path:_@plain.txt},tests:_{held:_1}}",
+        ("plain.txt: no TMX",),
+    ),
     ("fetch --recipe {type:_hub,dataset:_a/b,revision:_main} -o @out", ("revision: 'main' is not a commit",)),
     ("fetch --recipe hub -o @out", ("'hub' is not a preset (there is none)",)),
     # Tasks, models and tables

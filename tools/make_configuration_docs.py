@@ -20,6 +20,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
 from tokbench.construction import Construction, constructions
 from tokbench.corpus import sources
+from tokbench.corpus.parallel import sources as parallel
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
@@ -85,6 +86,7 @@ def reference() -> str:
             *section("## Top level", "", Experiment),
             *section("## Corpora", "corpora.NAME", Corpus),
             *source_sections(),
+            *parallel_sections(),
             *section("## Variants", "variants.NAME", Variant),
             *section("### Tokenizers made elsewhere", "variants.NAME", Elsewhere),
             ELSEWHERE,
@@ -126,10 +128,20 @@ def source_sections() -> Iterator[str]:
         sources.JsonLinesSource,
         sources.ParquetSource,
         sources.HubSource,
+        sources.ParallelSource,
         sources.CountsSource,
     ):
         name = model.model_json_schema()["properties"]["type"]["const"]
         yield from section(f"### Source `{name}`", "corpora.NAME.source", model)
+
+
+def parallel_sections() -> Iterator[str]:
+    """Parallel corpora and the types of files that pairs are read from."""
+    yield from section("## Parallel corpora", "parallel_corpora.NAME", parallel.ParallelCorpus)
+    for model in (parallel.LinePairs, parallel.TmxPairs, parallel.JsonLinePairs, parallel.ParquetPairs):
+        name = model.model_json_schema()["properties"]["type"]["const"]
+        yield from section(f"### Pairs `{name}`", "parallel_corpora.NAME.train", model)
+    yield from section("### Cleaning", "parallel_corpora.NAME.clean", parallel.Cleaning)
 
 
 def scheme_section() -> Iterator[str]:

@@ -22,6 +22,7 @@ from tokbench.config.sections import (
     Variant,
 )
 from tokbench.config.short_forms import Preset
+from tokbench.corpus.parallel.sources import ParallelCorpus
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
@@ -47,6 +48,8 @@ class Experiment(Options):
     """Folder under which the experiment's own folder lies."""
     corpora: dict[Name, Corpus] = Field(min_length=1)
     """Named text."""
+    parallel_corpora: dict[Name, ParallelCorpus] = Field(default_factory=dict)
+    """Pairs of sentences in two languages; a corpus of type ``parallel`` holds their sides."""
     byte_lms: dict[Name, ByteLm] = Field(default_factory=dict)
     """Byte language models: a preset's name, or its options, with ``preset`` for what they change."""
     variants: dict[Name, AnyVariant] = Field(min_length=1)
