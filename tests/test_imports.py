@@ -138,7 +138,10 @@ REJECTED = {
     "import_tasks": ("import_tasks --recipe offline -o imported", f"{ROWS} yaml"),
 }
 """Commands that need what is not here: they end with a mistake in their recipe, before any library of the hub."""
-ELSEWHERE = ("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "typeset")
+ELSEWHERE = (
+    *("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "score_translation"),
+    *("train_translation", "translate", "typeset"),
+)
 """Commands that draw, train or ask models: they need the heaviest libraries for what they do."""
 
 
@@ -172,7 +175,12 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     write_plan(Plan(folder / "done", Run("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
     cut = {"examples": ["A sentence."], "shown": [], "corpora": {}}
-    named = {"EXAMPLES": json.dumps(cut), "CORPUS": json.dumps(CORPUS), "PAIRS": json.dumps(PAIRS), "SHARD": "corpus/evaluation/0000.parquet"}
+    named = {
+        "EXAMPLES": json.dumps(cut),
+        "CORPUS": json.dumps(CORPUS),
+        "PAIRS": json.dumps(PAIRS),
+        "SHARD": "corpus/evaluation/0000.parquet",
+    }
     asked, rejected = (
         {name: (allowed, [[named.get(word, word) for word in line.split()]]) for name, (line, allowed) in calls.items()}
         for calls in (CHAIN, REJECTED)

@@ -18,6 +18,7 @@ from tokbench.commands.schema import schema
 from tokbench.config.elsewhere import Elsewhere
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Corpus, MetricsOptions, ReportOptions, Run, Variant
+from tokbench.config.translations import TokenizerPair, Translation
 from tokbench.construction import Construction, constructions
 from tokbench.corpus import sources
 from tokbench.corpus.parallel import sources as parallel
@@ -34,6 +35,8 @@ from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
 from tokbench.statistics.options import StatisticsOptions
+from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
+from tokbench.translation.options import TranslationOptions
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\
@@ -101,6 +104,8 @@ def reference() -> str:
             *section("## Token n-gram models", "ngram_bits", NgramBitsOptions),
             *section("## Language models", "models.NAME", ModelOptions),
             *preset_section(MODEL_PRESETS),
+            *section("## Translation models", "translation_models.NAME", TranslationOptions),
+            *preset_section(TRANSLATION_PRESETS),
             *section("## Offline tasks", "tasks", TaskOptions),
             *section("## Suites", "suites.NAME", SuiteOptions),
             *section("### What one task does otherwise", "suites.NAME.overrides.TASK", TaskSettings),
@@ -109,6 +114,8 @@ def reference() -> str:
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
             "",
             *section("## Runs", "runs.N", Run),
+            *section("## Translations", "translations.N", Translation),
+            *section("### Separate vocabularies", "translations.N.tokenizers.N", TokenizerPair),
             *section("## Statistics", "statistics", StatisticsOptions),
             *section("## Report", "report", ReportOptions),
         ]

@@ -65,6 +65,11 @@ GROUPS = {
         "fetch_tasks": "fetch the data of a hub suite",
         "evaluate": "evaluate a language model",
     },
+    "Translation": {
+        "train_translation": "train a translation model",
+        "translate": "translate a split with a translation model",
+        "score_translation": "score translations by BLEU, chrF and COMET",
+    },
     "Tables and reports": {
         "tabulate": "gather measurements and results into tidy tables",
         "analyse": "compute statistics over the tables",
