@@ -119,12 +119,12 @@ class KilledError(Exception):
 
 
 def test_a_killed_training_ends_with_the_same_bits(
-    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = TINY.model_copy(update={"dropout": 0.2, "checkpoint_every": 7, "batch_tokens": 256})
     whole = trained(prepared, tmp_path / "whole", options, joint=True)
     own = training.update
-    for steps in (10, 12):
+    for steps in (10, 24):
         left = iter(range(steps))
 
         def step(*arguments: object, left: object = left) -> tuple[float, int]:
@@ -136,7 +136,9 @@ def test_a_killed_training_ends_with_the_same_bits(
         with pytest.raises(KilledError):
             trained(prepared, tmp_path / "killed", options, joint=True)
     monkeypatch.setattr(training, "update", own)
+    caplog.set_level("INFO")
     killed = trained(prepared, tmp_path / "killed", options, joint=True)
+    assert "translation resumes after step 28" in caplog.text
     for name in ("model.safetensors", "curve.csv", "config.json"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
 
