@@ -211,6 +211,13 @@ def whole() -> ReportContent:
                     for row in bits
                 ]
             ),
+            "one_segmentation": pl.DataFrame(
+                [
+                    {key: row[key] for key in ("variant", "size", "model", "suite")}
+                    | {"bits_per_byte": 0.01, "low": 0.005, "high": 0.02, "samples": 64, "documents": 3, "bytes": 384}
+                    for row in bits
+                ]
+            ),
             "texts": pl.DataFrame(
                 [row | {"text": "novel", "bits": 1e4, "bytes": 8000, "tokens": 2000} for row in bits]
             ),
@@ -259,8 +266,9 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
     return replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
 
 
-PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "texts", "curves", "embedding_norms",
-         "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences", "question_intervals",
+PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
+         "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences",
+         "question_intervals",
          "question_comparisons", "behind_the_best", "seeds", "correlations", "metric_correlations", "r_squared",
          "overlaps", "venn", "bounds", "ngram_bits", "ngram_comparisons", "ngram_ranks", "ngram_verdicts",
          "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan", "seen_by_seeds",

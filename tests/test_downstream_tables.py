@@ -9,7 +9,7 @@ import pytest
 
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
-from tokbench.report.sections.boundaries import boundaries, coverings, texts
+from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts
 from tokbench.tabulation.answers import (
     BOUNDARIES,
     OUTCOMES,
@@ -20,6 +20,7 @@ from tokbench.tabulation.answers import (
     text_table,
 )
 from tokbench.tabulation.coverings import COVERINGS, coverings_table
+from tokbench.tabulation.one_segmentation import ONE_SEGMENTATION, one_segmentation_table
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
 COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}
@@ -80,6 +81,25 @@ def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path)
     (tmp_path / "old.json").write_text(json.dumps(old))
     with pytest.raises(TokbenchError, match=r"old\.json: not a readable result .*make it again"):
         list(Results([tmp_path / "old.json"]))
+
+
+def test_what_one_segmentation_loses_is_told_of_suites_that_ask(tmp_path: Path) -> None:
+    estimate = {"bits_per_byte": 0.25, "low": 0.125, "high": 0.5, "samples": 16, "documents": 2, "bytes": 200}
+    asked = result(tmp_path, "new", one_segmentation=estimate)
+    nothing = [result(tmp_path, "old"), result(tmp_path, "empty", one_segmentation=None)]
+    table = one_segmentation_table([asked, *nothing])
+    assert table.rows() == [("bpe", 512, "new", "both", 0.25, 0.125, 0.5, 16, 2, 200)]
+    assert one_segmentation_table(nothing).is_empty()
+    content = ReportContent(
+        title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[ONE_SEGMENTATION],
+        frames={"one_segmentation": table},
+    )  # fmt: skip
+    [told] = one_segmentation(content)
+    assert told.frame["bits_per_byte"].to_list() == [0.25]
+    del estimate["low"]
+    for wrong, why in ((estimate, "no key one_segmentation.low"), ([1], "one_segmentation holds list, not dict")):
+        with pytest.raises(TokbenchError, match=why):
+            one_segmentation_table([result(tmp_path, "new", one_segmentation=wrong)])
 
 
 def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "seeds",
         "boundaries",
         "coverings",
+        "one_segmentation",
         "texts",
         "question_intervals",
         "question_comparisons",

@@ -1,4 +1,4 @@
-"""What stands beside accuracies: how often tokens straddle the end of a context, and bits per byte of texts."""
+"""What stands beside accuracies: tokens that straddle the end of a context, and what one segmentation loses; texts."""
 
 import polars as pl
 
@@ -7,6 +7,7 @@ from tokbench.report.layout import Table
 from tokbench.report.sections.rows import in_order
 from tokbench.tabulation.answers import BOUNDARIES, STRADDLING, TEXTS
 from tokbench.tabulation.coverings import COVERINGS
+from tokbench.tabulation.one_segmentation import ONE_SEGMENTATION
 
 
 def boundaries(content: ReportContent) -> list[Table]:
@@ -26,6 +27,12 @@ def coverings(content: ReportContent) -> list[Table]:
     """What is left out of contexts' probabilities, where choices straddle."""
     frame = content.part("coverings")
     return [] if frame is None or frame.is_empty() else [in_order(content, COVERINGS, frame)]
+
+
+def one_segmentation(content: ReportContent) -> list[Table]:
+    """What tokenizers lose by their one segmentation, under suites that ask for it."""
+    frame = content.part("one_segmentation")
+    return [] if frame is None or frame.is_empty() else [in_order(content, ONE_SEGMENTATION, frame)]
 
 
 def texts(content: ReportContent) -> list[Table]:

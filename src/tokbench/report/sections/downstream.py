@@ -11,7 +11,7 @@ from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Table
-from tokbench.report.sections.boundaries import boundaries, coverings, texts
+from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
@@ -41,7 +41,7 @@ def downstream(content: ReportContent) -> Section:
         for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
             exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
         exhibits.append(in_order(content, ACCURACY, accuracy, 1))
-    exhibits += boundaries(content) + coverings(content) + texts(content)
+    exhibits += boundaries(content) + coverings(content) + one_segmentation(content) + texts(content)
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
 
 
