@@ -48,6 +48,7 @@ onerror:
 wildcard_constraints:
     corpus="|".join(experiment.corpora),
     on="|".join(experiment.corpora),
+    parallel=r"[\w-]+",
     split="tokenizer|evaluation",
     scheme=r"\w+",
     resource=r"[\w-]+",
@@ -57,6 +58,10 @@ wildcard_constraints:
     byte_lm=r"[\w-]+",
     initial=r"\w+",
     variant="|".join(experiment.variants),
+    target_variant="|".join(experiment.variants),
+    source=r"[\w-]+",
+    target=r"[\w-]+",
+    test=r"[\w-]+",
     size=r"\d+|own",
     length=r"\d+",
     model=r"[\w-]+",

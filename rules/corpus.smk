@@ -159,3 +159,27 @@ rule prepare:
         "prepare corpus {wildcards.corpus}"
     shell:
         "tokbench prepare --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"
+
+
+rule prepare_parallel:
+    input:
+        corpora.parallel_files,
+    output:
+        directory("<results>/parallel/{parallel}"),
+    log:
+        "<logs>/prepare_parallel/{parallel}.log",
+    benchmark:
+        "<benchmarks>/prepare_parallel/{parallel}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        recipe=corpora.parallel_recipe,
+        source=fingerprint("tokbench.commands.prepare_parallel"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(240),
+    message:
+        "prepare parallel corpus {wildcards.parallel}"
+    shell:
+        "tokbench prepare_parallel --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"

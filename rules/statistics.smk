@@ -27,6 +27,8 @@ rule tabulate:
         embeddings=collect("<results>/embeddings/{of.model}/{of.variant}/{of.size}", of=trained),
         model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),
         downstream=collect("<results>/downstream/{of.model}/{of.variant}/{of.size}/{of.suite}.json", of=tested),
+        translation=collect("<results>/translation_scores/{of.path}/{of.test}.json", of=translations.tested),
+        parallel=collect("<results>/parallel/{parallel}", parallel=experiment.parallel_corpora),
     output:
         directory("<results>/tables"),
     log:

@@ -54,6 +54,7 @@ LANGUAGE_MODELS = [
     ),
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_local_tasks"),
     "test_determinism",
+    "test_translation",
     *("test_segmentations", "test_packing", "test_attention", "test_pretraining"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last

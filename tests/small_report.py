@@ -125,6 +125,24 @@ def ngram_bits() -> pl.DataFrame:
     )
 
 
+def translations() -> dict[str, pl.DataFrame]:
+    """Two tokenizers that translate one test."""
+    of = {"parallel": "news", "source_language": "en", "target_language": "de", "test": "held", "model": "tiny"}
+    of |= {"size": 1024, "metric": "BLEU", "n": 40}
+    scores = [
+        of | {"tokenizers": name, "value": value, "low": value - 1, "high": value + 1, "signature": "tok:13a"}
+        for name, value in (("bpe", 12.5), ("bpe + sage", 13.0))
+    ]
+    compared = of | {"a": "bpe", "b": "bpe + sage", "score_a": 12.5, "score_b": 13.0, "difference": -0.5, "low": -1.0}
+    compared |= {"high": 0.1, "bootstrap_p": 0.9, "t_test_p": 0.2, "seeds": 1}
+    pairs = {"parallel": "news", "split": "train", "pairs": "kept", "n": 90}
+    return {
+        "translation_scores": pl.DataFrame(scores),
+        "translation_comparisons": pl.DataFrame([compared]),
+        "parallel_corpora": pl.DataFrame([pairs]),
+    }
+
+
 @cache
 def whole() -> ReportContent:
     """Everything; nothing changes it, so that it is made once."""
@@ -234,6 +252,7 @@ def whole() -> ReportContent:
             "measures": measures_against_models(compared, measures, ngram_bits()),
             "seed_plan": plan_seeds(compared, 0.01),
             "seen_by_seeds": seen_by_seeds(compared, 0.01),
+            **translations(),
             "published": pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
         },
     )
@@ -251,6 +270,7 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "o
          "question_intervals", "question_comparisons", "behind_the_best", "seeds", "correlations",
          "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
-         "seen_by_seeds", "published", "imported", "scoreboard")  # fmt: skip
+         "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
+         "parallel_corpora")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

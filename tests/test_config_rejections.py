@@ -71,7 +71,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "corpora/pydoc/source",
         {"path": "x"},
         "corpora.pydoc.source: the key 'type' is missing; add it with one of counts, embedded, hub, jsonl, "
-        "parquet, text",
+        "parallel, parquet, text",
     ),
     # Values of the wrong type
     ("seed", "one", "seed: must be a whole number (found 'one')"),

@@ -71,6 +71,11 @@ CORPUS = {
     "source": {"type": "text", "path": ["text.txt"], "documents": "paragraph"},
     "splits": {"tokenizer": 0.5, "evaluation": 0.5},
 }
+PAIRS = {
+    "languages": ["en", "de"],
+    "train": {"type": "lines", "path": {"en": "pairs.en", "de": "pairs.de"}},
+    "tests": {"held": 1},
+}
 EXPERIMENT = """\
 name: small
 corpora: {text: {source: {type: text, path: text.txt}}}
@@ -88,6 +93,7 @@ CHAIN = {
     "schema": ("schema", "numpy pydantic yaml"),
     "validate": ("validate small.yaml", f"{ROWS} yaml"),
     "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
+    "prepare_parallel": ("prepare_parallel --recipe PAIRS -o pairs", f"{ROWS} yaml"),
     "read_sizes": ("read_sizes --recipe CORPUS -o sizes text.txt", f"{ROWS} yaml"),
     "split_corpus": ("split_corpus --recipe CORPUS -o places sizes", f"{ROWS} yaml"),
     "deal_part": ("deal_part --recipe CORPUS --places places/0000.parquet -o queue text.txt", f"{ROWS} yaml"),
@@ -138,7 +144,10 @@ REJECTED = {
     "import_tasks": ("import_tasks --recipe offline -o imported", f"{ROWS} yaml"),
 }
 """Commands that need what is not here: they end with a mistake in their recipe, before any library of the hub."""
-ELSEWHERE = ("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "typeset")
+ELSEWHERE = (
+    *("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "score_translation"),
+    *("train_translation", "translate", "typeset"),
+)
 """Commands that draw, train or ask models: they need the heaviest libraries for what they do."""
 
 
@@ -164,13 +173,20 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """What each command imported, where all is there that others of the chain take from it."""
     folder = tmp_path_factory.mktemp("imports")
     (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
+    for side in ("en", "de"):
+        (folder / f"pairs.{side}").write_text("one\ntwo\nthree\n")
     (folder / "short.txt").write_bytes(TOPICS[0][:200])
     (folder / "small.yaml").write_text(EXPERIMENT)
     (folder / "done").mkdir()
     write_plan(Plan(folder / "done", Run("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
     cut = {"examples": ["A sentence."], "shown": [], "corpora": {}}
-    named = {"EXAMPLES": json.dumps(cut), "CORPUS": json.dumps(CORPUS), "SHARD": "corpus/evaluation/0000.parquet"}
+    named = {
+        "EXAMPLES": json.dumps(cut),
+        "CORPUS": json.dumps(CORPUS),
+        "PAIRS": json.dumps(PAIRS),
+        "SHARD": "corpus/evaluation/0000.parquet",
+    }
     asked, rejected = (
         {name: (allowed, [[named.get(word, word) for word in line.split()]]) for name, (line, allowed) in calls.items()}
         for calls in (CHAIN, REJECTED)

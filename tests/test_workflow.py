@@ -129,9 +129,13 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "ngram_bits",
             "ngram_bits_on",
             "power",
+            "prepare_parallel",
             "published",
             "read_sizes",
+            "score_translation",
             "split_corpus",
+            "train_translation",
+            "translate",
             "write_shards",
         }
         assert {"all", *RULES} - unused == set(re.findall(r'label = "(\w+)', dot))
@@ -270,3 +274,39 @@ def test_schemes_with_options(checkout: Checkout) -> None:
     built = [line for line in printed.splitlines() if "tokbench build " in line and " --name pattern " in line]
     assert shlex.split(built[0])[shlex.split(built[0]).index("--pretokenization") + 1] == given["regex_34f3182ab2a0"]
     assert f"results/patterns/initial/text/{slugs[-1]}/bpe/" in printed
+
+
+TRANSLATIONS = """
+name: pairs
+parallel_corpora:
+  news:
+    languages: [en, de]
+    train: {type: lines, path: {en: lines.en, de: lines.de}}
+    tests: {one: 1, two: 1}
+corpora: {both: {source: {type: parallel, corpus: news}, splits: {tokenizer: 1.0, evaluation: tokenizer}}}
+variants:
+  bpe: {pretokenization: gpt2, construction: bpe}
+  other: {pretokenization: first_space, construction: bpe}
+sizes: [300]
+translation_models: {small: tiny}
+translations:
+  - {corpora: [news], source: en, target: de, models: [small], tokenizers: [bpe, {source: bpe, target: other}]}
+"""
+
+
+def test_translations_are_planned_from_pairs_to_tables(checkout: Checkout) -> None:
+    """Two models, each trained once and tested twice; vocabularies are built from the prepared pairs."""
+    (checkout.folder / "config.yaml").write_text(TRANSLATIONS)
+    for side in ("en", "de"):
+        (checkout.folder / f"lines.{side}").write_text("one\ntwo\nthree\n")
+    printed = checkout.snakemake("--dag")
+    rules = re.findall(r'label = "(\w+)', printed)
+    wanted = {"prepare_parallel": 1, "train_translation": 2, "translate": 4, "score_translation": 4, "build": 2}
+    assert {name: rules.count(name) for name in wanted} == wanted
+    named = dict(re.findall(r'(\d+)\[label = "(\w+)', printed))
+    edges = {(named[a], named[b]) for a, b in re.findall(r"(\d+) -> (\d+)", printed)}
+    assert {
+        ("prepare_parallel", "prepare"), ("prepare_parallel", "train_translation"), ("build", "train_translation"),
+        ("train_translation", "translate"), ("translate", "score_translation"), ("score_translation", "tabulate"),
+        ("prepare_parallel", "tabulate"),
+    } <= edges  # fmt: skip

@@ -32,6 +32,7 @@ WHOLE_OPTIONS = {
     "pack @tokenizer @texts.parquet -o @out": ("--sequence-length",),
     "compare @tokenizer @other @plain.txt": ("--documents",),
     "evaluate --model @folder --tokenizer @tokenizer -o @out": ("--batch-size", "--limit", "--size"),
+    "score_translation -o @out @texts.parquet": ("--size",),
 }
 """Command lines, and their options that take one."""
 WHOLE = (
@@ -239,6 +240,10 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (SHARDS + " {source:_text} --group 0 --places @folder @plain.txt", ("folder/shards.parquet: not what shards get",)),
     (SHARDS + " {source:_text} --group 9 --places @folder @plain.txt", ("--group 9: this corpus has 1 groups",)),
     (PREPARE + " {source:_jsonl} @words.jsonl", ("words.jsonl:1",)),
+    (
+        "prepare_parallel -o @out --recipe {languages:_[en,de],train:_{type:_tmx,path:_@plain.txt},tests:_{held:_1}}",
+        ("plain.txt: no TMX",),
+    ),
     ("fetch --recipe {type:_hub,dataset:_a/b,revision:_main} -o @out", ("revision: 'main' is not a commit",)),
     ("fetch --recipe hub -o @out", ("'hub' is not a preset (there is none)",)),
     # Tasks, models and tables
@@ -262,6 +267,15 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("pack @tokenizer --sequence-length 8 -o @out @nowhere", ("nowhere",)),
     ("pretrain --recipe mpt350m --packed @folder --tokenizer @tokenizer -o @out", ("'mpt350m' is not a preset",)),
     ("pretrain --recipe {batches:_1,warmup:_.nan} --packed @folder --tokenizer @tokenizer -o @out", ("finite number",)),
+    (
+        "train_translation --recipe tin --corpus @folder --from a --to b --source-tokenizer @tokenizer -o @out",
+        ("'tin' is not a preset",),
+    ),
+    (
+        "translate --recipe {beam:_0} --model @folder --from a --to b -o @out @texts.parquet",
+        ("beam: must be",),
+    ),
+    ("score_translation -o @out @texts.parquet", ("texts.parquet: not translations",)),
     ("evaluate --model @folder --tokenizer @tokenizer --suite offlin -o @out", ("'offlin' is not a preset",)),
     ("tabulate --baseline pydoc -o @out", ("--baseline pydoc: expected CORPUS=VARIANT",)),
     ("tabulate --baseline a=b --baseline a=c -o @out", ("--baseline a=c: this corpus has another one already",)),

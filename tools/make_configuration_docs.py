@@ -19,8 +19,10 @@ from tokbench.config.corpus import Corpus
 from tokbench.config.elsewhere import Elsewhere
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import MetricsOptions, ReportOptions, Run, Variant
+from tokbench.config.translations import TokenizerPair, Translation
 from tokbench.construction import Construction, constructions
 from tokbench.corpus import sources
+from tokbench.corpus.parallel import sources as parallel
 from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
@@ -34,6 +36,8 @@ from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
 from tokbench.statistics.options import StatisticsOptions
+from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
+from tokbench.translation.options import TranslationOptions
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\
@@ -86,6 +90,7 @@ def reference() -> str:
             *section("## Top level", "", Experiment),
             *section("## Corpora", "corpora.NAME", Corpus),
             *source_sections(),
+            *parallel_sections(),
             *section("## Variants", "variants.NAME", Variant),
             *section("### Tokenizers made elsewhere", "variants.NAME", Elsewhere),
             ELSEWHERE,
@@ -100,6 +105,8 @@ def reference() -> str:
             *section("## Token n-gram models", "ngram_bits", NgramBitsOptions),
             *section("## Language models", "models.NAME", ModelOptions),
             *preset_section(MODEL_PRESETS),
+            *section("## Translation models", "translation_models.NAME", TranslationOptions),
+            *preset_section(TRANSLATION_PRESETS),
             *section("## Offline tasks", "tasks", TaskOptions),
             *section("## Suites", "suites.NAME", SuiteOptions),
             *section("### What one task does otherwise", "suites.NAME.overrides.TASK", TaskSettings),
@@ -108,6 +115,8 @@ def reference() -> str:
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
             "",
             *section("## Runs", "runs.N", Run),
+            *section("## Translations", "translations.N", Translation),
+            *section("### Separate vocabularies", "translations.N.tokenizers.N", TokenizerPair),
             *section("## Statistics", "statistics", StatisticsOptions),
             *section("## Report", "report", ReportOptions),
         ]
@@ -127,10 +136,20 @@ def source_sections() -> Iterator[str]:
         sources.JsonLinesSource,
         sources.ParquetSource,
         sources.HubSource,
+        sources.ParallelSource,
         sources.CountsSource,
     ):
         name = model.model_json_schema()["properties"]["type"]["const"]
         yield from section(f"### Source `{name}`", "corpora.NAME.source", model)
+
+
+def parallel_sections() -> Iterator[str]:
+    """Parallel corpora and the types of files that pairs are read from."""
+    yield from section("## Parallel corpora", "parallel_corpora.NAME", parallel.ParallelCorpus)
+    for model in (parallel.LinePairs, parallel.TmxPairs, parallel.JsonLinePairs, parallel.ParquetPairs):
+        name = model.model_json_schema()["properties"]["type"]["const"]
+        yield from section(f"### Pairs `{name}`", "parallel_corpora.NAME.train", model)
+    yield from section("### Cleaning", "parallel_corpora.NAME.clean", parallel.Cleaning)
 
 
 def scheme_section() -> Iterator[str]:

@@ -30,6 +30,7 @@ Kind = Literal[
     "figures",
     "model",
     "packed sequences",
+    "parallel corpus",
     "places",
     "published",
     "shards",
@@ -37,6 +38,7 @@ Kind = Literal[
     "tables",
     "tasks",
     "tokenizer",
+    "translation model",
     "typeset tables",
 ]
 """What a folder may hold; one kind never replaces another."""

@@ -7,7 +7,15 @@ from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
 from tokbench.config.corpus import Corpus
 from tokbench.config.errors import validated
 from tokbench.corpus.parts import WHOLE, Span, groups_of
-from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParquetSource, Source, files_of
+from tokbench.corpus.sources import (
+    EmbeddedSource,
+    FileSource,
+    HubSource,
+    ParallelSource,
+    ParquetSource,
+    Source,
+    files_of,
+)
 from tokbench.errors import TokbenchError
 
 
@@ -23,7 +31,7 @@ def corpus_of(recipe: str) -> tuple[Corpus, int]:
 
 
 def source_of(corpus: Corpus, files: Sequence[str]) -> tuple[Source, Path | None]:
-    """A corpus's source that reads these files, and the fetched file of a hub source.
+    """A corpus's source that reads these files, and the file that a rule of its own has made for a source.
 
     Raises:
         TokbenchError: they are not the source's, or not as many as it reads.
@@ -37,6 +45,13 @@ def source_of(corpus: Corpus, files: Sequence[str]) -> tuple[Source, Path | None
                 "a hub corpus is prepared from one file, that which 'tokbench fetch' made; name it alone"
             )
         return source, Path(files[0])
+    if isinstance(source, ParallelSource):
+        if len(files) != 1:
+            raise TokbenchError(
+                "a side of a parallel corpus is prepared from one folder, that which 'tokbench prepare_parallel' made; "
+                "name it alone"
+            )
+        return source, Path(files[0], "train.parquet")
     if files and isinstance(source, EmbeddedSource):
         raise TokbenchError("the embedded source reads no files; leave them out")
     if files and isinstance(source, FileSource):

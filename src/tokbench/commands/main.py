@@ -45,6 +45,7 @@ GROUPS = {
         "fetch": "fetch a corpus from the Hugging Face hub",
         "fetch_tokenizer": "fetch a tokenizer from the Hugging Face hub",
         "prepare": "split a corpus and write it in shards",
+        "prepare_parallel": "clean and split a parallel corpus",
         "read_sizes": "read the sizes of a part's documents",
         "split_corpus": "split a corpus that is prepared in parts",
         "deal_part": "deal out the texts of a part to shards",
@@ -63,6 +64,11 @@ GROUPS = {
         "import_tasks": "make lm-eval tasks of questions in local files",
         "fetch_tasks": "fetch the data of a hub suite",
         "evaluate": "evaluate a language model",
+    },
+    "Translation": {
+        "train_translation": "train a translation model",
+        "translate": "translate a split with a translation model",
+        "score_translation": "score translations by BLEU, chrF and COMET",
     },
     "Tables and reports": {
         "tabulate": "gather measurements and results into tidy tables",

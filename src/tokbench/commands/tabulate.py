@@ -16,6 +16,8 @@ from tokbench.errors import TokbenchError
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
+@click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
+@click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
@@ -27,6 +29,8 @@ def command(
     embeddings: tuple[str, ...],
     models: tuple[str, ...],
     downstream: tuple[str, ...],
+    translations: tuple[str, ...],
+    parallel: tuple[str, ...],
     baselines: tuple[str, ...],
     venn: tuple[str, ...],
     output: str,
@@ -53,6 +57,8 @@ def command(
         by_corpus(baselines),
         venn,
         ngram_files=ngram_bits,
+        scored_translations=translations,
+        parallel_folders=parallel,
     )
     tables = make_tables(declared(), gathered)
     write_tables(tables, Path(output), "tables")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tokbench.config.check_parallel import parallel_mistakes
 from tokbench.config.check_variants import unknown_names, variant_mistakes
 from tokbench.config.corpus import Split
 from tokbench.config.experiment import Experiment
@@ -13,6 +14,7 @@ from tokbench.corpus.sources import (
     EmbeddedSource,
     FileSource,
     JsonLinesSource,
+    ParallelSource,
     TextSource,
     files_of,
 )
@@ -28,6 +30,7 @@ def check(experiment: Experiment) -> list[str]:
         *_results(experiment),
         *_name(experiment),
         *_corpora(experiment),
+        *parallel_mistakes(experiment),
         *_splits(experiment),
         *_resources(experiment),
         *variant_mistakes(experiment),
@@ -62,7 +65,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
         if sum(shares.values()) > 1 + 1e-9:
             yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
-        if corpus.parts > 1 and isinstance(corpus.source, EmbeddedSource | CountsSource):
+        if corpus.parts > 1 and isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource):
             yield f"{key}.parts: a source of type '{corpus.source.type}' has no parts; leave the key out"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:

@@ -22,6 +22,8 @@ from tokbench.config.sections import (
     Variant,
 )
 from tokbench.config.short_forms import Preset
+from tokbench.config.translations import Translation
+from tokbench.corpus.parallel.sources import ParallelCorpus
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
@@ -30,9 +32,12 @@ from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
 from tokbench.statistics.options import StatisticsOptions
 from tokbench.tokenizer_folder import OWN
+from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
+from tokbench.translation.options import TranslationOptions
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
 Model = Annotated[ModelOptions, Preset("model", lambda: MODEL_PRESETS)]
+TranslationModel = Annotated[TranslationOptions, Preset("translation model", lambda: TRANSLATION_PRESETS)]
 Suite = Annotated[SuiteOptions, Preset("suite", named_suites)]
 
 
@@ -47,6 +52,8 @@ class Experiment(Options):
     """Folder under which the experiment's own folder lies."""
     corpora: dict[Name, Corpus] = Field(min_length=1)
     """Named text."""
+    parallel_corpora: dict[Name, ParallelCorpus] = Field(default_factory=dict)
+    """Pairs of sentences in two languages; a corpus of type ``parallel`` holds their sides."""
     byte_lms: dict[Name, ByteLm] = Field(default_factory=dict)
     """Byte language models: a preset's name, or its options, with ``preset`` for what they change."""
     variants: dict[Name, AnyVariant] = Field(min_length=1)
@@ -71,6 +78,10 @@ class Experiment(Options):
     """Sets of downstream tasks: a named suite, or its options, with ``preset`` for what they change."""
     runs: list[Run] = Field(default_factory=list)
     """Language models to train and test."""
+    translation_models: dict[Name, TranslationModel] = Field(default_factory=dict)
+    """Recipes of translation models: a preset's name, or its options, with ``preset`` for what they change."""
+    translations: list[Translation] = Field(default_factory=list)
+    """Translation models to train and test."""
     statistics: StatisticsOptions = Field(default_factory=StatisticsOptions)
     """What is to be seen, told before the runs."""
     report: ReportOptions = Field(default_factory=ReportOptions)

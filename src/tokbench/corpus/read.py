@@ -13,6 +13,7 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.limits import Limits, is_limited
 from tokbench.corpus.long_lines import long_strings
+from tokbench.corpus.parallel.pairs import languages_in
 from tokbench.corpus.parts import WHOLE, Span, row_groups
 from tokbench.corpus.sources import (
     CountsSource,
@@ -20,6 +21,7 @@ from tokbench.corpus.sources import (
     FileSource,
     HubSource,
     JsonLinesSource,
+    ParallelSource,
     ParquetSource,
     Source,
     TextSource,
@@ -48,7 +50,7 @@ def read_source(
 
     Args:
         source: the source's options.
-        cache: for a hub source, the Parquet file that its own rule has fetched.
+        cache: for a hub source the Parquet file that its own rule has fetched, for a parallel one the training split.
         largest: the longest text that is taken; any where left out.
         span: how much of its first and of its last file is read, where these are Parquet.
 
@@ -99,8 +101,14 @@ def _texts(source: Source, cache: Path | None, largest: Largest | None, span: Sp
             raise TokbenchError("a corpus of counts has no documents; build from its counts")
         case HubSource() if cache is not None:
             return _parquet(cache, "text", "language", largest, span)
+        case ParallelSource() if cache is not None:
+            return chain.from_iterable(_side(cache, language, largest) for language in languages_in(cache))
         case _:
             raise TokbenchError(f"a corpus of type '{source.type}' must be fetched before it is read")  # type: ignore[attr-defined]
+
+
+def _side(path: Path, language: str, largest: Largest | None) -> Texts:
+    return map(_pair, repeat(language), (text for _, text in _parquet(path, language, None, largest)))
 
 
 def _of_files(source: FileSource, read: Callable[[Path, Span], Texts], span: Span = WHOLE) -> Texts:

@@ -99,6 +99,17 @@ class HubSource(Source):
     """Column of the language tag."""
 
 
+class ParallelSource(Source):
+    """The training split of a parallel corpus, a sentence a document: all of the first side, then all of the second.
+
+    ``languages`` picks a side; the text of both builds joint vocabularies.
+    """
+
+    type: Literal["parallel"]
+    corpus: str
+    """Name of the parallel corpus."""
+
+
 class CountsSource(FileSource):
     """Pre-token counts in place of text; tokenizers are built from them and measured on them.
 
@@ -110,7 +121,7 @@ class CountsSource(FileSource):
 
 
 AnySource = Annotated[
-    EmbeddedSource | TextSource | JsonLinesSource | ParquetSource | HubSource | CountsSource,
+    EmbeddedSource | TextSource | JsonLinesSource | ParquetSource | HubSource | ParallelSource | CountsSource,
     Field(discriminator="type"),
 ]
 SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet", "counts")

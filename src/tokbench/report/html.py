@@ -23,6 +23,7 @@ from tokbench.report.sections.models import models
 from tokbench.report.sections.published import published
 from tokbench.report.sections.rows import remaining
 from tokbench.report.sections.statistics import statistics
+from tokbench.report.sections.translation import translation
 from tokbench.report.sections.vocabularies import vocabularies
 from tokbench.report.wording import listed
 from tokbench.tidy import many
@@ -34,6 +35,7 @@ _ORDER = (
     tokenizers,
     models,
     downstream,
+    translation,
     statistics,
     intrinsic,
     vocabularies,

@@ -15,7 +15,8 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
-from tokbench.tidy.table import require
+from tokbench.tidy.table import require, schema
+from tokbench.tidy.translations import SENTENCES
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
 """Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
@@ -90,6 +91,14 @@ class TidyTables:
         """Bits of every document by token n-gram models, without tokenizers that do not give back all of a text: they
         spell other documents than the rest."""
         return given_back(self._read("ngram_documents"), NGRAM_BITS)
+
+    @cached_property
+    def translation_sentences(self) -> pl.DataFrame:
+        """Scores of every translated sentence, siblings by seed under their common name."""
+        if not (self.folder / "translation_sentences.parquet").is_file():
+            return pl.DataFrame(schema=schema(SENTENCES))
+        seeds = same_but_for_seed(self.experiment.get("translation_models", {}))
+        return with_seeds(self._read("translation_sentences"), seeds).drop("seed")
 
     @cached_property
     def baselines_of_tokenizers(self) -> dict[str, str]:

@@ -32,6 +32,8 @@ class Gathered:
         baselines: variant that others are relative to, by corpus.
         venn_variants: three variants of a Venn diagram.
         ngram_files: bits of the token n-gram models of tokenizers.
+        scored_translations: scores of translation models on tests.
+        parallel_folders: those of parallel corpora.
     """
 
     measurements: tuple[str, ...]
@@ -43,6 +45,8 @@ class Gathered:
     baselines: Mapping[str, str]
     venn_variants: tuple[str, ...]
     ngram_files: tuple[str, ...] = ()
+    scored_translations: tuple[str, ...] = ()
+    parallel_folders: tuple[str, ...] = ()
 
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:

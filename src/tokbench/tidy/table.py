@@ -18,7 +18,16 @@ each with digits of its own, or p-values."""
 TableCommand = Literal["tabulate", "analyse", "cut_examples"]
 Form = Literal["table", "figure", "sentence", "signs", "cuts"]
 Section = Literal[
-    "summary", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies", "examples", "published"
+    "summary",
+    "tokenizers",
+    "intrinsic",
+    "models",
+    "downstream",
+    "translation",
+    "statistics",
+    "vocabularies",
+    "examples",
+    "published",
 ]
 FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
 """Where each command writes its tables, within the experiment's folder."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.parts import Part, groups_of, parts_of
-from tokbench.corpus.sources import FileSource, HubSource, Source, files_of
+from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, files_of
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
 
@@ -31,8 +31,10 @@ class Corpora:
         return canonical(next(source for source in hub if _digest(source) == wildcards.digest))
 
     def files(self, wildcards: Any) -> list[str]:
-        """The user's files that a corpus is read from."""
+        """The user's files that a corpus is read from, or the folder of the parallel corpus whose sides it holds."""
         source = self.experiment.corpora[wildcards.corpus].source
+        if isinstance(source, ParallelSource):
+            return [f"{self.experiment.folder}/parallel/{source.corpus}"]
         return [str(path) for path in files_of(source)] if isinstance(source, FileSource) else []
 
     def recipe(self, wildcards: Any) -> str:
@@ -43,6 +45,15 @@ class Corpora:
         if recipe["parts"] == 1:
             del recipe["parts"]
         return canonical({**recipe, "seed": self.experiment.seed})
+
+    def parallel_recipe(self, wildcards: Any) -> str:
+        """Languages, files, splits, rules and seed of a parallel corpus."""
+        corpus = self.experiment.parallel_corpora[wildcards.parallel]
+        return canonical({**corpus.model_dump(mode="json"), "seed": self.experiment.seed})
+
+    def parallel_files(self, wildcards: Any) -> list[str]:
+        """The user's files that a parallel corpus is read from."""
+        return [str(path) for path in self.experiment.parallel_corpora[wildcards.parallel].files()]
 
     def files_at_once(self, wildcards: Any) -> list[str]:
         """The user's files of a corpus that one job reads."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
-from tokbench.corpus.sources import EmbeddedSource, FileSource, files_of
+from tokbench.corpus.sources import EmbeddedSource, FileSource, ParallelSource, files_of
 from tokbench.pretraining.needs import parameters
 from tokbench.workflow.pretraining import vocabulary_of
 
@@ -116,9 +116,12 @@ def _text(experiment: Experiment, corpus: str) -> float | None:
     source = experiment.corpora[corpus].source
     if isinstance(source, EmbeddedSource):
         return EMBEDDED_BYTES
-    if not isinstance(source, FileSource):
+    if isinstance(source, ParallelSource):
+        files = experiment.parallel_corpora[source.corpus].train.files()
+    elif isinstance(source, FileSource):
+        files = files_of(source)
+    else:
         return None
-    files = [Path(path) for path in files_of(source)]
     return sum(file.stat().st_size * (TEXT_OF_PACKED if file.suffix in PACKED else 1.0) for file in files)
 
 

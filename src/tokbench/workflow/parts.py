@@ -11,6 +11,9 @@ NEEDED = {
     "evaluate": ("lm_eval", "torch", "transformers"),
     "train_byte_lm": ("torch", "transformers"),
     "score_bytes": ("torch", "transformers"),
+    "train_translation": ("torch", "transformers"),
+    "translate": ("torch", "transformers"),
+    "score_translation": ("sacrebleu",),
     "fetch": ("datasets",),
     "fetch_tasks": ("lm_eval",),
 }

@@ -143,4 +143,5 @@ def recipes(experiment: Experiment) -> str:
             "segmentation": segmentation,
         }
     models = {name: model.model_dump(mode="json") for name, model in experiment.models.items()}
-    return canonical({"variants": variants, "models": models})
+    translating = {name: model.model_dump(mode="json") for name, model in experiment.translation_models.items()}
+    return canonical({"variants": variants, "models": models, "translation_models": translating})

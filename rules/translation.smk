@@ -1,0 +1,92 @@
+from tokbench.workflow.translation import Translations
+
+translations = Translations(experiment)
+
+
+rule train_translation:
+    input:
+        corpus="<results>/parallel/{parallel}",
+        source_tokenizer="<results>/tokenizers/{variant}/{size}",
+        target_tokenizer="<results>/tokenizers/{target_variant}/{size}",
+    output:
+        directory("<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}"),
+    log:
+        "<logs>/train_translation/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/train_translation/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=translations.training_recipe,
+        source=fingerprint("tokbench.commands.train_translation"),
+        checkpoints=f"{experiment.folder}/checkpoints/train_translation/{{model}}/{{parallel}}/{{source}}/{{target}}/{{variant}}/{{target_variant}}/{{size}}",
+    priority: 1
+    threads: translations.threads
+    resources:
+        mem_mb=translations.memory,
+        runtime=translations.time,
+        gpu=translations.gpus,
+    message:
+        "train {wildcards.model} to translate {wildcards.source} into {wildcards.target} with {wildcards.variant}"
+        " and {wildcards.target_variant} at {wildcards.size}"
+    shell:
+        "tokbench train_translation --recipe {params.recipe:q} --corpus {input.corpus:q}"
+        " --source-tokenizer {input.source_tokenizer:q} --target-tokenizer {input.target_tokenizer:q}"
+        " --from {wildcards.source} --to {wildcards.target} --checkpoints {params.checkpoints:q} -o {output:q}"
+        " &> {log:q}"
+
+
+rule translate:
+    input:
+        model="<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",
+        corpus="<results>/parallel/{parallel}",
+    output:
+        "<results>/translations/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.parquet",
+    log:
+        "<logs>/translate/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.log",
+    benchmark:
+        "<benchmarks>/translate/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=translations.recipe,
+        source=fingerprint("tokbench.commands.translate"),
+    threads: translations.threads
+    resources:
+        mem_mb=translations.memory,
+        runtime=lengthening(480),
+        gpu=translations.gpus,
+    message:
+        "translate {wildcards.test} by {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
+        " {wildcards.size}"
+    shell:
+        "tokbench translate --recipe {params.recipe:q} --model {input.model:q} --from {wildcards.source}"
+        " --to {wildcards.target} -o {output:q} -- {input.corpus:q}/{wildcards.test}.parquet &> {log:q}"
+
+
+rule score_translation:
+    input:
+        "<results>/translations/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.parquet",
+    output:
+        "<results>/translation_scores/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.json",
+    log:
+        "<logs>/score_translation/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.log",
+    benchmark:
+        "<benchmarks>/score_translation/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        scoring=translations.scoring,
+        source=fingerprint("tokbench.commands.score_translation"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(240),
+    message:
+        "score {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at {wildcards.size} on"
+        " {wildcards.test}"
+    shell:
+        "tokbench score_translation {params.scoring:q} --corpus {wildcards.parallel} --test {wildcards.test}"
+        " --from {wildcards.source} --to {wildcards.target} --model-name {wildcards.model}"
+        " --source-variant {wildcards.variant} --target-variant {wildcards.target_variant} --size {wildcards.size}"
+        " -o {output:q} -- {input:q} &> {log:q}"

@@ -1,0 +1,28 @@
+"""``tokbench prepare_parallel``: clean and split a parallel corpus."""
+
+import click
+
+from tokbench.commands.outputs import OutputFolder
+
+
+@click.command("prepare_parallel")
+@click.option("--recipe", required=True, help="Languages, files, splits, rules and seed as JSON.")
+@click.option("-o", "--output", required=True, type=OutputFolder("parallel corpus"), help="Folder of the corpus.")
+@click.argument("files", nargs=-1)
+def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
+    """Clean a parallel corpus and split it by pair; FILES, if named, must be those that the recipe names."""
+    from tokbench.atomic import atomic_folder
+    from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
+    from tokbench.config.errors import validated
+    from tokbench.corpus.parallel.prepare import prepare_parallel
+    from tokbench.corpus.parallel.sources import ParallelCorpus
+
+    values = mapping_of(recipe, "--recipe")
+    seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
+    corpus = validated(values, ParallelCorpus, "--recipe")
+    if files:
+        check_same_files(files, corpus.files(), "--recipe")
+    with atomic_folder(output, "parallel corpus") as folder:
+        counts = prepare_parallel(corpus, seed, folder)
+    for split, found in counts.items():
+        click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items()), err=True)

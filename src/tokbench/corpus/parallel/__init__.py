@@ -1,0 +1,1 @@
+"""Parallel text: pairs of a sentence and its translation, read, cleaned, split and kept aligned."""

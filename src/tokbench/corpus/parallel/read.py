@@ -1,0 +1,142 @@
+"""Reading pairs of sentences, again and again, in the order of their files."""
+
+from collections.abc import Iterator
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, iterparse
+
+from tokbench.corpus.parallel.sources import JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
+from tokbench.errors import TokbenchError, listed
+from tokbench.inputs.files import first_line, opened, read_lines
+from tokbench.inputs.json import parse_json
+from tokbench.inputs.parquet import is_text, parquet, pieces, raw
+
+REMEDY = "fetch or make the file again"
+CODES = {"bpt", "ept", "it", "ph", "ut"}
+"""Elements of a segment that hold codes of layout (TMX 1.4b, section 3)."""
+ROWS = 1024
+Pair = tuple[bytes, bytes]
+
+
+def read_pairs(
+    source: LinePairs | TmxPairs | JsonLinePairs | ParquetPairs, languages: tuple[str, str]
+) -> Iterator[Pair]:
+    """The two sides of each pair, without blanks and line ends around them; a side that is missing is empty.
+
+    Args:
+        source: its options.
+        languages: the first side's and the second's.
+
+    Raises:
+        TokbenchError: a file cannot be read, or files of lines are not equally long; the message names them.
+    """
+    match source:
+        case LinePairs():
+            found = _lines(source, languages)
+        case TmxPairs():
+            found = chain.from_iterable(_tmx(file, languages) for file in source.files())
+        case JsonLinePairs():
+            fields = [source.fields.get(language, language) for language in languages]
+            found = chain.from_iterable(_json_lines(file, fields) for file in source.files())
+        case ParquetPairs():
+            fields = [source.fields.get(language, language) for language in languages]
+            found = chain.from_iterable(_parquet(file, fields) for file in source.files())
+    return ((first.strip(), second.strip()) for first, second in found)
+
+
+def _lines(source: LinePairs, languages: tuple[str, str]) -> Iterator[Pair]:
+    alone = [LinePairs(type="lines", path={language: source.path[language]}).files() for language in languages]
+    sides = [chain.from_iterable(read_lines(file, REMEDY) for file in files) for files in alone]
+    for number, (first, second) in enumerate(zip_longest(*sides)):
+        if first is None or second is None:
+            shorter, longer = (alone[0], alone[1]) if first is None else (alone[1], alone[0])
+            raise TokbenchError(
+                f"{listed(map(str, shorter))}: ends after {number:,} lines, and {listed(map(str, longer))} goes on; "
+                "pairs are lines with the same number, so give files of the same length"
+            )
+        yield first, second
+
+
+def _tmx(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
+    with opened(path, REMEDY) as file:
+        try:
+            for _, element in iterparse(file):
+                if _name(element) == "tu":
+                    sides = {_side(one, languages): one for one in element if _name(one) == "tuv"}
+                    yield _segment(sides.get(languages[0])), _segment(sides.get(languages[1]))
+                    element.clear()
+        except ParseError as error:
+            raise TokbenchError(f"{path}: no TMX ({first_line(error)}); {REMEDY}") from None
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _side(variant: Element, languages: tuple[str, str]) -> str:
+    """Which of the languages a variant is in, whatever its country; empty for neither."""
+    tag = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang") or ""
+    plain = tag.lower().replace("_", "-")
+    for language in languages:
+        own = language.lower().replace("_", "-")
+        if plain == own or plain.startswith(own + "-"):
+            return language
+    return ""
+
+
+def _segment(variant: Element | None) -> bytes:
+    if variant is None:
+        return b""
+    segments = [one for one in variant if _name(one) == "seg"]
+    return _text(segments[0]).encode() if segments else b""
+
+
+def _text(element: Element) -> str:
+    parts = [element.text or ""]
+    for inner in element:
+        if _name(inner) not in CODES:
+            parts.append(_text(inner))
+        parts.append(inner.tail or "")
+    return "".join(parts)
+
+
+def _json_lines(path: Path, fields: list[str]) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, REMEDY), 1):
+        row = parse_json(line, str(path), line=number, remedy="mend the line", lenient=True)
+        first, second = (_field(row, field, f"{path}:{number}") for field in fields)
+        yield first, second
+
+
+def _field(row: Any, field: str, place: str) -> bytes:
+    value = row
+    for step in [field] if isinstance(row, dict) and field in row else field.split("."):
+        if not isinstance(value, dict) or step not in value:
+            raise TokbenchError(f"{place}: nothing under '{field}'; mend the line, or name another under fields")
+        value = value[step]
+    if not isinstance(value, str | None):
+        raise TokbenchError(f"{place}: no text under '{field}'; mend the line, or name another under fields")
+    return (value or "").encode("utf-8", "surrogatepass")
+
+
+def _parquet(path: Path, fields: list[str]) -> Iterator[Pair]:
+    from pyarrow.compute import struct_field
+
+    def cells(batch: Any, field: str) -> list[bytes | None]:
+        whole = [field] if field in batch.schema.names else field.split(".")
+        column = batch.column(whole[0])
+        for step in whole[1:]:
+            column = struct_field(column, step)
+        if not is_text(column.type):
+            raise ValueError(f"'{field}' holds {column.type}, not text")
+        return raw(column)
+
+    with parquet(path, "pairs of sentences as Parquet", "name the columns under fields") as file:
+        names = file.schema_arrow.names
+        columns = [field if field in names else field.partition(".")[0] for field in fields]
+        for column in columns:
+            if column not in names:
+                raise ValueError(f"no column '{column}', there are {listed(names)}")
+        for batch in pieces(file, list(dict.fromkeys(columns)), ROWS):
+            for first, second in zip(*(cells(batch, field) for field in fields), strict=True):
+                yield first or b"", second or b""

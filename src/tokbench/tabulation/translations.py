@@ -1,0 +1,133 @@
+"""Translations: the scores of each model on each test, those of every sentence, and what corpora were cleaned of."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.errors import TokbenchError
+from tokbench.inputs.json import read_json
+from tokbench.tidy.table import Column, Print, TidyTable
+from tokbench.tidy.translations import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
+
+REMEDY = "score the translations again"
+
+
+def score_table(files: Iterable[Path | str]) -> pl.DataFrame:
+    """Scores of every model on every test, with their intervals.
+
+    Raises:
+        TokbenchError: a file is not one that ``tokbench score_translation`` wrote.
+    """
+    rows = [
+        {**of, **{key: one[key] for key in ("metric", "value", "low", "high", "signature")}, "n": whole["n"]}
+        for of, whole in map(_read, files)
+        for one in whole["scores"]
+    ]
+    return pl.DataFrame(rows, schema=TRANSLATION_SCORES.schema)
+
+
+def sentence_table(files: Iterable[Path | str]) -> pl.DataFrame:
+    """Scores of every sentence, and the numbers of which those of any sample are made.
+
+    Raises:
+        TokbenchError: as :func:`score_table`.
+    """
+    return pl.DataFrame([row for file in files for row in _sentences(file)], schema=TRANSLATION_SENTENCES.schema)
+
+
+def _sentences(file: Path | str) -> Iterator[dict[str, Any]]:
+    of, whole = _read(file)
+    own = whole["sentences"]
+    for score in whole["scores"]:
+        metric = score["metric"]
+        counts = own.get(f"{metric} statistics") or [None] * whole["n"]
+        for pair, value, numbers in zip(own["pair"], own[metric], counts, strict=True):
+            spelt = None if numbers is None else " ".join(map(str, numbers))
+            yield {**of, "metric": metric, "pair": pair, "value": value, "statistics": spelt}
+
+
+def _read(file: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
+    whole = read_json(Path(file), REMEDY)
+    try:
+        of = {column.name: whole[column.name] for column in SYSTEM}
+        names = (whole["source_variant"], whole["target_variant"])
+        of["tokenizers"] = names[0] if names[0] == names[1] else " + ".join(names)
+        return of, {key: whole[key] for key in ("n", "scores", "sentences")}
+    except (KeyError, TypeError):
+        raise TokbenchError(f"{file}: no scores of translations; {REMEDY}") from None
+
+
+def cleaning_table(folders: Iterable[Path | str]) -> pl.DataFrame:
+    """Pairs of every split of parallel corpora: read, left out by each rule, kept.
+
+    Raises:
+        TokbenchError: a folder is none that ``tokbench prepare_parallel`` wrote.
+    """
+    rows = []
+    for folder in map(Path, folders):
+        for split, counts in read_json(folder / "counts.json", "prepare the parallel corpus again").items():
+            rows += [(folder.name, split, what, number) for what, number in counts.items()]
+    return pl.DataFrame(rows, schema=PARALLEL_CORPORA.schema, orient="row")
+
+
+TRANSLATION_SCORES = TidyTable(
+    "translation_scores",
+    "a translation model on a test by a metric",
+    (
+        *SYSTEM,
+        TOKENIZERS,
+        METRIC,
+        Column("value", pl.Float64, "score of the test as a whole", decimals=2, heading="score"),
+        Column("low", pl.Float64, "lower end of a 95 % interval, by the bootstrap over sentences", decimals=2),
+        Column("high", pl.Float64, "upper end", decimals=2),
+        Column("signature", pl.String, "sacrebleu's account of how it was computed, or the file of the COMET model"),
+        Column("n", pl.Int64, "sentences of the test", "sentences"),
+    ),
+    maker=score_table,
+    takes=("scored_translations",),
+    command="tabulate",
+    prints=(
+        Print(
+            "translation",
+            "Translations of {parallel} from {source_language} into {target_language}, test {test}: scores from 0 to "
+            "100 (COMET on a scale of its own) with 95 % intervals, from 1,000 bootstrap samples of the sentences.",
+            shown=("model", "tokenizers", "size", "metric", "value", "low", "high", "n", "signature"),
+            by=("parallel", "source_language", "target_language", "test"),
+            files=("translation_scores/{model}/{parallel}/{source_language}/{target_language}/",),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)
+TRANSLATION_SENTENCES = TidyTable(
+    "translation_sentences",
+    "a sentence that a model translated, by a metric",
+    SENTENCES,
+    maker=sentence_table,
+    takes=("scored_translations",),
+    command="tabulate",
+    of_models=True,
+)  # fmt: skip
+PARALLEL_CORPORA = TidyTable(
+    "parallel_corpora",
+    "what became of the pairs of a split",
+    (
+        PARALLEL,
+        Column("split", pl.String, "train, dev, or the name of a test"),
+        Column("pairs", pl.String, "read, kept, drawn for other splits, or the rule by which they were left out"),
+        Column("n", pl.Int64, "how many", "pairs"),
+    ),
+    maker=cleaning_table,
+    takes=("parallel_folders",),
+    command="tabulate",
+    prints=(
+        Print(
+            "translation",
+            "Pairs of the parallel corpora: read, left out of training by each rule, and kept.",
+            files=("parallel/{parallel}/counts.json",),
+            arranged=True,
+        ),
+    ),
+)

@@ -1,0 +1,121 @@
+"""Scores of translations: BLEU and chrF by sacrebleu, COMET by its own package where a model of it is at hand."""
+
+import json
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.atomic import atomic_file
+from tokbench.errors import TokbenchError
+from tokbench.inputs.parquet import parquet, require, strings, whole
+from tokbench.translation_scores import bleu, chrf, mean, resampled
+
+NEAR = 1e-6
+"""How far a score from statistics may lie from sacrebleu's own."""
+
+
+class Translated(NamedTuple):
+    """A translated split, sentence by sentence."""
+
+    pairs: list[int]
+    source: list[str]
+    reference: list[str]
+    translation: list[str]
+
+
+def score(
+    translations: Path, output: Path, names: dict[str, str | int], tokenizer: str = "13a", comet: Path | None = None
+) -> dict[str, float]:
+    """Score a translated split and write one JSON file: scores with 95 % intervals, and every sentence's.
+
+    Intervals are those of the bootstrap over sentences, with 1,000 resamples. Each sentence has its own BLEU (of
+    effective order) and chrF, and the whole numbers of which any sample's BLEU and chrF are made.
+
+    Args:
+        translations: what ``tokbench translate`` wrote.
+        output: the file.
+        names: what tables call model, languages and tokenizers.
+        tokenizer: sacrebleu's, by which BLEU cuts words.
+        comet: checkpoint of a COMET model, on this disk.
+
+    Returns:
+        The scores by metric.
+
+    Raises:
+        TokbenchError: no translations here, or COMET is asked for and is not installed or cannot be read.
+    """
+    found = _read(translations)
+    if not found.pairs:
+        raise TokbenchError(f"{translations}: no sentences; translate a split that has some")
+    sentences: dict[str, list[Any]] = {"pair": list(found.pairs), "translation": list(found.translation)}
+    scores = []
+    for name, metric, combine in _metrics(tokenizer):
+        corpus = metric.corpus_score(found.translation, [found.reference])
+        own = np.array(metric._extract_corpus_statistics(found.translation, [found.reference]), np.int64)
+        value = float(combine(own.sum(0)))
+        if abs(value - corpus.score) > NEAR:
+            raise TokbenchError(f"{name}: {value} from sentences, {corpus.score} by sacrebleu; install sacrebleu 2.6")
+        scores.append(_scored(name, value, resampled(own, combine), str(metric.get_signature())))
+        single = combine if name == "chrF" else None
+        sentences[name] = [float(one) for one in single(own)] if single else _sentence_bleu(found, tokenizer)
+        sentences[f"{name} statistics"] = own.tolist()
+    if comet is not None:
+        each = _comet(comet, found)
+        with_count = np.stack([each, np.ones(len(each))], 1)
+        scores.append(_scored("COMET", float(each.mean()), resampled(with_count, mean), comet.name))
+        sentences["COMET"] = each.tolist()
+    whole_file = {**names, "n": len(found.pairs), "scores": scores, "sentences": sentences}
+    with atomic_file(output) as partial:
+        partial.write_text(json.dumps(whole_file, ensure_ascii=False) + "\n", encoding="utf-8")
+    return {one["metric"]: one["value"] for one in scores}
+
+
+def _scored(metric: str, value: float, samples: NDArray[np.float64], signature: str) -> dict[str, Any]:
+    low, high = np.quantile(samples, [0.025, 0.975]).tolist()
+    return {"metric": metric, "value": value, "low": low, "high": high, "signature": signature}
+
+
+def _metrics(tokenizer: str) -> list[tuple[str, Any, Any]]:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    return [("BLEU", BLEU(tokenize=tokenizer), bleu), ("chrF", CHRF(), chrf)]
+
+
+def _sentence_bleu(found: Translated, tokenizer: str) -> list[float]:
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(tokenize=tokenizer, effective_order=True)
+    pairs = zip(found.translation, found.reference, strict=True)
+    return [float(metric.sentence_score(translation, [reference]).score) for translation, reference in pairs]
+
+
+def _comet(checkpoint: Path, found: Translated) -> NDArray[np.float64]:
+    """COMET of each sentence; nothing is fetched."""
+    if find_spec("comet") is None:
+        raise TokbenchError("comet: not installed here: unbabel-comet; install it, or leave comet out")
+    if not checkpoint.is_file():
+        raise TokbenchError(f"{checkpoint}: no COMET model here; name the checkpoint of one, or leave comet out")
+    os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
+    try:
+        model = import_module("comet").load_from_checkpoint(str(checkpoint))
+        rows = [
+            {"src": source, "mt": translation, "ref": reference}
+            for source, translation, reference in zip(found.source, found.translation, found.reference, strict=True)
+        ]
+        return np.array(model.predict(rows, batch_size=8, gpus=0, progress_bar=False).scores, np.float64)
+    except Exception as error:
+        raise TokbenchError(f"{checkpoint}: COMET cannot be computed ({str(error).partition(chr(10))[0]})") from error
+
+
+def _read(path: Path) -> Translated:
+    with parquet(path, "translations", "translate the split again") as file:
+        require(file.schema_arrow, pair="whole numbers", source="text", reference="text", translation="text")
+        table = whole(file)
+        columns = [[cell or "" for cell in strings(table.column(name))] for name in Translated._fields[1:]]
+        return Translated(table.column("pair").to_pylist(), *columns)

@@ -1,0 +1,112 @@
+"""What the rules ask of an experiment's translation models."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Size
+from tokbench.config.translations import Translation
+from tokbench.translation.needs import training_memory
+from tokbench.translation.options import OF_SEARCH, TranslationOptions
+from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
+from tokbench.workflow.canonical import canonical
+
+PAIRS = 1000
+"""MB for the pairs as ids, and for text."""
+ON_GPU = 4000
+"""MB of main memory beside a GPU."""
+
+
+class TrainedTranslation(NamedTuple):
+    """A translation model."""
+
+    model: str
+    parallel: str
+    source: str
+    target: str
+    variant: str
+    target_variant: str
+    size: Size
+
+    @property
+    def path(self) -> str:
+        """Where its files lie, below their stage's folder."""
+        return "/".join(map(str, self))
+
+
+class TestedTranslation(NamedTuple):
+    """A translation model on a test."""
+
+    path: str
+    test: str
+
+
+@dataclass(frozen=True)
+class Translations:
+    """The translation models of one experiment; wildcards name all that :class:`TrainedTranslation` has."""
+
+    experiment: Experiment
+
+    @cached_property
+    def trained(self) -> dict[TrainedTranslation, Translation]:
+        """Every model that is asked for, with the first entry that does."""
+        found: dict[TrainedTranslation, Translation] = {}
+        for run in self.experiment.translations:
+            for model in run.models:
+                for parallel in run.corpora:
+                    for pair in run.pairs():
+                        for size in run.sizes or self.experiment.sizes_of(pair[0]):
+                            one = TrainedTranslation(model, parallel, run.source, run.target, *pair, size)
+                            found.setdefault(one, run)
+        return found
+
+    @property
+    def tested(self) -> list[TestedTranslation]:
+        """Every model on every test of its corpus."""
+        corpora = self.experiment.parallel_corpora
+        return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
+
+    def training_recipe(self, wildcards: Any) -> str:
+        """Options but those of the search, which are set to fixed values."""
+        options = self._options(wildcards)
+        defaults = TranslationOptions()
+        return canonical(options.model_copy(update={name: getattr(defaults, name) for name in OF_SEARCH}))
+
+    def recipe(self, wildcards: Any) -> str:
+        """Options."""
+        return canonical(self._options(wildcards))
+
+    def scoring(self, wildcards: Any) -> list[str]:
+        """How translations are scored, as flags of the command line."""
+        run = next(run for one, run in self.trained.items() if one.path == _path(wildcards))
+        return ["--tokenize", run.bleu_words, *([] if run.comet is None else ["--comet", str(run.comet)])]
+
+    def gpus(self, wildcards: Any) -> int:
+        """GPUs that the recipe asks for: one, if only there is one."""
+        return int(self._options(wildcards).device != "cpu")
+
+    def threads(self, wildcards: Any) -> int:
+        """Threads of matrix products."""
+        return self._options(wildcards).cpu_threads
+
+    def memory(self, wildcards: Any, attempt: int) -> int:
+        """MB of main memory that training asks for; the search takes less."""
+        options = self._options(wildcards)
+        if self.gpus(wildcards):
+            return more_memory(ON_GPU + PAIRS, attempt)
+        size, joint = int(wildcards.size), wildcards.variant == wildcards.target_variant
+        own = training_memory(options, size, size, joint=joint)
+        return more_memory(BESIDE + PAIRS + round(own / 1e6), attempt)
+
+    def time(self, wildcards: Any, attempt: int) -> int:
+        """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
+        attempt goes on from its checkpoint."""
+        return more_time(LONGEST, attempt)
+
+    def _options(self, wildcards: Any) -> TranslationOptions:
+        return self.experiment.translation_models[wildcards.model]
+
+
+def _path(wildcards: Any) -> str:
+    return "/".join(getattr(wildcards, name) for name in TrainedTranslation._fields)

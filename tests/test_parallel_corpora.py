@@ -1,0 +1,155 @@
+"""Parallel corpora: every form of file, the rules of cleaning, splits that stay aligned, and sides as corpora."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokbench.config.errors import validated
+from tokbench.corpus.parallel.clean import cleaned, digest
+from tokbench.corpus.parallel.pairs import read_sentences
+from tokbench.corpus.parallel.prepare import prepare_parallel
+from tokbench.corpus.parallel.read import read_pairs
+from tokbench.corpus.parallel.sources import Cleaning, ParallelCorpus
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import ParallelSource
+from tokbench.errors import TokbenchError
+
+PAIRS = [("A cat.", "Eine Katze."), ("Two & <three>.", "Zwei & <drei>."), ("naïve 🦀", "naiv 🦀")]
+
+
+def corpus(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> ParallelCorpus:
+    """A corpus of two files of lines; a test is drawn from it unless others are given."""
+    for language, side in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
+        (folder / f"text.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    path = {language: str(folder / f"text.{language}") for language in ("en", "de")}
+    values = {"languages": ["en", "de"], "train": {"type": "lines", "path": path}, "tests": {"held": 1}} | more
+    return validated(values, ParallelCorpus, "here")
+
+
+def written(folder: Path) -> dict[str, dict[str, Any]]:
+    """The same pairs in every form."""
+    lines = {"en": folder / "pairs.en.gz", "de": folder / "pairs.de"}
+    lines["en"].write_bytes(gzip.compress("".join(f"{first}\r\n" for first, _ in PAIRS).encode()))
+    lines["de"].write_text("".join(f"{second}\n" for _, second in PAIRS), encoding="utf-8")
+    rows = [json.dumps({"de": second, "translation": {"en": first}}) + "\n" for first, second in PAIRS]
+    (folder / "pairs.jsonl").write_text("".join(rows), encoding="utf-8")
+    table = {"de": [second for _, second in PAIRS], "translation": [{"en": first} for first, _ in PAIRS]}
+    pq.write_table(pa.table(table), folder / "pairs.parquet")
+    units = (
+        f'<tu><tuv xml:lang="DE-at"><seg><bpt i="1">{{b}}</bpt>{escape(second)}<ept i="1"/></seg></tuv>'
+        f'<tuv xml:lang="fr"><seg>?</seg></tuv><tuv xml:lang="en"><seg><hi>{escape(first)}</hi></seg></tuv></tu>'
+        for first, second in PAIRS
+    )
+    (folder / "pairs.tmx").write_text(f'<tmx version="1.4"><body>{"".join(units)}</body></tmx>', encoding="utf-8")
+    fields = {"en": "translation.en"}
+    return {
+        "lines": {"type": "lines", "path": {language: str(path) for language, path in lines.items()}},
+        "jsonl": {"type": "jsonl", "path": str(folder / "pairs.jsonl"), "fields": fields},
+        "parquet": {"type": "parquet", "path": str(folder / "pairs.parquet"), "fields": fields},
+        "tmx": {"type": "tmx", "path": str(folder / "pairs.tmx")},
+    }
+
+
+@pytest.mark.parametrize("form", ["lines", "jsonl", "parquet", "tmx"])
+def test_every_form_gives_the_same_pairs(form: str, tmp_path: Path) -> None:
+    source = {"languages": ["en", "de"], "train": written(tmp_path)[form], "tests": {"held": 1}}
+    read = list(read_pairs(validated(source, ParallelCorpus, "here").train, ("en", "de")))
+    assert [(first.decode(), second.decode()) for first, second in read] == PAIRS
+
+
+def test_each_rule_counts_what_it_leaves_out() -> None:
+    good, held = (b"one", b"eins"), (b"held", b"out")
+    pairs = [
+        good, (b"\xff", b"x"), (b"", b"x"), (b"x" * 9, b"x" * 9), (b"abc", b"abcdefg"), held, good, (b"two", b"eins"),
+        ("äöü".encode(), b"abcdef"),
+    ]  # fmt: skip
+    counts = Counter[str]()
+    digests = frozenset({digest(held)})
+    kept = list(cleaned(pairs, Cleaning(max_characters=8, max_ratio=2.0), digests, counts))
+    assert [number for number, _ in kept] == [0, 7, 8]
+    rules = ("not_utf8", "empty", "too_long", "ratio", "held_out", "duplicate")
+    assert counts == {"read": 9} | dict.fromkeys(rules, 1)
+    assert len(list(cleaned(pairs, Cleaning(drop_duplicates=False), frozenset(), Counter()))) == 7
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.integers(0, 30), min_size=4, max_size=30),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(0, 5),
+)
+def test_splits_stay_aligned_and_share_no_pair(numbers: list[int], dev: int, held: int, seed: int) -> None:
+    pairs = [(f"source {number}", f"Ziel {number}") for number in numbers]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        made = corpus(folder, pairs, dev=dev, tests={"held": held})
+        different = len(set(numbers))
+        if dev + held >= different:
+            with pytest.raises(TokbenchError, match=f"from {different}; draw fewer"):
+                prepare_parallel(made, seed, folder)
+            return
+        counts = prepare_parallel(made, seed, folder)
+        found = {split: read_sentences(folder / f"{split}.parquet", "en", "de") for split in ("train", "dev", "held")}
+        drawn = {split: one.source for split, one in found.items()}
+        assert sorted(line for lines in drawn.values() for line in lines) == sorted({first for first, _ in pairs})
+        for split in found.values():
+            aligned = [pairs[number] for number in split.pairs]
+            assert aligned == list(zip(split.source, split.target, strict=True))
+            assert split.pairs == sorted(split.pairs)
+        assert {split: len(lines) for split, lines in drawn.items()} == {
+            "train": different - dev - held, "dev": dev, "held": held,
+        }  # fmt: skip
+        assert counts["train"]["kept"] + counts["train"]["drawn"] + counts["train"].get("duplicate", 0) == len(numbers)
+
+
+def test_tests_of_their_own_files_are_kept_whole_and_out_of_training(tmp_path: Path) -> None:
+    sources = written(tmp_path)
+    made = corpus(tmp_path, [*PAIRS[1:], ("Other", "Andere")], tests={"own": sources["tmx"]})
+    counts = prepare_parallel(made, 0, tmp_path)
+    assert counts["train"] == {"read": 3, "held_out": 2, "kept": 1}
+    assert read_sentences(tmp_path / "own.parquet", "de", "en") == (
+        [0, 1, 2], [second for _, second in PAIRS], [first for first, _ in PAIRS],
+    )  # fmt: skip
+    assert json.loads((tmp_path / "counts.json").read_text()) == counts
+
+
+def test_files_of_different_length_are_told_with_the_shorter(tmp_path: Path) -> None:
+    made = corpus(tmp_path, PAIRS)
+    (tmp_path / "text.de").write_text("eins\n", encoding="utf-8")
+    with pytest.raises(TokbenchError, match=r"text\.de: ends after 1 lines, and \S+text\.en goes on"):
+        prepare_parallel(made, 0, tmp_path)
+
+
+def test_sides_of_a_parallel_corpus_are_corpora(tmp_path: Path) -> None:
+    prepare_parallel(corpus(tmp_path, [*PAIRS, ("d", "d")]), 1, tmp_path)
+    read = read_sentences(tmp_path / "train.parquet", "en", "de")
+    source = ParallelSource(type="parallel", corpus="news")
+    tagged = [(one.language, one.text.decode()) for one in read_source(source, tmp_path / "train.parquet")]
+    assert tagged == [("en", line) for line in read.source] + [("de", line) for line in read.target]
+    german = source.model_copy(update={"languages": ["de"]})
+    assert [one.text.decode() for one in read_source(german, tmp_path / "train.parquet")] == read.target
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"languages": ["en", "en"]}, "two different names"),
+        ({"tests": {"train": 3}}, "'train' is the name of another split"),
+        ({"clean": {"drop_duplicates": False}}, "would leave in training what is drawn"),
+        ({"languages": ["en", "et"]}, "names must be those of languages, en and et"),
+    ],
+)
+def test_contradictions_are_told(values: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match=told):
+        corpus(tmp_path, PAIRS, **values)
