@@ -326,8 +326,8 @@ def code(text: str) -> str:
 
 
 def schema_text() -> str:
-    """The text of docs/config.schema.json."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    """The text of docs/config.schema.json: in lines, which a difference can show, and for programs, without indentation."""
+    return json.dumps(schema(), indent=0, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
