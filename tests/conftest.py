@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import _lru_cache_wrapper
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -91,6 +92,9 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """What one file's tests leave is not held while the next one's run: commands that they call have their bounds."""
     if nextitem is None or nextitem.path != item.path:
+        for cached in vars(item.module).values() if isinstance(item, pytest.Function) else ():
+            if isinstance(cached, _lru_cache_wrapper):
+                cached.cache_clear()
         gc.collect()
 
 

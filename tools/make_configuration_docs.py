@@ -326,7 +326,7 @@ def code(text: str) -> str:
 
 
 def schema_text() -> str:
-    """The text of docs/config.schema.json: in lines, which a difference can show, and for programs, without indentation."""
+    """The text of docs/config.schema.json: in lines that a difference can show, for programs without indentation."""
     return json.dumps(schema(), indent=0, ensure_ascii=False) + "\n"
 
 

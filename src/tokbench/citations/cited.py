@@ -20,6 +20,7 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "parquet": (),
     "counts": (),
     "hub": (),
+    "parallel": (),
 }
 """What types of sources cite; those of a user's own files know nothing to cite, and a data set on the hub has an entry
 made for it."""
@@ -27,6 +28,8 @@ BOUNDS = ("tempus2026",)
 NGRAM_MODELS = ("chen1999",)
 BYTE_NGRAMS = ("witten1991",)
 LANGUAGE_MODELS = ("llm_foundry", "lm_evaluation_harness")
+TRANSLATIONS = ("koehn2004", "papineni2002", "popovic2015", "post2018")
+"""What scores them and compares them, whatever the experiment."""
 
 
 def cited(experiment: Experiment) -> list[str]:
@@ -63,6 +66,8 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         yield from _of(family)
     if experiment.ngram_bits is not None:
         yield from NGRAM_MODELS
+    if experiment.translations:
+        yield from TRANSLATIONS
 
 
 def _of(method: Method) -> tuple[str, ...]:
