@@ -1,5 +1,6 @@
 """What tests share: a Hypothesis profile for busy machines, texts, counts, byte scores and the command line."""
 
+import ctypes
 import gc
 import io
 import json
@@ -42,6 +43,8 @@ SCHEMES = (
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
+LIBC = ctypes.CDLL(None)
+"""The library that keeps what a process has freed until it is told to give it back."""
 LANGUAGE_MODELS = [
     *(
         "test_hugging_face",
@@ -96,6 +99,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             if isinstance(cached, _lru_cache_wrapper):
                 cached.cache_clear()
         gc.collect()
+        if sys.platform == "linux" and hasattr(LIBC, "malloc_trim"):
+            LIBC.malloc_trim(0)
 
 
 @pytest.hookimpl(optionalhook=True)
