@@ -19,12 +19,12 @@ from libcpp cimport bool
 
 import numpy as np
 
-from tokbench.kernels.elementary cimport log
+from tokbench.kernels.kneser_ney cimport Counts, Discounts, count_up, discounts_of, interpolated
+from tokbench.kernels.sums_of_bits cimport FRACTION, Sums, add, document_of
 
 cdef enum:
     HIGHEST = 5             # order: of four tokens of context one is shared, and the others fill a word
     TOKEN_BITS = 21
-    FRACTION = 52           # binary places in which bits are added
     MANY = 5                # types with more counts are not told apart
     MOST_DOCUMENTS = 0x7FFFFFFF
 
@@ -34,8 +34,7 @@ MAX_PLACES = 1 << 42
 RECORD_BYTES = 28
 """Held for a place: its record, its document, and what the order below makes of it."""
 
-cdef double BITS_IN_NAT = 1.4426950408889634
-cdef double UNIT = 4503599627370496.0       # 2**FRACTION
+cdef double UNIT = <double>(<int64_t>1 << FRACTION)
 
 
 cdef extern from *:
@@ -61,88 +60,6 @@ cdef struct Seen:
     int64_t raw                 # how often it stands there
     int64_t continued           # before how many different tokens the context and it stand
     uint64_t inner              # one more than the last of these
-
-
-cdef struct Counts:
-    # The tokens after a context, by raw or by continuation counts.
-    int64_t total
-    int64_t[4] types            # by count; the first has no meaning, the last is of three and more
-
-
-cdef struct Discounts:
-    double[4] of                # by count; the last for three and more
-
-
-cdef struct Sums:
-    # Where bits are added.
-    const int64_t *ends         # the place of each document's EOS
-    int64_t documents
-    int64_t orders
-    int32_t *document           # of each record of the token at hand, where it is scored
-    int64_t *whole              # by document and order
-    int64_t *parts              # below one bit, in units of 2**-52
-    double *probabilities       # by place and order; NULL where they are not asked for
-    int64_t first               # place of these
-
-
-cdef inline void count_up(Counts *counts, int64_t count) noexcept nogil:
-    """A type's count becomes ``count``."""
-    counts.total += 1
-    if count <= 3:
-        counts.types[count] += 1
-        counts.types[count - 1] -= 1
-
-
-cdef inline double interpolated(int64_t count, Counts *counts, Discounts *discounts, double below) noexcept nogil:
-    """Probability of a token with such a count after a context, which has ``below`` one order down."""
-    cdef double gamma
-    if counts.total == 0:
-        return below
-    gamma = (
-        discounts.of[1] * counts.types[1] + discounts.of[2] * counts.types[2] + discounts.of[3] * counts.types[3]
-    )
-    return ((count - discounts.of[min(count, 3)] if count else 0) + gamma * below) / counts.total
-
-
-cdef Discounts discounts_of(const int64_t *types) noexcept nogil:
-    """Discounts by the number of types with each count."""
-    cdef Discounts made
-    cdef double y
-    cdef int64_t i
-    made.of[0] = 0
-    for i in range(1, 4):
-        made.of[i] = 0.75
-    if types[1] and types[2] and types[3] and types[4]:
-        y = types[1] / (types[1] + 2.0 * types[2])
-        for i in range(1, 4):
-            made.of[i] = max(0.1, min(i - 0.01, i - (i + 1) * y * types[i + 1] / types[i]))
-    return made
-
-
-cdef inline int32_t document_of(Sums *sums, int64_t place) noexcept nogil:
-    """The document that a place is in."""
-    cdef int64_t low = 0, high = sums.documents, middle
-    while low < high:
-        middle = (low + high) // 2
-        if sums.ends[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
-    return <int32_t>low
-
-
-cdef inline void add(
-    Sums *sums, int32_t document, int64_t place, int64_t order, double probability
-) noexcept nogil:
-    """Add a place's bits to those of its document."""
-    cdef int64_t row = document * sums.orders + order - 1, whole
-    cdef double bits = -log(probability) * BITS_IN_NAT
-    whole = <int64_t>bits
-    sums.parts[row] += <int64_t>((bits - whole) * UNIT)
-    sums.whole[row] += whole + (sums.parts[row] >> FRACTION)
-    sums.parts[row] &= (<int64_t>1 << FRACTION) - 1
-    if sums.probabilities:
-        sums.probabilities[(place - sums.first) * sums.orders + order - 1] = probability
 
 
 cdef inline int64_t place_of(Record record) noexcept nogil:
