@@ -17,8 +17,8 @@ from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
+from tokbench.resumable import own_checkpoints
 
 log = logging.getLogger(__name__)
 
@@ -182,13 +182,7 @@ def _resume(
 ) -> tuple[int, Curve, float]:
     """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
     remedy = f"delete {checkpoints} to start over"
-    for file in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
-        folder = file.parent
-        state = read_json(file, remedy, lenient=True)
-        if state.get("recipe") != json.loads(json.dumps(recipe)):
-            log.info("%s: made with other options or other text; discarded", folder)
-            remove_written(folder, "checkpoint")
-            continue
+    for folder, state in own_checkpoints(checkpoints, recipe, remedy, log):
         for name in ("model.safetensors", "optimizer.pt"):
             reject_altered(folder / name, remedy)
         try:

@@ -14,7 +14,7 @@ import torch
 from tokbench.atomic import atomic_file, atomic_folder, reject_altered, remove_written
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.inputs.json import read_json
+from tokbench.resumable import own_checkpoints
 
 log = logging.getLogger(__name__)
 
@@ -121,13 +121,7 @@ def resume(
         TokbenchError: it is damaged, or not as it was written.
     """
     remedy = f"delete {checkpoints} to start over"
-    for file in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
-        folder = file.parent
-        state = read_json(file, remedy, lenient=True)
-        if state.get("recipe") != json.loads(json.dumps(recipe)):
-            log.info("%s: made with other options or other text; discarded", folder)
-            remove_written(folder, "checkpoint")
-            continue
+    for folder, state in own_checkpoints(checkpoints, recipe, remedy, log):
         kept = folder / "best.safetensors"
         for path in (folder / "model.safetensors", folder / "optimizer.pt", *([kept] if kept.is_file() else [])):
             reject_altered(path, remedy)
