@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import Tokbench
+from tokbench.byte_lm.options import PRESETS as BYTE_LMS
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
@@ -278,6 +279,20 @@ def test_tokenizers_of_bytespan(text: Path) -> None:
     pairs = [("global", "incremental"), *product(["monotonic", "combined"], ["frequency", "seeding"])]
     assert spans == Counter((signal, *pair) for signal in ("surprisal", "entropy") for pair in pairs)
     assert [name for name in experiment.variants if name.startswith("bpe")] == ["bpe", "bpe_wp"]
+
+
+@pytest.mark.parametrize(
+    ("name", "languages", "budget"), [("bytespan", 1, 500e6), ("bytespan_25_languages", 25, 250e6)]
+)
+def test_text_of_the_byte_model_of_bytespan(name: str, languages: int, budget: float, text: Path) -> None:
+    """Section 4: three equal subsets, one of which trains the byte model."""
+    experiment = load(name, text)
+    [corpus] = experiment.corpora.values()
+    [recipe] = experiment.byte_lms.values()
+    assert recipe.model_copy(update={"device": "auto"}) == BYTE_LMS["paper_57m"]
+    assert set(corpus.splits) == {"byte_lm", "tokenizer", "evaluation"}
+    for share in corpus.splits.values():
+        assert share * languages * corpus.source.max_bytes_per_language == pytest.approx(budget, rel=1e-3)
 
 
 def test_tokenizers_of_bytespan_in_25_languages(text: Path) -> None:
