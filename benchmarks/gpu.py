@@ -32,7 +32,7 @@ from gpu_tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
 
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
-from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.options import ModelOptions, architecture_of
 
 RECIPE: dict[str, object] = {
     "d_model": 512,
@@ -227,7 +227,7 @@ def main() -> None:
     folders = tokenizer_folders(given.tokenizers)
     if not folders:
         raise SystemExit(f"{given.tokenizers[0]}: no tokenizers there; build some with 'tokbench build'")
-    options = ModelOptions.model_validate({**RECIPE, **given.recipe})
+    options = architecture_of(given.recipe).model_validate({**RECIPE, **given.recipe})
     shards = sorted(file.name for file in (given.corpus / "pretraining").glob("*.parquet"))
     begin(given.output, {"corpus": [given.corpus.name, *shards], "options": options.model_dump(mode="json")})
     left = [folder for folder in folders if read_row(given.output, name_of(folder))["bits_per_byte"] is None]

@@ -29,6 +29,13 @@ class Bytes:
         return 256
 
 
+class Pairs(Bytes):
+    """A tokenizer whose tokens are two bytes, and one where one is left."""
+
+    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
+        return [np.array([text[place] for place in range(0, len(text), 2)], np.int32) for text in texts]
+
+
 def pieces(documents: Iterable[bytes]) -> Iterator[Encoded]:
     return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 

@@ -55,6 +55,23 @@ def test_is_that_of_llm_foundry(
         assert (found - right).norm() / right.norm() < least
 
 
+@pytest.mark.parametrize("shared", [1, 2, HEADS])
+def test_is_that_of_llm_foundry_where_heads_share_keys(
+    torch: ModuleType, functions: tuple[Callable[..., Any], Callable[..., Any]], shared: int
+) -> None:
+    """Without ALiBi, as where positions are rotary."""
+    found = []
+    for attend in functions:
+        draws = torch.Generator().manual_seed(1)
+        widths = (WIDTH, WIDTH * shared // HEADS, WIDTH * shared // HEADS)
+        inputs = [torch.randn(BATCH, TOKENS, width, generator=draws).requires_grad_() for width in widths]
+        out, _, _ = attend(*inputs, HEADS, shared, attn_bias=None, **USUAL)
+        out.square().sum().backward()
+        found.append([out.detach(), *(one.grad for one in inputs)])
+    for ours, theirs in zip(*found, strict=True):
+        assert (ours - theirs).norm() / theirs.norm() < 1e-6
+
+
 @pytest.mark.parametrize("change", [{"dropout_p": 0.1}, {"is_causal": False}, {"needs_weights": True}])
 def test_other_attention_is_refused(
     torch: ModuleType, functions: tuple[Callable[..., Any], Callable[..., Any]], change: dict[str, object]

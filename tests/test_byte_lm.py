@@ -84,6 +84,28 @@ def test_rate_warms_up_stays_and_decays() -> None:
     assert rates == pytest.approx([1 / 3, 2 / 3, 1, 1, 1, 1, 1, 1, 4 / 5, 3 / 5, 2 / 5, 1 / 5])
 
 
+def test_the_papers_model_and_schedule() -> None:
+    """ByteSpan, appendix B: 2,000 steps of warm-up, 44,000 stable ones, 4,000 of decay."""
+    paper = PRESETS["paper_57m"]
+    shape = {"layers": 6, "hidden": 768, "feed_forward": 3072, "heads": 24, "context": 2048, "tied_embeddings": True}
+    recipe = {
+        "batch": 128,
+        "betas": (0.9, 0.95),
+        "eps": 1e-8,
+        "weight_decay": 0.1,
+        "clip": 1.0,
+        "checkpoint_every": 2000,
+    }
+    assert {key: getattr(paper, key) for key in shape | recipe} == shape | recipe
+    assert parameters(paper) == 56_830_464
+    for step, share in {
+        **{step: (step + 1) / 2_000 for step in (0, 999, 1_999)},
+        **dict.fromkeys((2000, 30000, 45999), 1.0),
+        **{step: (50_000 - step) / 4_001 for step in (46_000, 48_000, 49_999)},
+    }.items():
+        assert training.learning_rate(step, paper) == pytest.approx(6e-4 * share, rel=1e-12)
+
+
 def test_every_window_is_visited_once_an_epoch(tmp_path: Path) -> None:
     write_stream(DOCUMENTS, tmp_path / "stream")
     stream = [token for document in DOCUMENTS for token in (START, *document)]

@@ -26,8 +26,9 @@ from tokbench.metric.undertrained import UndertrainedOptions
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded
+from tokbench.pretraining.occurrences import read_occurrences
 from tokbench.pretraining.order import Text
-from tokbench.pretraining.pack import pack, read_occurrences
+from tokbench.pretraining.pack import pack
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.comparison import (
     Compared,

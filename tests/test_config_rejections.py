@@ -119,7 +119,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "models/tiny",
         {"preset": "mpt350m"},
-        "models.tiny: 'mpt350m' is not a model preset (mpt_1_3b, mpt_2_4b, mpt_350m",
+        "models.tiny: 'mpt350m' is not a model preset (greedtok_1b, greedtok_1b_equal_text, mpt_1_3b, mpt_2_4b",
     ),
     ("suites/offline", "offlin", "suites.offline: 'offlin' is not a suite preset (a_partition_cover_approach_"),
     (

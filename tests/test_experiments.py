@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import Tokbench
+from tokbench.byte_lm.options import PRESETS as BYTE_LMS
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
@@ -32,6 +33,7 @@ SMALL = {
 """The small form of each paper's experiment."""
 HUB = {
     "HuggingFaceFW/fineweb-edu": "87f09149ef4734204d70ed1d046ddc9ca3f2b8f9",
+    "Zyphra/dclm-dedup": "1046a49ee913f67e358b99bcb9c65f226f8289bf",
     "JeanKaddour/minipile": "18ad1b0c701eaa0de03d3cecfdd769cbc70ffbd0",
     "monology/pile-uncopyrighted": "3be90335b66f24456a5d6659d9c8d208c0357119",
     "wikimedia/wikipedia": "b04c8d1ceb2f5cd4588862100d08de323dccfbaa",
@@ -210,7 +212,7 @@ def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
 
 def test_corpora_of_greedtok(text: Path) -> None:
     experiment = load("greedtok", text)
-    assert list(experiment.corpora) == ["un", "arxiv", "pubmed", "wiki"]
+    assert list(experiment.corpora) == ["un", "arxiv", "pubmed", "wiki", "dclm", "dclm_fifth"]
     chosen = {
         corpus: Counter(
             (experiment.variants[variant].construction.method, *(size - 256 for size in experiment.sizes_of(variant)))
@@ -223,6 +225,21 @@ def test_corpora_of_greedtok(text: Path) -> None:
     short, long = (1000, 2000, 3000, 4000, 5000), (2000, 4000, 6000, 8000, 10000)
     for corpus, budgets in {"un": short, "arxiv": short, "pubmed": long, "wiki": long}.items():
         assert chosen[corpus] == {(method, *budgets): times for method, times in methods.items()}, corpus
+
+
+def test_models_of_greedtok(text: Path) -> None:
+    """Tables 4 and 5: BPEM, GTET and GTEP, over the first 600 million documents."""
+    experiment = load("greedtok", text)
+    trained = [(trained.model, trained.variant, trained.size) for trained in all_trained(experiment)]
+    assert sorted(trained) == [
+        ("greedtok_1b", "dclm_bpe", 65_536),
+        ("greedtok_1b", "dclm_greedtok", 65_536),
+        ("greedtok_1b_equal_text", "dclm_greedtok", 65_536),
+    ]
+    assert {run.corpus for run in experiment.runs} == {"dclm"}
+    assert experiment.corpora["dclm"].source.max_documents == 600_000_000
+    assert experiment.corpora["dclm_fifth"].splits["tokenizer"] == 0.2
+    assert [len(suite.tasks) for suite in experiment.suites.values()] == [11]
 
 
 def test_vocabularies_of_picky_bpe(text: Path) -> None:
@@ -262,6 +279,20 @@ def test_tokenizers_of_bytespan(text: Path) -> None:
     pairs = [("global", "incremental"), *product(["monotonic", "combined"], ["frequency", "seeding"])]
     assert spans == Counter((signal, *pair) for signal in ("surprisal", "entropy") for pair in pairs)
     assert [name for name in experiment.variants if name.startswith("bpe")] == ["bpe", "bpe_wp"]
+
+
+@pytest.mark.parametrize(
+    ("name", "languages", "budget"), [("bytespan", 1, 500e6), ("bytespan_25_languages", 25, 250e6)]
+)
+def test_text_of_the_byte_model_of_bytespan(name: str, languages: int, budget: float, text: Path) -> None:
+    """Section 4: three equal subsets, one of which trains the byte model."""
+    experiment = load(name, text)
+    [corpus] = experiment.corpora.values()
+    [recipe] = experiment.byte_lms.values()
+    assert recipe.model_copy(update={"device": "auto"}) == BYTE_LMS["paper_57m"]
+    assert set(corpus.splits) == {"byte_lm", "tokenizer", "evaluation"}
+    for share in corpus.splits.values():
+        assert share * languages * corpus.source.max_bytes_per_language == pytest.approx(budget, rel=1e-3)
 
 
 def test_tokenizers_of_bytespan_in_25_languages(text: Path) -> None:

@@ -22,10 +22,10 @@ from gpu_tables import COLUMNS, markdown
 from tokbench.corpus.documents import SCHEMA
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
-from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.options import MptOptions
 
 ROOT = Path(__file__).parents[1]
-OPTIONS = ModelOptions.model_validate(RECIPE)
+OPTIONS = MptOptions.model_validate(RECIPE)
 TEXT = b"the cat sat on the mat, and then the dog sat on the cat. " * 40
 TINY = {
     "d_model": 16,

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from tests.packing import DOCUMENTS, Bytes, ids_of, packed_documents, pieces
+from tests.packing import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.budget import TextBudget, course, reading
 from tokbench.pretraining.encoded import Encoded, encoded, write_encoded
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.mds import read_mds, write_mds
-from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.occurrences import read_occurrences
+from tokbench.pretraining.options import MptOptions
 from tokbench.pretraining.order import Text, in_order, merged, place_of
-from tokbench.pretraining.pack import Packing, check_sequences, pack, read_occurrences
+from tokbench.pretraining.pack import Packing, check_sequences, pack
 
 
 @pytest.fixture(scope="module")
@@ -121,13 +121,6 @@ def test_a_budget_of_text_ends_with_the_document_that_reaches_it(
     assert passes * packing.tokens + packing.rest_tokens == len(tokens)
 
 
-class Pairs(Bytes):
-    """A tokenizer whose tokens are two bytes, and one where one is left."""
-
-    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
-        return [np.array([text[place] for place in range(0, len(text), 2)], np.int32) for text in texts]
-
-
 @given(DRAWN, st.one_of(st.floats(0.01, 3.5), st.integers(1, 2000)))
 def test_any_two_tokenizers_read_the_same_documents(
     tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], budget: float | int
@@ -139,7 +132,7 @@ def test_any_two_tokenizers_read_the_same_documents(
     for name, tokenizer in (("one", Bytes()), ("two", Pairs())):
         text = in_order(encoded(tokenizer, given), 1, folder)
         packings.append(pack(text, 256, folder / name, sequence_length=8, seed=1, budget=asked))
-    options = ModelOptions(batch=1, max_seq_len=8, seed=1, epochs=asked.epochs, text_bytes=asked.text_bytes)
+    options = MptOptions(batch=1, max_seq_len=8, seed=1, epochs=asked.epochs, text_bytes=asked.text_bytes)
     read = [reading(packing, course(options, packing), (), None) for packing in packings]
     assert len({(one.documents, one.text_bytes) for one in read}) == 1
     assert read[0].text_bytes is not None
@@ -149,7 +142,7 @@ def test_any_two_tokenizers_read_the_same_documents(
 
 @pytest.mark.parametrize("batches", [1, 2, 5, 9])
 def test_what_a_budget_of_batches_reads(packed: Path, batches: int) -> None:
-    options = ModelOptions(batch=4, max_seq_len=32, seed=17, batches=batches, d_model=16, n_heads=2)
+    options = MptOptions(batch=4, max_seq_len=32, seed=17, batches=batches, d_model=16, n_heads=2)
     packing = Packing.read(packed)
     one_pass = [token for block in read_mds(packed) for token in block.tolist()]
     stream = (one_pass * 3)[: 4 * 32 * batches]
@@ -164,7 +157,7 @@ def test_what_a_budget_of_batches_reads(packed: Path, batches: int) -> None:
 
 def test_equal_compute_is_fewer_batches_of_more_rows(packed: Path) -> None:
     packing = Packing.read(packed)
-    base = ModelOptions(batch=2, max_seq_len=32, seed=17, flops=1e9, d_model=16, n_heads=2, n_layers=1)
+    base = MptOptions(batch=2, max_seq_len=32, seed=17, flops=1e9, d_model=16, n_heads=2, n_layers=1)
     small = course(base, packing)
     wide = course(base.model_copy(update={"vocab_multiple": 4096}), packing)
     assert small.batches > wide.batches
@@ -180,9 +173,9 @@ def test_sequences_of_another_order_or_budget_are_rejected(packed: Path) -> None
     packing = Packing.read(packed)
     for wrong in ({"seed": 18, "batches": 3}, {"seed": 17, "epochs": 0.5}):
         with pytest.raises(TokbenchError, match="pack again"):
-            course(ModelOptions(batch=2, max_seq_len=32, **wrong), packing)
+            course(MptOptions(batch=2, max_seq_len=32, **wrong), packing)
     with pytest.raises(TokbenchError, match="batch: 999 sequences, but there are only"):
-        course(ModelOptions(batch=999, max_seq_len=32, seed=17, batches=1), packing)
+        course(MptOptions(batch=999, max_seq_len=32, seed=17, batches=1), packing)
 
 
 def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.outputs import names
 from tests.packing import packed_documents
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.mds import read_mds
-from tokbench.pretraining.options import PRESETS, ModelOptions
+from tokbench.pretraining.options import PRESETS, MptOptions
 from tokbench.pretraining.pack import Packing
 from tokbench.pretraining.schedule import rate
 from tokbench.pretraining.train import pretrain
@@ -60,7 +60,7 @@ def test_options_and_packing_load_no_torch() -> None:
 )
 def test_inconsistent_options_are_rejected(change: dict[str, object], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
-        ModelOptions.model_validate(SMALL.model_dump() | change)
+        MptOptions.model_validate(SMALL.model_dump() | change)
 
 
 def test_rate_of_every_batch() -> None:

@@ -167,7 +167,7 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ("models/tiny", {"preset": "tiny", "epochs": float("nan")}, ("models.tiny.epochs: must be a finite number",)),
     ("models/tiny", {"preset": "tiny", "clip_qkv": "6"}, ("models.tiny.clip_qkv: must be a number (found '6')",)),
     ("models/tiny", {"preset": 3}, ("models.tiny: '3' is not a model preset",)),
-    ("models/tiny", None, ("models.tiny: must be a mapping",)),
+    ("models/tiny", None, ("models.tiny: must be a name or a mapping",)),
     ("byte_lms/tiny", {"preset": "tiny", "steps": 0}, ("byte_lms.tiny.steps: must be at least 1",)),
     ("byte_lms/tiny", {"preset": "tiny", "batch": -8}, ("byte_lms.tiny.batch: must be at least 1",)),
     ("byte_lms/tiny", {"preset": "tiny", "eps": 0}, ("byte_lms.tiny.eps: must be more than 0",)),

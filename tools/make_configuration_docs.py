@@ -31,7 +31,7 @@ from tokbench.metric import metrics
 from tokbench.options import Options
 from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
-from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
@@ -104,6 +104,8 @@ def reference() -> str:
             *metric_sections(),
             *section("## Token n-gram models", "ngram_bits", NgramBitsOptions),
             *section("## Language models", "models.NAME", ModelOptions),
+            *section("### MPT", "models.NAME", MptOptions, ModelOptions.model_fields),
+            *section("### Llama", "models.NAME", LlamaOptions, ModelOptions.model_fields),
             *preset_section(MODEL_PRESETS),
             *section("## Translation models", "translation_models.NAME", TranslationOptions),
             *preset_section(TRANSLATION_PRESETS),
@@ -123,9 +125,9 @@ def reference() -> str:
     )
 
 
-def section(heading: str, path: str, model: type[BaseModel]) -> Iterator[str]:
-    """A heading, what the model's documentation says, and its keys."""
-    yield from (heading, "", f"{first_sentence(model)}\n", *key_table(path, model))
+def section(heading: str, path: str, model: type[BaseModel], known: Collection[str] = ()) -> Iterator[str]:
+    """A heading, what the model's documentation says, and its keys without those that are known."""
+    yield from (heading, "", f"{first_sentence(model)}\n", *key_table(path, model, known))
 
 
 def source_sections() -> Iterator[str]:

@@ -1,5 +1,6 @@
 """``tokbench pack``: encode a corpus into packed sequences for pretraining."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_
 from tokbench.pretraining.presets import SEED
 
 LEAST_EPOCHS = 1e-12
+LEAST_PHASE = 1e-12
 
 
 @click.command("pack")
@@ -21,6 +23,9 @@ LEAST_EPOCHS = 1e-12
 @click.option("--seed", default=SEED, show_default=True, type=Whole(0, LARGEST_LEGACY_SEED), help="Draws the order.")
 @click.option("--epochs", type=Real(LEAST_EPOCHS), help="Pack for a training of so many passes over the text.")
 @click.option("--text-bytes", type=Whole(1, LARGEST_BYTES), help="Pack for a training on so many bytes of text.")
+@click.option(
+    "--second-phase", type=Real(LEAST_PHASE), help="Pack for two phases, the second so large a part of the first."
+)
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
 @click.option("--token-counts", "counts", type=click.Path(dir_okay=False), help="Parquet file for each id's count.")
 @memory_option()
@@ -31,6 +36,7 @@ def command(
     seed: int,
     epochs: float | None,
     text_bytes: int | None,
+    second_phase: float | None,
     output: str,
     counts: str | None,
     megabytes: int | None,
@@ -39,13 +45,15 @@ def command(
     """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length.
 
     Documents stand in an order drawn from the seed, the same for every tokenizer. SHARDS may be what 'tokbench
-    encode_shard' made of them with that seed; the sequences are the same.
+    encode_shard' made of them with that seed; the sequences are the same. With --second-phase the documents at the end
+    of the order are packed apart, for a phase that reads no other.
     """
     from tokbench.corpus.documents import read_documents
     from tokbench.pretraining.budget import TextBudget
     from tokbench.pretraining.encoded import COPIES, encoded, is_encoded
     from tokbench.pretraining.order import in_order, merged
     from tokbench.pretraining.pack import pack
+    from tokbench.pretraining.phases import pack_phases
     from tokbench.tokenizer import Tokenizer
 
     if epochs is not None and text_bytes is not None:
@@ -57,7 +65,8 @@ def command(
     else:
         documents = read_documents(shards, largest_text(megabytes, COPIES))
         text = in_order(encoded(tokenizer, documents), seed, Path(output).parent)
-    packing = pack(
+    write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
+    packed = write(
         text,
         tokenizer.id_limit,
         Path(output),
@@ -67,4 +76,5 @@ def command(
         budget=None if epochs is text_bytes is None else TextBudget(epochs, text_bytes),
         counts=None if counts is None else Path(counts),
     )
-    click.echo(packing.told(), err=True)
+    for packing in packed if isinstance(packed, tuple) else (packed,):
+        click.echo(packing.told(), err=True)

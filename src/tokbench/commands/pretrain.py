@@ -18,12 +18,14 @@ from tokbench.pretraining.presets import RECIPES
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 def command(recipe: str, packed: str, tokenizer: str, checkpoints: str | None, output: str) -> None:
-    """Pretrain an MPT model with llm-foundry; a run that was stopped goes on from its checkpoint."""
+    """Pretrain a language model with llm-foundry; a run that was stopped goes on from its checkpoint."""
     from tokbench.commands.arguments import recipe_options
-    from tokbench.pretraining.options import PRESETS, ModelOptions
+    from tokbench.inputs.yaml import parse_yaml
+    from tokbench.pretraining.options import PRESETS, MptOptions, architecture_of
 
     log_to_stderr()
     from tokbench.pretraining.train import pretrain
 
-    options = recipe_options(recipe, ModelOptions, PRESETS)
+    given = parse_yaml(recipe, "--recipe")
+    options = recipe_options(recipe, architecture_of(given) if isinstance(given, dict) else MptOptions, PRESETS)
     pretrain(Path(packed), Path(tokenizer), options, Path(output), Path(checkpoints or f"{output}.checkpoints"))

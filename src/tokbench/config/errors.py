@@ -183,7 +183,7 @@ def _tags(model: type[BaseModel]) -> set[str]:
     """What tells a model from its alternatives: its own tag, or the values of a key."""
     return {tag for tag in [getattr(model, "TAG", None)] if tag} | {
         value
-        for key in ("method", "type", "kind")
+        for key in ("method", "type", "kind", "architecture")
         if key in model.model_fields
         for value in get_args(model.model_fields[key].annotation)
         if isinstance(value, str)

@@ -29,14 +29,14 @@ from tokbench.downstream.tasks import TaskOptions
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.options import Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
-from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.options import AnyModel
 from tokbench.statistics.options import StatisticsOptions
 from tokbench.tokenizer_folder import OWN
 from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.translation.options import TranslationOptions
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
-Model = Annotated[ModelOptions, Preset("model", lambda: MODEL_PRESETS)]
+Model = Annotated[AnyModel, Preset("model", lambda: MODEL_PRESETS, {"architecture": "mpt"})]
 TranslationModel = Annotated[TranslationOptions, Preset("translation model", lambda: TRANSLATION_PRESETS)]
 Suite = Annotated[SuiteOptions, Preset("suite", named_suites)]
 

@@ -20,8 +20,8 @@ from tokbench.inputs.json import read_json
 
 WEIGHTS = "model.safetensors"
 AGAIN = "pretrain the model again"
-TENSOR = "transformer.wte.weight"
-"""Name of the input embeddings in transformers' MPT, tied to the output."""
+TENSORS = ("transformer.wte.weight", "model.embed_tokens.weight")
+"""Names of the input embeddings in transformers' MPT and Llama, tied to the output."""
 
 
 class Tokens(Protocol):
@@ -105,15 +105,17 @@ def _input_embeddings(model: Path) -> NDArray[np.floating]:
     name = WEIGHTS
     if index.is_file():
         listed = read_json(index, AGAIN).get("weight_map")
-        name = str(listed.get(TENSOR)) if isinstance(listed, dict) else ""
+        named = [listed[tensor] for tensor in TENSORS if tensor in listed] if isinstance(listed, dict) else []
+        name = str(named[0]) if named else ""
         if Path(name).name != name or not (model / name).is_file():
-            raise TokbenchError(f"{index}: names no file of this folder for '{TENSOR}'; {AGAIN}")
+            raise TokbenchError(f"{index}: names no file of this folder for '{TENSORS[0]}'; {AGAIN}")
     reject_altered(model / name, f"delete its folder and {AGAIN}")
     try:
         with safe_open(model / name, framework="np") as weights:
-            matrix: NDArray[np.floating] = weights.get_tensor(TENSOR)
+            tensor = next((tensor for tensor in TENSORS if tensor in weights.keys()), TENSORS[0])  # noqa: SIM118
+            matrix: NDArray[np.floating] = weights.get_tensor(tensor)
     except (OSError, TypeError, ValueError, SafetensorError) as error:
         raise TokbenchError(f"{model / name}: no input embeddings here ({error}); {AGAIN}") from None
     if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
-        raise TokbenchError(f"{model / name}: '{TENSOR}' is no matrix of numbers; {AGAIN}")
+        raise TokbenchError(f"{model / name}: '{tensor}' is no matrix of numbers; {AGAIN}")
     return matrix

@@ -34,6 +34,13 @@ class TextBudget:
             return self.text_bytes
         return max(1, int(Fraction(self.epochs or 0.0) * split_bytes))
 
+    def by_phase(self, second: float) -> tuple["TextBudget", "TextBudget"]:
+        """What of it each phase reads, where the second is so large a part of the first."""
+        if self.text_bytes is None:
+            return self, self
+        aside = _second(self.text_bytes, second)
+        return TextBudget(text_bytes=self.text_bytes - aside), TextBudget(text_bytes=aside)
+
     def __str__(self) -> str:
         return f"text_bytes {self.text_bytes}" if self.text_bytes is not None else f"epochs {self.epochs!r}"
 
@@ -43,6 +50,28 @@ def of_text(options: ModelOptions) -> TextBudget | None:
     if options.epochs is None and options.text_bytes is None:
         return None
     return TextBudget(options.epochs, options.text_bytes)
+
+
+def by_phase(options: ModelOptions) -> tuple[ModelOptions, ...]:
+    """A recipe's phases, each as a recipe of its own with its part of the budget; itself where it has but one."""
+    second = options.second_phase
+    if second is None:
+        return (options,)
+    parts: list[dict[str, object]] = [{"second_phase": None}, {"second_phase": None}]
+    if options.batches is not None:
+        aside = _second(options.batches, second)
+        parts[0]["batches"], parts[1]["batches"] = options.batches - aside, aside
+    if options.flops is not None:
+        parts[0]["flops"], parts[1]["flops"] = options.flops / (1 + second), options.flops * second / (1 + second)
+    if (budget := of_text(options)) is not None:
+        for part, own in zip(parts, budget.by_phase(second), strict=True):
+            part["text_bytes"] = own.text_bytes
+    return tuple(options.model_copy(update=part) for part in parts)
+
+
+def _second(whole: int, second: float) -> int:
+    """The second phase's part of a whole number, at least 1 of 2 or more."""
+    return max(1, round(whole * Fraction(second) / (1 + Fraction(second))))
 
 
 @dataclass(frozen=True, slots=True)

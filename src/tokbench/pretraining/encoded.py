@@ -97,8 +97,12 @@ def read_encoded(paths: Sequence[Path | str], place: Callable[[int], int]) -> It
     return heapq.merge(*(_read(path, size) for path in paths), key=lambda piece: place(piece.document))
 
 
-def text_bytes_of(paths: Sequence[Path | str]) -> int:
+def text_bytes_of(paths: Sequence[Path | str], counted: Callable[[int], bool] | None = None) -> int:
     """Bytes of the text of all files.
+
+    Args:
+        paths: the files.
+        counted: whether a document counts; where this is left out, all do.
 
     Raises:
         TokbenchError: a file is missing or is none that :func:`write_encoded` wrote; the message names it.
@@ -107,7 +111,9 @@ def text_bytes_of(paths: Sequence[Path | str]) -> int:
     for path in paths:
         with parquet(path, *TOKENS, in_pieces=True) as file:
             _require_ours(file)
-            total += sum(sum(batch.column("text_bytes").to_pylist()) for batch in batches(file, ["text_bytes"], PIECE))
+            for batch in batches(file, ["document", "text_bytes"], PIECE):
+                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                total += sum(size for document, size in rows if counted is None or counted(document))
     return total
 
 

@@ -1,19 +1,20 @@
-"""A trained model as others load it: transformers' own MPT, the tokenizer's files beside it."""
+"""A trained model as others load it: transformers' own MPT or Llama, the tokenizer's files beside it."""
 
 import shutil
 from pathlib import Path
 from typing import Any
 
-from transformers.models.mpt.modeling_mpt import MptForCausalLM
-
 from tokbench.atomic import NOT_CONTENT, atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
+from tokbench.pretraining.native import native
+from tokbench.pretraining.options import ModelOptions
 
 
 def publish(
     exported: Path,
+    options: ModelOptions,
     tokenizer_folder: Path,
     curve: Path,
     output: Path,
@@ -25,12 +26,12 @@ def publish(
 ) -> None:
     """Write the model folder, whole or not at all.
 
-    The export of llm-foundry, which carries its own code, is read with transformers' MPT and written again, so that
-    what stands in ``output`` has been seen to load without remote code and with every weight in its place. The
-    tokenizer's own manifest, if it has one, becomes the key ``tokenizer`` of the settings in the model's.
+    The export is read and written again, see :func:`tokbench.pretraining.native.native`. The tokenizer's own manifest,
+    if it has one, becomes the key ``tokenizer`` of the settings in the model's.
 
     Args:
         exported: llm-foundry's export.
+        options: the recipe.
         tokenizer_folder: files to stand beside the model.
         curve: the training curve.
         output: gets config.json, model.safetensors, curve.csv, manifest.json and the tokenizer's files.
@@ -42,14 +43,10 @@ def publish(
     Raises:
         TokbenchError: weights are missing or left over, or a tokenizer's file bears the name of one of the model's.
     """
-    model, report = MptForCausalLM.from_pretrained(exported, local_files_only=True, output_loading_info=True)
-    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
-    if wrong:
-        raise TokbenchError(f"{exported}: {wrong[0]} has no place in transformers' MPT; change the model's options")
+    model = native(exported, options)
     for config in (model.config, model.generation_config):
         config.bos_token_id = config.eos_token_id = end_of_text
         config.pad_token_id = padding
-    del model.config.auto_map
     with atomic_folder(output, "model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         shutil.copyfile(curve, partial / "curve.csv")

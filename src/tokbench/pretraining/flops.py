@@ -15,6 +15,6 @@ def flops_per_token(options: ModelOptions, vocabulary: int) -> float:
         options: the recipe.
         vocabulary: tokens of the tokenizer, special ones not counted.
     """
-    layers = options.n_layers * (4 + 2 * options.expansion_ratio) * options.d_model**2
+    layers = options.n_layers * options.layer_weights
     softmax = options.vocabulary_rows(vocabulary) * options.d_model
     return 6.0 * (layers + softmax) + 12.0 * options.n_layers * options.d_model * options.max_seq_len

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,10 @@ from torch.distributed.checkpoint import state_dict
 
 from tokbench.pretraining.alike import Alike
 from tokbench.pretraining.attention import choose
-from tokbench.pretraining.budget import Course
 from tokbench.pretraining.checkpoints import LATEST, UNSEALED
 from tokbench.pretraining.curve import Curve
-from tokbench.pretraining.options import ModelOptions
-from tokbench.pretraining.pack import Packing
+from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
+from tokbench.pretraining.phases import Phase
 from tokbench.pretraining.rate import Rate
 from tokbench.pretraining.sealing import Sealing
 from tokbench.pretraining.sequences import packed_loader
@@ -49,46 +49,76 @@ hf_checkpointer.edit_files_for_hf_compatibility = lambda *_, **__: None
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
-    """llm-foundry's description of an MPT with an embedding matrix of so many rows."""
+    """llm-foundry's description of a model with an embedding matrix of so many rows.
+
+    A Llama is made of the parts of its MPT: grouped queries, rotary positions, RMSNorm, a gated feed-forward layer.
+    """
     kernel = "torch" if options.attn_impl == "sdpa" else options.attn_impl
-    return {
+    common = {
         "name": "mpt_causal_lm",
         "d_model": options.d_model,
         "n_heads": options.n_heads,
         "n_layers": options.n_layers,
-        "expansion_ratio": options.expansion_ratio,
         "max_seq_len": options.max_seq_len,
         "vocab_size": rows,
         "no_bias": True,
-        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv},
         "loss_fn": options.loss_fn,
         "use_train_metrics": False,
+    }
+    if isinstance(options, LlamaOptions):
+        return common | {
+            "norm_type": "rmsnorm",
+            "norm_eps": options.norm_eps,
+            "attn_config": {
+                "attn_type": "grouped_query_attention",
+                "kv_n_heads": options.kv_heads,
+                "attn_impl": kernel,
+                "rope": True,
+                "rope_impl": "hf",
+                "rope_theta": options.rope_theta,
+            },
+            "ffn_config": {
+                "ffn_type": "mptglu",
+                "ffn_hidden_size": options.feed_forward,
+                "ffn_act_fn": {"name": "silu"},
+            },
+        }
+    assert isinstance(options, MptOptions)
+    return common | {
+        "expansion_ratio": options.expansion_ratio,
+        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv},
     }
 
 
 def train_config(
-    options: ModelOptions, packed: Path, packing: Packing, tokenizer: Path | None, course: Course, checkpoints: Path
+    options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path
 ) -> dict[str, Any]:
     """llm-foundry's configuration of a whole training.
 
     Where the last checkpoint is already that of the last batch, only the export is asked for.
     """
-    batches = course.batches
+    batches = [phase.course.batches for phase in phases]
+    vocabulary = phases[0].packing.vocabulary
     alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
     return {
         "run_name": "pretrain",
         "seed": options.seed,
         "precision": {"fp32": "fp32", "bf16": "amp_bf16"}[options.precision],
         "max_seq_len": options.max_seq_len,
-        "model": model_config(options, options.vocabulary_rows(packing.vocabulary)),
+        "model": model_config(options, options.vocabulary_rows(vocabulary)),
         "tokenizer": {},
         "train_loader": {
             "name": "tokbench_packed",
-            "folder": str(packed),
             "batch": options.batch,
-            "sequences": course.sequences,
-            "padding": packing.padding,
-            "last": course.last,
+            "phases": [
+                {
+                    "folder": str(phase.folder),
+                    "sequences": phase.course.sequences,
+                    "padding": phase.packing.padding,
+                    "last": phase.course.last,
+                }
+                for phase in phases
+            ],
         },
         "optimizer": {
             "name": "decoupled_adamw",
@@ -99,23 +129,18 @@ def train_config(
         },
         "scheduler": {"name": "constant_with_warmup", "t_warmup": "0ba"},
         "algorithms": {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}},
-        "max_duration": f"{batches}ba",
+        "max_duration": f"{sum(batches)}ba",
         "global_train_batch_size": options.batch,
         "device_train_microbatch_size": options.microbatch,
         "device_eval_batch_size": 1,
         "eval_interval": 0,
         "callbacks": {
             **({"tokbench_alike": alike} if options.common_random_numbers else {}),
-            "tokbench_rate": {
-                "highest": options.learning_rate,
-                "batches": batches,
-                "warmup": options.warmup,
-                "last": options.alpha_f,
-            },
+            "tokbench_rate": {"options": options.model_dump(mode="json"), "phases": batches},
             "tokbench_curve": {
                 "path": str(checkpoints / "curve.csv"),
-                "batches": batches,
-                "vocabulary": packing.vocabulary,
+                "batches": sum(batches),
+                "vocabulary": vocabulary,
             },
             "tokbench_sealing": {"folder": str(states(checkpoints))},
             "hf_checkpointer": {"save_folder": str(checkpoints), "save_interval": "1dur", "precision": "float32"},
@@ -126,7 +151,7 @@ def train_config(
         "save_interval": f"{options.checkpoint_every}ba",
         "save_num_checkpoints_to_keep": -1,
         "autoresume": True,
-        "only_hf_checkpoint": (states(checkpoints) / f"ba{batches}.pt").is_file(),
+        "only_hf_checkpoint": (states(checkpoints) / f"ba{sum(batches)}.pt").is_file(),
         "progress_bar": False,
         "log_to_console": False,
         "log_config": False,
@@ -150,9 +175,7 @@ def join() -> bool:
     return dist.get_global_rank() == 0
 
 
-def run(
-    options: ModelOptions, packed: Path, packing: Packing, tokenizer: Path | None, course: Course, checkpoints: Path
-) -> None:
+def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path) -> None:
     """Train, or go on from the last checkpoint, without the libraries' own messages.
 
     Every process waits for the first to have put the checkpoints in order.
@@ -164,7 +187,7 @@ def run(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            train(OmegaConf.create(train_config(options, packed, packing, tokenizer, course, checkpoints))).close()
+            train(OmegaConf.create(train_config(options, phases, tokenizer, checkpoints))).close()
     finally:
         choose("torch")
         _forget()

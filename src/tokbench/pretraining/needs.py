@@ -27,7 +27,7 @@ a third of its best."""
 def parameters(options: ModelOptions, vocabulary: int) -> int:
     """Parameters of a model over a tokenizer of so many tokens: tied embeddings, no biases."""
     width = options.d_model
-    layer = (4 + 2 * options.expansion_ratio) * width * width + 2 * width
+    layer = options.layer_weights + 2 * width
     return options.vocabulary_rows(vocabulary) * width + options.n_layers * layer + width
 
 

@@ -1,9 +1,12 @@
 """Options of a language model, and named recipes."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
 from tokbench.options import Options
 from tokbench.pretraining.presets import RECIPES, SEED
@@ -11,11 +14,10 @@ from tokbench.pretraining.presets import RECIPES, SEED
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
-class ModelOptions(Options):
-    """An MPT model and how it is trained; the defaults are those of the PathPiece paper's 350M model.
+class ModelOptions(Options, ABC):
+    """A language model and how it is trained; the defaults are those of the PathPiece paper's 350M model.
 
-    Every model has ALiBi positions, tied embeddings, no biases and a feed-forward layer four times as wide as the
-    residual stream: what the MPT of ``transformers`` knows, so that a trained model loads without remote code.
+    Every model has tied embeddings and no biases. What else it consists of is told by its architecture.
     """
 
     d_model: int = Field(1024, ge=1)
@@ -24,12 +26,6 @@ class ModelOptions(Options):
     """attention heads, a divisor of d_model"""
     n_layers: int = Field(24, ge=1)
     """transformer layers"""
-    expansion_ratio: Literal[4] = 4
-    """inner width of the feed-forward layer over d_model; fixed by transformers' MPT"""
-    alibi: Literal[True] = True
-    """attention biased by distance in place of position embeddings; fixed by transformers' MPT"""
-    clip_qkv: float | None = Field(6.0, gt=0)
-    """queries, keys and values are clipped to this magnitude"""
     max_seq_len: int = Field(2048, ge=2, le=LONGEST_SEQUENCE)
     """tokens in a sequence"""
     vocab_multiple: int = Field(64, ge=1)
@@ -43,10 +39,22 @@ class ModelOptions(Options):
     """AdamW's epsilon"""
     weight_decay: float = Field(1e-4, ge=0)
     """decay of all weights, not scaled by the learning rate"""
+    schedule: Literal["cosine", "power"] = "cosine"
+    """what follows the warm-up: half a cosine, or the Power Scheduler, a power of the tokens trained on"""
     warmup: float = Field(0.05, ge=0, lt=1)
     """share of the batches in which the learning rate rises linearly; a cosine follows"""
+    warmup_batches: int | None = Field(None, ge=0)
+    """the same in batches, for a schedule that does not depend on how long the training is; warmup then counts for
+    nothing"""
     alpha_f: float = Field(0.1, ge=0, le=1)
-    """last learning rate over the highest"""
+    """last learning rate over the highest; of a second phase, over that with which the first one ends"""
+    amplitude: float = Field(4.0, gt=0)
+    """schedule power: the learning rate is amplitude x batch x tokens^exponent, and learning_rate at most"""
+    exponent: float = Field(-0.51, ge=-2, le=0)
+    """schedule power: the exponent of the tokens trained on"""
+    second_phase: float | None = Field(None, gt=0, le=1)
+    """schedule power: batches of a second phase over those of the first; its learning rate decays exponentially, and
+    it reads other documents, as large a part of all: 0.2 sets a sixth of the documents aside"""
     clip: float = Field(1.0, gt=0)
     """largest norm of the gradient"""
     batch: int = Field(1024, ge=1)
@@ -88,12 +96,89 @@ class ModelOptions(Options):
             )
         if self.d_model % self.n_heads:
             raise ValueError("n_heads must divide d_model")
+        if self.second_phase is not None and self.schedule != "power":
+            raise ValueError("second_phase needs schedule: power; a cosine ends with its training")
         return self
+
+    @property
+    @abstractmethod
+    def layer_weights(self) -> int:
+        """Weights of a layer's matrices; beside them it has two norms of d_model."""
 
     def vocabulary_rows(self, vocabulary: int) -> int:
         """Rows of the embedding matrix for a tokenizer of so many tokens, two special ones not counted."""
         return -(-(vocabulary + 2) // self.vocab_multiple) * self.vocab_multiple
 
 
-PRESETS: dict[str, ModelOptions] = {name: ModelOptions.model_validate(values) for name, values in RECIPES.items()}
+class MptOptions(ModelOptions):
+    """An MPT: ALiBi positions and a feed-forward layer four times as wide as the residual stream.
+
+    This is what the MPT of ``transformers`` knows, so that a trained model loads without remote code.
+    """
+
+    architecture: Literal["mpt"] = "mpt"
+    """an MPT"""
+    expansion_ratio: Literal[4] = 4
+    """inner width of the feed-forward layer over d_model; fixed by transformers' MPT"""
+    alibi: Literal[True] = True
+    """attention biased by distance in place of position embeddings; fixed by transformers' MPT"""
+    clip_qkv: float | None = Field(6.0, gt=0)
+    """queries, keys and values are clipped to this magnitude"""
+
+    @property
+    def layer_weights(self) -> int:
+        return (4 + 2 * self.expansion_ratio) * self.d_model**2
+
+
+class LlamaOptions(ModelOptions):
+    """A Llama: rotary positions, RMSNorm, a gated feed-forward layer (SwiGLU) and heads that share keys and values.
+
+    llm-foundry trains it as an MPT of these parts; it is exported as the Llama of ``transformers``, whose mathematics
+    is the same.
+    """
+
+    architecture: Literal["llama"]
+    """a Llama"""
+    kv_heads: int = Field(ge=1)
+    """pairs of key and value heads, a divisor of n_heads"""
+    feed_forward: int = Field(ge=1)
+    """inner width of the gated feed-forward layer"""
+    rope_theta: int = Field(10_000, ge=1)
+    """base of the rotary positions' wavelengths"""
+    norm_eps: float = Field(1e-5, gt=0)
+    """epsilon of the norms"""
+
+    @model_validator(mode="after")
+    def _whole_heads(self) -> Self:
+        if self.n_heads % self.kv_heads:
+            raise ValueError("kv_heads must divide n_heads")
+        if self.d_model % (2 * self.n_heads):
+            raise ValueError("d_model must be a multiple of twice n_heads (rotary positions come in pairs)")
+        return self
+
+    @property
+    def layer_weights(self) -> int:
+        shared = self.d_model // self.n_heads * self.kv_heads
+        return self.d_model * (2 * self.d_model + 2 * shared + 3 * self.feed_forward)
+
+
+AnyModel = Annotated[MptOptions | LlamaOptions, Field(discriminator="architecture")]
+ARCHITECTURES: Mapping[str, type[ModelOptions]] = {"mpt": MptOptions, "llama": LlamaOptions}
+
+
+def architecture_of(values: Mapping[str, object]) -> type[ModelOptions]:
+    """The options to which these belong: an MPT's where they do not say.
+
+    Raises:
+        TokbenchError: there is no such architecture.
+    """
+    name = str(values.get("architecture", "mpt"))
+    if name not in ARCHITECTURES:
+        raise TokbenchError(unknown(name, "architecture", ARCHITECTURES))
+    return ARCHITECTURES[name]
+
+
+PRESETS: dict[str, ModelOptions] = {
+    name: architecture_of(values).model_validate(values) for name, values in RECIPES.items()
+}
 """The named recipes in full."""

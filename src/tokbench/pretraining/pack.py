@@ -7,17 +7,15 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.atomic import atomic_file, atomic_folder
+from tokbench.atomic import atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.inputs.parquet import parquet, require, whole
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.occurrences import write_occurrences
 from tokbench.pretraining.order import Text
 
 PACKING = "packing.json"
@@ -113,6 +111,7 @@ def pack(
     end_of_text: int | None = None,
     budget: TextBudget | None = None,
     counts: Path | None = None,
+    occurrences: NDArray[np.int64] | None = None,
 ) -> Packing:
     """Join documents, cut them into sequences and write these, whole or not at all.
 
@@ -128,7 +127,9 @@ def pack(
         seed: what decided the order.
         end_of_text: the id that ends every document; ``vocabulary`` where left out.
         budget: text that a training reads; as often as it takes where left out.
-        counts: Parquet file for how often each id stands in the sequences, see :func:`read_occurrences`.
+        counts: Parquet file for how often each id stands in the sequences, see
+            :func:`tokbench.pretraining.occurrences.read_occurrences`.
+        occurrences: int64 [vocabulary + 1], to which these numbers are added, where sequences lie in several folders.
 
     Raises:
         TokbenchError: there is no text, or a document holds an id that is no token.
@@ -139,7 +140,7 @@ def pack(
     asked = budget.bytes_of(text.text_bytes) if budget else 0
     passes, rest = divmod(asked, text.text_bytes) if asked > text.text_bytes else (int(asked > 0), 0)
     seen, in_rest = Read(), Read()
-    occurrences = np.zeros(vocabulary + 1, np.int64)
+    seen_ids = np.zeros(vocabulary + 1, np.int64) if occurrences is None else occurrences
     digest = hashlib.blake2b(digest_size=16)
     padding = 0
 
@@ -148,7 +149,7 @@ def pack(
         left = np.empty(0, np.int32)
         for group in _groups(_budgeted(text.pieces, asked, rest, seen, in_rest)):
             ids = np.concatenate([left, *_with_ends(group, end)])
-            occurrences[:] += _counted(ids[len(left) :], vocabulary)
+            seen_ids[:] += _counted(ids[len(left) :], vocabulary)
             whole = len(ids) // sequence_length * sequence_length
             left = ids[whole:].copy()
             yield digested(ids[:whole])
@@ -178,9 +179,7 @@ def pack(
         )
         (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
         if counts is not None:
-            table = pa.table({"id": np.arange(vocabulary + 1), "occurrences": occurrences})
-            with atomic_file(counts) as file:
-                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            write_occurrences(counts, seen_ids)
     return packing
 
 
@@ -195,25 +194,6 @@ def check_sequences(folder: Path, packing: Packing) -> None:
         digest.update(ids.data)
     if digest.hexdigest() != packing.digest:
         raise TokbenchError(f"{folder}: not the sequences that were written; delete it, and make it again")
-
-
-def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
-    """How often each id stands in packed sequences: int64 [vocabulary + 1], the end of text among them.
-
-    Raises:
-        TokbenchError: the file is no such file, or one of another tokenizer.
-    """
-    with parquet(path, "counts of tokens", "make them with 'tokbench pack --token-counts'") as file:
-        require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
-        table = whole(file, ["id", "occurrences"])
-        ids, occurrences = (column.to_numpy().astype(np.int64, casting="safe") for column in table.columns)
-        if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):
-            raise ValueError("ids are not 0, 1, 2, ..., or a count is below 0")
-    if len(occurrences) != vocabulary + 1:
-        raise TokbenchError(
-            f"{path}: counts of {max(0, len(occurrences) - 1)} tokens for {vocabulary}; name the model's own tokenizer"
-        )
-    return occurrences
 
 
 def _budgeted(pieces: Iterable[Encoded], asked: int, rest: int, seen: Read, in_rest: Read) -> Iterator[Encoded]:

@@ -1,28 +1,32 @@
 """The learning rate, set before every batch."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from composer.core import Callback, State
 from composer.loggers import Logger
 
-from tokbench.pretraining.schedule import rate
+from tokbench.pretraining.options import architecture_of
+from tokbench.pretraining.schedule import learning_rate
 
 
 class Rate(Callback):
     """Sets the learning rate before every batch.
 
-    Composer's own schedulers are asked before a batch is counted, so that each batch gets the rate of the one before.
+    A callback and none of Composer's schedulers: these are asked before a batch is counted, so that each batch gets the
+    rate of the one before.
 
     Args:
-        highest: the highest learning rate.
-        batches: batches of the training.
-        warmup: see :func:`tokbench.pretraining.schedule.rate`.
-        last: see :func:`tokbench.pretraining.schedule.rate`.
+        options: the recipe, as a mapping.
+        phases: batches of each phase of the training.
     """
 
-    def __init__(self, highest: float, batches: int, warmup: float, last: float) -> None:
-        self._highest = highest
-        self._course = (batches, warmup, last)
+    def __init__(self, options: dict[str, Any], phases: Sequence[int]) -> None:
+        self._options = architecture_of(options).model_validate(options)
+        self._phases = tuple(phases)
 
     def batch_start(self, state: State, logger: Logger) -> None:
+        rate = learning_rate(self._options, int(state.timestamp.batch), self._phases)
         for optimizer in state.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = self._highest * rate(int(state.timestamp.batch), *self._course)
+                group["lr"] = rate

@@ -8,7 +8,8 @@ leave behind.
 Sequences are read as they lie, which is in one order of documents for every tokenizer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,16 @@ class PackedSequences(IterableDataset):
         self._start = 0
 
     @property
-    def _batches(self) -> int:
+    def batches(self) -> int:
+        """Batches of the whole training."""
         return -(-self._sequences // self._batch)
 
     def __len__(self) -> int:
-        return self._batches * self._share
+        return self.batches * self._share
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         first = dist.get_global_rank() * self._share
-        for number in range(self._start, self._batches):
+        for number in range(self._start, self.batches):
             for index in range(number * self._batch + first, number * self._batch + first + self._share):
                 yield self._sequence(index)
 
@@ -76,14 +78,54 @@ class PackedSequences(IterableDataset):
         self._start = state["batch"]
 
 
+class Phases(IterableDataset):
+    """This device's share of every batch of several phases, one after the other.
+
+    Args:
+        phases: the phases, each with its own batches.
+    """
+
+    def __init__(self, phases: Sequence[PackedSequences]) -> None:
+        self._phases = phases
+
+    def __len__(self) -> int:
+        return sum(map(len, self._phases))
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        return chain.from_iterable(self._phases)
+
+    def state_dict(self, num_samples: int, from_beginning: bool) -> dict[str, Any]:
+        """Where training stands; Composer asks with the samples all devices have seen."""
+        return self._phases[0].state_dict(num_samples, from_beginning)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        left = state["batch"]
+        for phase in self._phases:
+            done = min(left, phase.batches)
+            phase.load_state_dict({"batch": done})
+            left -= done
+
+
 def packed_loader(
-    *, tokenizer: object, device_batch_size: int, folder: str, batch: int, sequences: int, padding: int, last: int
+    *, tokenizer: object, device_batch_size: int, batch: int, phases: Sequence[dict[str, Any]]
 ) -> DataSpec:
-    """The data loader ``tokbench_packed`` of llm-foundry; ids come packed, so no tokenizer takes part."""
+    """The data loader ``tokbench_packed`` of llm-foundry; ids come packed, so no tokenizer takes part.
+
+    Args:
+        tokenizer: plays no part.
+        device_batch_size: sequences of a batch for this device.
+        batch: sequences of a batch over all devices.
+        phases: folder, sequences, padding and last ids of each phase, see :class:`PackedSequences`.
+    """
     del tokenizer
-    shown = PackedSequences(Path(folder), batch=batch, sequences=sequences, padding=padding, last=last)
+    shown = Phases([PackedSequences(Path(each["folder"]), batch=batch, **_counts(each)) for each in phases])
     loader = DataLoader(shown, batch_size=device_batch_size, collate_fn=_collate, num_workers=0)
     return DataSpec(loader, get_num_tokens_in_batch=_tokens)
+
+
+def _counts(phase: dict[str, Any]) -> dict[str, int]:
+    return {name: phase[name] for name in ("sequences", "padding", "last")}
 
 
 def _collate(sequences: list[tuple[torch.Tensor, torch.Tensor]]) -> dict[str, torch.Tensor]:

@@ -7,7 +7,6 @@ import shutil
 import time
 import warnings
 from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,9 @@ RUN = ("states", "huggingface", "curve.csv", NOTE)
 def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output: Path, checkpoints: Path) -> None:
     """Train a model and write it as a Hugging Face folder, whole or not at all.
 
-    ``AutoModelForCausalLM`` loads the folder as transformers' own MPT. Beside the model stand ``curve.csv`` (batch,
-    tokens, loss in nats a token, learning rate, seconds), ``manifest.json`` and the tokenizer's files. A killed run
-    goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
+    ``AutoModelForCausalLM`` loads the folder as transformers' own MPT or Llama. Beside the model stand ``curve.csv``
+    (batch, tokens, loss in nats a token, learning rate, seconds), ``manifest.json`` and the tokenizer's files. A killed
+    run goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
     killed. Checkpoints of other options or other sequences are discarded. Of several that share checkpoints one is at
     work and the others wait: a killed run may have left the job that the next one starts. Started by Composer's
     launcher, it trains on all devices and the first process writes.
@@ -60,36 +59,30 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         with lean_imports(hollow=UNUSED):
             from tokbench.pretraining import foundry
             from tokbench.pretraining.export import publish
-    from tokbench.pretraining.budget import course, reading
     from tokbench.pretraining.curve import read_curve
-    from tokbench.pretraining.mds import read_mds
-    from tokbench.pretraining.pack import Packing, check_sequences
+    from tokbench.pretraining.phases import described, read_in_all, read_phases
 
-    packing = Packing.read(packed)
-    if packing.sequence_length != options.max_seq_len:
-        raise TokbenchError(
-            f"max_seq_len: {options.max_seq_len}, but {packed} holds sequences of {packing.sequence_length}; "
-            "pack them again or change max_seq_len"
-        )
+    phases = read_phases(options, packed)
+    packing = phases[0].packing
     if options.device == "cuda" and not torch.cuda.is_available():
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
-    way = course(options, packing)
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
     first = foundry.join()
     with alone(checkpoints) if first else nullcontext(False) as waited:
-        recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": asdict(packing)}
+        recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": described(phases)}
         if waited and "WORLD_SIZE" not in os.environ and _made(output, recipe):
             log.info("%s: made by the process that was waited for", output)
             return
         if first:
-            check_sequences(packed, packing)
+            for phase in phases:
+                phase.check()
             _prepare(checkpoints, recipe)
             recover(foundry.states(checkpoints))
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
         try:
             with failures_reported(checkpoints, checkpoints):
-                foundry.run(options, packed, packing, tokenizer, way, checkpoints)
+                foundry.run(options, phases, tokenizer, checkpoints)
         finally:
             torch.set_num_threads(threads)
         if not first:
@@ -98,15 +91,16 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         last = read_curve(curve)[-1]
         settings = {
             "options": options.model_dump(mode="json"),
-            "read": asdict(reading(packing, way, read_mds(packed), _lengths(tokenizer))),
+            "read": read_in_all(phases, _lengths(tokenizer)),
             "final_loss": float(last["loss"]),
             "vocabulary_rows": options.vocabulary_rows(packing.vocabulary),
-            "packing": asdict(packing),
+            "packing": described(phases),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
             "devices": int(os.environ.get("WORLD_SIZE", "1")),
         }
         publish(
-            foundry.exported(checkpoints, way.batches),
+            foundry.exported(checkpoints, sum(phase.course.batches for phase in phases)),
+            options,
             tokenizer_folder,
             curve,
             output,

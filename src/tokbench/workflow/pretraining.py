@@ -65,11 +65,10 @@ class Models:
         return self._options(wildcards).seed
 
     def text_budget(self, wildcards: Any) -> list[str]:
-        """The budget of text, as flags of the command line; none where it is one of tokens or of arithmetic."""
+        """The budget of text and the second phase, as flags of the command line; none where a recipe has neither."""
         options = self._options(wildcards)
-        if options.text_bytes is not None:
-            return ["--text-bytes", str(options.text_bytes)]
-        return [] if options.epochs is None else ["--epochs", repr(options.epochs)]
+        flags = {"text-bytes": options.text_bytes, "epochs": options.epochs, "second-phase": options.second_phase}
+        return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
 
     def gpus(self, wildcards: Any) -> int:
         """GPUs that the recipe asks for: one, if only there is one."""

@@ -1,0 +1,108 @@
+"""What llm-foundry has trained as a model of transformers' own: an MPT, or a Llama that computes the same."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaForCausalLM
+from transformers.models.mpt.modeling_mpt import MptForCausalLM
+
+from tokbench.errors import TokbenchError
+from tokbench.pretraining.options import LlamaOptions, ModelOptions
+
+WEIGHTS = "model.safetensors"
+LAYER = {
+    "norm_1.weight": "input_layernorm.weight",
+    "norm_2.weight": "post_attention_layernorm.weight",
+    "attn.out_proj.weight": "self_attn.o_proj.weight",
+    "ffn.gate_proj.weight": "mlp.gate_proj.weight",
+    "ffn.up_proj.weight": "mlp.up_proj.weight",
+    "ffn.down_proj.weight": "mlp.down_proj.weight",
+}
+"""Weights of a layer of llm-foundry's MPT, and what transformers' Llama calls them. Queries, keys and values are one
+matrix of the former, one below the other."""
+
+
+def native(exported: Path, options: ModelOptions) -> LlamaForCausalLM | MptForCausalLM:
+    """Read llm-foundry's export, which carries its own code, with a class of transformers.
+
+    So what is written of it has been seen to load without remote code and with every weight in its place.
+
+    Args:
+        exported: llm-foundry's export.
+        options: the recipe.
+
+    Raises:
+        TokbenchError: weights are missing or left over.
+    """
+    return _llama(exported, options) if isinstance(options, LlamaOptions) else _mpt(exported)
+
+
+def _mpt(exported: Path) -> MptForCausalLM:
+    model, report = MptForCausalLM.from_pretrained(exported, local_files_only=True, output_loading_info=True)
+    _reject(exported, [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]], "MPT")
+    del model.config.auto_map
+    return model
+
+
+def _llama(exported: Path, options: LlamaOptions) -> LlamaForCausalLM:
+    weights = dict(renamed(_read(exported), options))
+    config = LlamaConfig(
+        vocab_size=len(weights["model.embed_tokens.weight"]),
+        hidden_size=options.d_model,
+        intermediate_size=options.feed_forward,
+        num_hidden_layers=options.n_layers,
+        num_attention_heads=options.n_heads,
+        num_key_value_heads=options.kv_heads,
+        hidden_act="silu",
+        max_position_embeddings=options.max_seq_len,
+        rms_norm_eps=options.norm_eps,
+        rope_theta=float(options.rope_theta),
+        tie_word_embeddings=True,
+        torch_dtype=torch.float32,
+    )
+    with torch.random.fork_rng(devices=[]):
+        model = LlamaForCausalLM(config)
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    _reject(exported, [*(name for name in missing if name != "lm_head.weight"), *unexpected], "Llama")
+    return model
+
+
+def renamed(weights: dict[str, torch.Tensor], options: LlamaOptions) -> Iterator[tuple[str, torch.Tensor]]:
+    """The weights of a Llama made of the parts of llm-foundry's MPT, as transformers' Llama calls them."""
+    shared = options.d_model // options.n_heads * options.kv_heads
+    for name, weight in weights.items():
+        place, _, rest = name.removeprefix("transformer.").partition(".")
+        if place == "wte":
+            yield "model.embed_tokens.weight", weight
+        elif place == "norm_f":
+            yield "model.norm.weight", weight
+        elif place == "blocks":
+            number, _, part = rest.partition(".")
+            layer = f"model.layers.{number}."
+            if part == "attn.Wqkv.weight":
+                for letter, matrix in zip("qkv", weight.split([options.d_model, shared, shared]), strict=True):
+                    yield f"{layer}self_attn.{letter}_proj.weight", matrix.contiguous()
+            else:
+                yield layer + LAYER.get(part, part), weight
+        else:
+            yield name, weight
+
+
+def _read(exported: Path) -> dict[str, torch.Tensor]:
+    """All weights of a folder; large ones lie in several files."""
+    index = exported / f"{WEIGHTS}.index.json"
+    files = [WEIGHTS]
+    if index.is_file():
+        files = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    return {name: weight for file in files for name, weight in load_file(exported / file).items()}
+
+
+def _reject(exported: Path, wrong: list[str], architecture: str) -> None:
+    if wrong:
+        raise TokbenchError(
+            f"{exported}: {wrong[0]} has no place in transformers' {architecture}; change the model's options"
+        )
