@@ -32,6 +32,7 @@ from tokbench.options import Options
 from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.placement import Placement
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
@@ -104,6 +105,7 @@ def reference() -> str:
             *metric_sections(),
             *section("## Token n-gram models", "ngram_bits", NgramBitsOptions),
             *section("## Language models", "models.NAME", ModelOptions),
+            *section("### Where one is trained", "models.NAME.resources", Placement),
             *preset_section(MODEL_PRESETS),
             *section("## Translation models", "translation_models.NAME", TranslationOptions),
             *preset_section(TRANSLATION_PRESETS),

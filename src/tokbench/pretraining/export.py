@@ -1,6 +1,7 @@
 """A trained model as others load it: transformers' own MPT, the tokenizer's files beside it."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from tokbench.atomic import NOT_CONTENT, atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
+
+CHECKPOINTS = "checkpoints"
+"""Folder within a model's, of checkpoints along its training, each a model's folder without a tokenizer."""
 
 
 def publish(
@@ -22,6 +26,7 @@ def publish(
     padding: int,
     settings: dict[str, Any],
     started: float,
+    along: Mapping[str, Path],
 ) -> None:
     """Write the model folder, whole or not at all.
 
@@ -38,19 +43,15 @@ def publish(
         padding: id of ``<|padding|>``.
         settings: what made the model, for its manifest.
         started: ``time.monotonic()`` when training began, or would have without interruptions.
+        along: exports of checkpoints that are kept, by the names that they get in ``checkpoints``.
 
     Raises:
         TokbenchError: weights are missing or left over, or a tokenizer's file bears the name of one of the model's.
     """
-    model, report = MptForCausalLM.from_pretrained(exported, local_files_only=True, output_loading_info=True)
-    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
-    if wrong:
-        raise TokbenchError(f"{exported}: {wrong[0]} has no place in transformers' MPT; change the model's options")
-    for config in (model.config, model.generation_config):
-        config.bos_token_id = config.eos_token_id = end_of_text
-        config.pad_token_id = padding
-    del model.config.auto_map
     with atomic_folder(output, "model") as partial:
+        for name, checkpoint in along.items():
+            _native(checkpoint, end_of_text, padding).save_pretrained(partial / CHECKPOINTS / name)
+        model = _native(exported, end_of_text, padding)
         model.save_pretrained(partial, safe_serialization=True)
         shutil.copyfile(curve, partial / "curve.csv")
         described = dict(settings, parameters=model.num_parameters())
@@ -64,3 +65,16 @@ def publish(
             elif file.is_file():
                 shutil.copyfile(file, partial / file.name)
         write_manifest(partial / "manifest.json", described, started)
+
+
+def _native(exported: Path, end_of_text: int, padding: int) -> Any:
+    """An export as transformers' own MPT."""
+    model, report = MptForCausalLM.from_pretrained(exported, local_files_only=True, output_loading_info=True)
+    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
+    if wrong:
+        raise TokbenchError(f"{exported}: {wrong[0]} has no place in transformers' MPT; change the model's options")
+    for config in (model.config, model.generation_config):
+        config.bos_token_id = config.eos_token_id = end_of_text
+        config.pad_token_id = padding
+    del model.config.auto_map
+    return model

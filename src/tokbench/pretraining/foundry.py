@@ -18,9 +18,10 @@ from omegaconf import OmegaConf
 from torch.distributed.checkpoint import state_dict
 
 from tokbench.pretraining.alike import Alike
+from tokbench.pretraining.along import Along
 from tokbench.pretraining.attention import choose
-from tokbench.pretraining.budget import Course
-from tokbench.pretraining.checkpoints import LATEST, UNSEALED
+from tokbench.pretraining.budget import Course, kept_at
+from tokbench.pretraining.checkpoints import LATEST, UNSEALED, states
 from tokbench.pretraining.curve import Curve
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.pack import Packing
@@ -30,6 +31,7 @@ from tokbench.pretraining.sequences import packed_loader
 
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
 registry.callbacks.register("tokbench_alike", func=Alike)
+registry.callbacks.register("tokbench_along", func=Along)
 registry.callbacks.register("tokbench_curve", func=Curve)
 registry.callbacks.register("tokbench_rate", func=Rate)
 registry.callbacks.register("tokbench_sealing", func=Sealing)
@@ -43,6 +45,11 @@ huggingface._is_registered_causal_lm = lambda model: False
 catalogue.AVAILABLE_ENTRY_POINTS = {
     group: entry_points(group=group) for group in entry_points().groups if group.startswith("llmfoundry")
 }
+
+# Composer names a file by which a node's processes wait for their first, the same on every node, and the first of each
+# deletes it: on a file system that nodes share only one of them finds it.
+_signal_file = dist.get_node_signal_file_name
+dist.get_node_signal_file_name = lambda rng=None: f"{_signal_file(rng)}_{dist.get_node_rank()}"
 
 # Its export carries the model's code, rewritten for the hub; only its weights and configuration are read.
 hf_checkpointer.edit_files_for_hf_compatibility = lambda *_, **__: None
@@ -74,6 +81,8 @@ def train_config(
     Where the last checkpoint is already that of the last batch, only the export is asked for.
     """
     batches = course.batches
+    done = (states(checkpoints) / f"ba{batches}.pt").is_file()
+    along = {"save_folder": str(checkpoints), "batches": sorted(set(kept_at(options, batches).values()))}
     alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
     return {
         "run_name": "pretrain",
@@ -101,11 +110,12 @@ def train_config(
         "algorithms": {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}},
         "max_duration": f"{batches}ba",
         "global_train_batch_size": options.batch,
-        "device_train_microbatch_size": options.microbatch,
+        "device_train_microbatch_size": microbatch(options, dist.get_world_size()),
         "device_eval_batch_size": 1,
         "eval_interval": 0,
         "callbacks": {
             **({"tokbench_alike": alike} if options.common_random_numbers else {}),
+            **({"tokbench_along": along} if options.evaluate_at and not done else {}),
             "tokbench_rate": {
                 "highest": options.learning_rate,
                 "batches": batches,
@@ -126,7 +136,7 @@ def train_config(
         "save_interval": f"{options.checkpoint_every}ba",
         "save_num_checkpoints_to_keep": -1,
         "autoresume": True,
-        "only_hf_checkpoint": (states(checkpoints) / f"ba{batches}.pt").is_file(),
+        "only_hf_checkpoint": done,
         "progress_bar": False,
         "log_to_console": False,
         "log_config": False,
@@ -134,20 +144,30 @@ def train_config(
     }
 
 
-def states(checkpoints: Path) -> Path:
-    """Where Composer keeps its checkpoints."""
-    return checkpoints / "states"
+def microbatch(options: ModelOptions, processes: int) -> int | str:
+    """Sequences in one pass through the model: no more than are a process's share of a batch."""
+    most = options.microbatch
+    return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
 
 
 def exported(checkpoints: Path, batches: int) -> Path:
-    """Where llm-foundry leaves the model after its last batch, in Hugging Face form."""
+    """Where llm-foundry leaves the model after a batch, in Hugging Face form."""
     return checkpoints / "huggingface" / f"ba{batches}"
 
 
-def join() -> bool:
-    """Join the other processes of a launch, if any; returns whether this is the first of them."""
-    dist.initialize_dist(get_device(None))
+def join(timeout: float) -> bool:
+    """Join the other processes of a launch, if any; returns whether this is the first of them.
+
+    Args:
+        timeout: seconds that processes wait for each other, here and at all later points.
+    """
+    dist.initialize_dist(get_device(None), timeout=timeout)
     return dist.get_global_rank() == 0
+
+
+def meet() -> None:
+    """Wait until all processes have come here."""
+    dist.barrier()
 
 
 def run(
@@ -159,7 +179,7 @@ def run(
     """
     for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    dist.barrier()
+    meet()
     choose(options.attn_impl)
     try:
         with warnings.catch_warnings():
