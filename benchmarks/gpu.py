@@ -22,15 +22,15 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from gpu_device import Gauge, described, gauged
+from gpu_device import described
 from gpu_tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
 
 from tokbench.pretraining.flops import flops_per_token
+from tokbench.pretraining.gauge import Gauge, gauged, speed
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions, architecture_of
 
@@ -47,8 +47,6 @@ RECIPE: dict[str, object] = {
     "checkpoint_every": 200,
 }
 """23 million parameters at 8,192 tokens, four times over the same text for every tokenizer."""
-SKIPPED = 10
-STRETCHES = 10
 SPARE = 20.0
 """Seconds of the limit that are kept for the end of the processes and the tables."""
 EVALUATED_AT_ONCE = 32
@@ -83,19 +81,6 @@ def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:
     for job in jobs:
         with suppress(Exception):
             pack_one(*job)
-
-
-def speed(rows: Sequence[dict[str, str]]) -> float | None:
-    """Tokens a second: the median over stretches of equal length of a training's curve, its first batches left out."""
-    length = (len(rows) - 1 - SKIPPED) // STRETCHES
-    if length < 1:
-        return None
-    marks = [rows[SKIPPED + number * length] for number in range(STRETCHES + 1)]
-    found = sorted(
-        (int(end["tokens"]) - int(start["tokens"])) / max(0.01, float(end["seconds"]) - float(start["seconds"]))
-        for start, end in pairwise(marks)
-    )
-    return (found[STRETCHES // 2 - 1] + found[STRETCHES // 2]) / 2
 
 
 def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, peak: float | None) -> dict[str, Any]:

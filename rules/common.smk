@@ -64,6 +64,7 @@ wildcard_constraints:
     test=r"[\w-]+",
     size=r"\d+|own",
     length=r"\d+",
+    share=r"0\.\d+",
     model=r"[\w-]+",
     suite=r"[\w-]+",
     digest="[0-9a-f]{16}",

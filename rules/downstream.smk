@@ -1,5 +1,5 @@
 from tokbench.workflow.canonical import canonical
-from tokbench.workflow.downstream import Suites
+from tokbench.workflow.downstream import Suites, checkpoint_flags
 
 suites = Suites(experiment)
 
@@ -110,9 +110,55 @@ rule evaluate:
     resources:
         mem_mb=models.applying_memory,
         runtime=lengthening(480),
-        gpu=models.gpus,
+        gpu=models.testing_gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
+    shell:
+        "tokbench evaluate {params.inputs:q}"
+        " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
+        " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
+        " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"
+
+
+rule evaluate_checkpoint:
+    input:
+        corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
+        model="<results>/models/{model}/{variant}/{size}",
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        tasks=branch(
+            suites.source,
+            cases={
+                "offline": collect("<results>/tasks/{corpus}", corpus=models.corpus),
+                "local": "<results>/local_tasks/{suite}",
+                "hub": [],
+            },
+        ),
+        hub_cache=branch(
+            suites.source,
+            cases={"hub": collect("<resources>/tasks/{digest}", digest=suites.digest), "offline": [], "local": []},
+        ),
+    output:
+        "<results>/convergence/{model}/{variant}/{size}/{share}/{suite}.json",
+    log:
+        "<logs>/evaluate_checkpoint/{model}/{variant}/{size}/{share}/{suite}.log",
+    benchmark:
+        "<benchmarks>/evaluate_checkpoint/{model}/{variant}/{size}/{share}/{suite}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=suites.recipe,
+        inputs=checkpoint_flags,
+        corpus=models.corpus,
+        device=models.device,
+        source=fingerprint("tokbench.commands.evaluate"),
+    threads: 1
+    resources:
+        mem_mb=models.applying_memory,
+        runtime=lengthening(480),
+        gpu=models.testing_gpus,
+    message:
+        "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}, "
+        "trained by {wildcards.share}"
     shell:
         "tokbench evaluate {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"

@@ -81,9 +81,14 @@ rule pretrain:
     resources:
         mem_mb=models.training_memory,
         runtime=models.training_time,
+        nodes=models.nodes,
+        tasks=models.nodes,
+        processes_per_node=models.processes_per_node,
         gpu=models.gpus,
+        gres=models.gpus_of_each_node,
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
         "tokbench pretrain --recipe {params.recipe:q} --packed {input.packed:q} --tokenizer {input.tokenizer:q}"
+        " --nodes {resources.nodes:q} --processes-per-node {resources.processes_per_node:q}"
         " --checkpoints {params.checkpoints:q} -o {output:q} &> {log:q}"

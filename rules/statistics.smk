@@ -1,4 +1,5 @@
 from tokbench.workflow.statistics import (
+    all_along,
     all_bounds,
     all_measured,
     all_tested,
@@ -27,6 +28,10 @@ rule tabulate:
         embeddings=collect("<results>/embeddings/{of.model}/{of.variant}/{of.size}", of=trained),
         model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),
         downstream=collect("<results>/downstream/{of.model}/{of.variant}/{of.size}/{of.suite}.json", of=tested),
+        convergence=collect(
+            "<results>/convergence/{of.model}/{of.variant}/{of.size}/{of.share}/{of.suite}.json",
+            of=all_along(experiment),
+        ),
         translation=collect("<results>/translation_scores/{of.path}/{of.test}.json", of=translations.tested),
         parallel=collect("<results>/parallel/{parallel}", parallel=experiment.parallel_corpora),
     output:

@@ -222,6 +222,15 @@ def whole() -> ReportContent:
                 [row | {"text": "novel", "bits": 1e4, "bytes": 8000, "tokens": 2000} for row in bits]
             ),
             "curves": pl.DataFrame(curves),
+            "convergence": pl.DataFrame(
+                [
+                    {key: row[key] for key in ("variant", "size", "model", "suite")}
+                    | {"share": share, "batch": int(40 * share), "tokens": int(80_000 * share)}
+                    | {"accuracy": 0.4, "tasks": 2, "bits_per_byte": 2.0}
+                    for row in bits
+                    for share in (0.5, 1.0)
+                ]
+            ),
             "embedding_norms": embedding_norms({"tiny": dict.fromkeys(runs, tokens)}),
             "ranks": averages(scores),
             "ranks_by_size": averages_by_size(scores),
@@ -266,6 +275,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 
 
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
+         "convergence",
          "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences",
          "question_intervals", "question_comparisons", "behind_the_best", "seeds", "correlations",
          "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",

@@ -8,7 +8,7 @@ import pytest
 from tests.outputs import names
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover, seal
-from tokbench.pretraining.train import _prepare
+from tokbench.pretraining.standing import note_recipe
 
 
 def test_newest_complete_checkpoint_is_kept(tmp_path: Path) -> None:
@@ -74,15 +74,15 @@ def test_checkpoints_that_training_did_not_write_are_rejected(tmp_path: Path) ->
 
 def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
     one, other = ({"options": {"seed": seed}, "packed": {}} for seed in (1, 2))
-    _prepare(tmp_path, one)
+    note_recipe(tmp_path, one)
     (tmp_path / "curve.csv").touch()
     (tmp_path / "thesis.tex").touch()
-    _prepare(tmp_path, one)
+    note_recipe(tmp_path, one)
     assert (tmp_path / "curve.csv").exists()
-    _prepare(tmp_path, other)
+    note_recipe(tmp_path, other)
     assert set(names(tmp_path)) == {"recipe.json", "thesis.tex"}
     for foreign in ("{}", "A pound of flour", "[1]"):
         (tmp_path / "recipe.json").write_text(foreign)
         with pytest.raises(TokbenchError, match="give the run a folder of its own"):
-            _prepare(tmp_path, other)
+            note_recipe(tmp_path, other)
         assert (tmp_path / "recipe.json").read_text() == foreign

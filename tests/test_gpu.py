@@ -15,14 +15,16 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 
-from gpu import RECIPE, speed
-from gpu_device import START, gauged
+from gpu import RECIPE
 from gpu_tables import COLUMNS, markdown
 
 from tokbench.corpus.documents import SCHEMA
+from tokbench.errors import TokbenchError
 from tokbench.pretraining.flops import flops_per_token
+from tokbench.pretraining.gauge import START, Gauge, effort, gauged, speed
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import MptOptions
+from tokbench.status.trainings import shown, trainings
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = MptOptions.model_validate(RECIPE)
@@ -80,6 +82,39 @@ def test_joules_of_all_starts(tmp_path: Path) -> None:
     assert gauged(file) == (97.5, 2.0, 3)
     file.write_text(START)
     assert gauged(file) == (None, None, 1)
+
+
+def test_what_a_training_took(tmp_path: Path) -> None:
+    """On two A100: the peak is that of both, joules are summed, and the most memory is that of any."""
+    rows = [{"tokens": str(100 * batch), "seconds": str(0.5 * batch)} for batch in range(121)]
+    for rank, line in enumerate(("1.0,30.0,1073741824", "1.0,40.0,2147483648")):
+        (tmp_path / f"{rank}.csv").write_text(f"{START}{line}\n")
+    took = effort(tmp_path, rows, 3.12e10, "NVIDIA A100-SXM4-80GB", 2)
+    assert took == {
+        "seconds": 60.0,
+        "tokens_per_second": pytest.approx(200),
+        "flops_per_token": 3.12e10,
+        "mfu": pytest.approx(200 * 3.12e10 / 624e12),
+        "peak_gib": 2.0,
+        "joules": 70.0,
+        "starts": 1,
+    }
+    with Gauge(tmp_path / "cpu" / "0.csv"):
+        pass
+    took = effort(tmp_path / "cpu", rows, 3.12e10, "cpu", 1)
+    assert (took["mfu"], took["joules"], took["starts"]) == (None, None, 1)
+    assert took["peak_gib"] > 0.01
+
+    home = tmp_path / "results" / "models" / "m" / "bpe" / "400"
+    home.mkdir(parents=True)
+    settings = {"device": "cpu", "devices": 1, "read": {"tokens": 12000}, "effort": took}
+    (home / "manifest.json").write_text(json.dumps({"settings": settings}))
+    (row,) = trainings(tmp_path / "results", peak=0.02)
+    assert row[:6] == ("m", "bpe", "400", "cpu", 1, 12000)
+    assert row.mfu == pytest.approx(200 * 3.12e10 / 2e10)
+    assert shown([row])[1].split()[:6] == ["m", "bpe", "400", "cpu", "1", "12,000"]
+    with pytest.raises(TokbenchError, match="no language model stands there"):
+        list(trainings(tmp_path))
 
 
 def test_page_shows_the_tables_that_are_kept() -> None:

@@ -140,6 +140,7 @@ REJECTED = {
     "fetch": ("fetch --recipe {} -o hub.parquet", f"{ROWS} yaml"),
     "fetch_tokenizer": ("fetch_tokenizer --recipe {} -o fetched", f"{ROWS} yaml"),
     "power": ("power .", TABLES),
+    "trainings": ("trainings .", ""),
     "fetch_tasks": ("fetch_tasks --recipe offline -o fetched", "pydantic yaml"),
     "import_tasks": ("import_tasks --recipe offline -o imported", f"{ROWS} yaml"),
 }

@@ -5,21 +5,27 @@ import gc
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
+from contextlib import suppress
+from itertools import chain, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from tests import apart
+from tests.forked import Forked
 from tests.outputs import names
 from tests.packing import packed_documents
+from tokbench.commands.main import main
 from tokbench.errors import TokbenchError
+from tokbench.pretraining import processes
 from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.options import PRESETS, MptOptions
 from tokbench.pretraining.pack import Packing
@@ -160,8 +166,56 @@ def killed(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFacto
     return place
 
 
+def together(packed: Path, tokenizer: Path, place: Path, told: Path, killed_at: int | None = None) -> int:
+    """The status of ``tokbench pretrain`` by two processes, of which the second kills itself after a batch."""
+    from tokbench.pretraining.curve import Curve
+
+    def work() -> None:
+        batch_end = Curve.batch_end
+
+        def until_killed(self: Curve, state: Any, logger: Any) -> None:
+            batch_end(self, state, logger)
+            if (int(state.timestamp.batch), os.environ["RANK"]) == (killed_at, "1"):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Curve.batch_end = until_killed
+        processes.subprocess = SimpleNamespace(Popen=Forked, DEVNULL=subprocess.DEVNULL)  # type: ignore[attr-defined]
+        call = ["pretrain", "--recipe", SMALL.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
+        call += ["--checkpoints", place / "checkpoints", "--processes-per-node", "2", "-o", place / "model"]
+        with suppress(SystemExit):
+            main([str(word) for word in call])
+            return
+        os._exit(1)
+
+    return apart.end(apart.start(work, told))
+
+
 @pytest.fixture(scope="module")
-def trained(packed: Path, tokenizer: Path, killed: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def killed_together(packed: Path, tokenizer: Path, killed: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run by two processes, one of which was killed after batch 5."""
+    place = tmp_path_factory.mktemp("killed_together")
+    assert together(packed, tokenizer, place, place / "told", killed_at=5)
+    return place
+
+
+@pytest.fixture(scope="module")
+def finished_together(packed: Path, tokenizer: Path, killed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that one process began and two ended."""
+    place = tmp_path_factory.mktemp("finished_together")
+    shutil.copytree(killed / "checkpoints", place / "checkpoints", symlinks=True)
+    assert together(packed, tokenizer, place, place / "told") == 0, (place / "told").read_text()
+    return place
+
+
+@pytest.fixture(scope="module")
+def trained(
+    packed: Path,
+    tokenizer: Path,
+    killed: object,
+    killed_together: object,
+    finished_together: object,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     place = tmp_path_factory.mktemp("trained")
     pretrain(packed, tokenizer, SMALL, place / "model", place / "checkpoints")
     assert not (place / "checkpoints").exists()
@@ -248,6 +302,40 @@ def test_killed_runs_end_with_the_same_weights(
     assert (model / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
 
 
+def test_many_processes_train_as_one_does(
+    killed_together: Path, finished_together: Path, trained: Path, packed: Path, tokenizer: Path
+) -> None:
+    """Begun by two and ended by one, and the other way round; sums are rounded in another order, and that is all."""
+    told = [line for line in (killed_together / "told").read_text().splitlines() if "pretraining batch" not in line]
+    assert told == ["tokbench: process 1 of 2 was ended by SIGKILL; the training ends with it"]
+    assert [int(batch) for batch, *_ in curve(killed_together / "checkpoints")][-1] == 5
+    pretrain(packed, tokenizer, SMALL, killed_together / "model", killed_together / "checkpoints")
+    for place, processes_at_the_end in ((killed_together, 1), (finished_together, 2)):
+        assert not (place / "checkpoints").exists()
+        found, expected = (
+            [[float(cell) for cell in row] for row in curve(folder)] for folder in (place / "model", trained)
+        )
+        assert [row[:2] for row in found] == [row[:2] for row in expected]
+        assert list(chain(*found)) == pytest.approx(list(chain(*expected)), abs=1e-5)
+        assert set(names(place / "model")) == set(names(trained))
+        manifest = json.loads((place / "model" / "manifest.json").read_text())["settings"]
+        assert manifest["devices"] == processes_at_the_end
+
+
+def test_processes_share_every_batch(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokbench.pretraining import sequences
+
+    length = {"batch": 4, "sequences": 10, "padding": 3, "last": 7}
+    everything = shown(packed, **length)
+    monkeypatch.setattr(sequences.dist, "get_world_size", lambda: 2)
+    shares = []
+    for rank in range(2):
+        monkeypatch.setattr(sequences.dist, "get_global_rank", lambda rank=rank: rank)
+        shares.append(shown(packed, 1, **length))
+    taken = [shares[place // 2 % 2][place // 4 * 2 + place % 2] for place in range(8)]
+    assert taken == everything[4:]
+
+
 def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"max_seq_len": 64})
     with pytest.raises(TokbenchError, match="holds sequences of 32"):
@@ -259,6 +347,24 @@ def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Pa
     pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
     losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_checkpoints_along_the_way_are_kept(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """One of half the batches, and one that is the model itself, which is what it would be without them."""
+    from safetensors.torch import load_file
+
+    options = SMALL.model_copy(update={"evaluate_at": (0.5, 0.999)})
+    pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
+    places = (tmp_path / "model", *(tmp_path / "model" / "checkpoints" / share for share in ("0.5", "0.999")))
+    last, half, whole = ((place / "model.safetensors").read_bytes() for place in places)
+    assert last == whole == (trained / "model.safetensors").read_bytes() != half
+    assert load_file(places[1] / "model.safetensors").keys() == load_file(places[0] / "model.safetensors").keys()
+    assert (places[1] / "config.json").read_bytes() == (places[0] / "config.json").read_bytes()
+    told = json.loads((tmp_path / "model" / "manifest.json").read_text())["settings"]["checkpoints"]
+    assert told == {
+        share: {"batch": batch, "tokens": int(curve(trained)[batch - 1][1])}
+        for share, batch in (("0.5", 4), ("0.999", 8))
+    }
 
 
 def test_models_start_alike_where_they_are(tmp_path: Path) -> None:
@@ -306,8 +412,6 @@ def test_models_start_alike_where_they_are(tmp_path: Path) -> None:
     ],
 )
 def test_a_training_that_is_none_ends(tmp_path: Path, losses: list[float], told: str | None) -> None:
-    from types import SimpleNamespace
-
     from tokbench.pretraining.curve import Curve, read_curve
 
     curve = Curve(str(tmp_path / "curve.csv"), 100, 256)

@@ -25,12 +25,13 @@ ORDER += ["priority", "threads", "resources", "message", "shell"]
 REQUIRED = set(ORDER) - {"input", "params", "priority", "wildcard_constraints"}
 COMMAND_OF = {
     "build_initial": "build",
+    "evaluate_checkpoint": "evaluate",
     "merge_part": "merge_counts",
     "measure_on": "measure",
     "ngram_bits_on": "ngram_bits",
 }
-"""Rules whose command bears another name: an initial vocabulary is built, a part of many shards merged, and a tokenizer
-measured on a corpus beside its own, as any other, under a place of its own."""
+"""Rules whose command bears another name: an initial vocabulary is built, a checkpoint evaluated as a model is, a part
+of many shards merged, and a tokenizer measured on a corpus beside its own, as any other, under a place of its own."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
@@ -117,6 +118,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
         unused = {
             "deal_part",
             "encode_shard",
+            "evaluate_checkpoint",
             "fetch",
             "fetch_tasks",
             "fetch_tokenizer",

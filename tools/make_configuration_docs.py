@@ -32,6 +32,7 @@ from tokbench.options import Options
 from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
+from tokbench.pretraining.placement import Placement
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
@@ -106,6 +107,7 @@ def reference() -> str:
             *section("## Language models", "models.NAME", ModelOptions),
             *section("### MPT", "models.NAME", MptOptions, ModelOptions.model_fields),
             *section("### Llama", "models.NAME", LlamaOptions, ModelOptions.model_fields),
+            *section("### Where one is trained", "models.NAME.resources", Placement),
             *preset_section(MODEL_PRESETS),
             *section("## Translation models", "translation_models.NAME", TranslationOptions),
             *preset_section(TRANSLATION_PRESETS),

@@ -16,8 +16,10 @@ def name(job: Any) -> str:
 
 def asked(job: Any) -> str:
     """What a job asks for, in the profile's words."""
-    keys = {"mem_mb": "mem_mb", "_cores": "cores", "runtime": "runtime", "gpu": "gpu", "slurm_partition": "partition"}
-    return ", ".join(f"{word} {job.resources.get(key)}" for key, word in keys.items() if job.resources.get(key))
+    keys = ("mem_mb", "_cores", "runtime", "gpu", "gres", "nodes", "slurm_partition")
+    words = {"_cores": "cores", "slurm_partition": "partition"}
+    found = {key: job.resources.get(key) for key in keys}
+    return ", ".join(f"{words.get(key, key)} {value}" for key, value in found.items() if value)
 
 
 def within(job: Any) -> str:

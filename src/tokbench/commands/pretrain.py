@@ -16,16 +16,39 @@ from tokbench.pretraining.presets import RECIPES
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
 )
+@click.option("--nodes", type=click.IntRange(1), help="Machines, those of a SLURM job; the recipe's if left out.")
+@click.option("--processes-per-node", type=click.IntRange(1), help="One for each GPU of one; the recipe's if left out.")
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
-def command(recipe: str, packed: str, tokenizer: str, checkpoints: str | None, output: str) -> None:
+def command(
+    recipe: str,
+    packed: str,
+    tokenizer: str,
+    checkpoints: str | None,
+    nodes: int | None,
+    processes_per_node: int | None,
+    output: str,
+) -> None:
     """Pretrain a language model with llm-foundry; a run that was stopped goes on from its checkpoint."""
     from tokbench.commands.arguments import recipe_options
+    from tokbench.config.errors import validated
     from tokbench.inputs.yaml import parse_yaml
+    from tokbench.pretraining.launch import launched, pretrain_together
     from tokbench.pretraining.options import PRESETS, MptOptions, architecture_of
 
     log_to_stderr()
+    named = parse_yaml(recipe, "--recipe")
+    options = recipe_options(recipe, architecture_of(named) if isinstance(named, dict) else MptOptions, PRESETS)
+    given = {"nodes": nodes, "processes_per_node": processes_per_node}
+    resources = options.resources.model_dump() | {name: value for name, value in given.items() if value is not None}
+    options = validated(options.model_dump(mode="json") | {"resources": resources}, type(options), "--recipe")
+    standing = checkpoints or f"{output}.checkpoints"
+    if options.resources.processes > 1 and not launched():
+        text = options.model_dump_json()
+        called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
+        status = pretrain_together([*called, "-o", output], Path(packed), options, Path(output), Path(standing))
+        if status:
+            raise SystemExit(status)
+        return
     from tokbench.pretraining.train import pretrain
 
-    given = parse_yaml(recipe, "--recipe")
-    options = recipe_options(recipe, architecture_of(given) if isinstance(given, dict) else MptOptions, PRESETS)
-    pretrain(Path(packed), Path(tokenizer), options, Path(output), Path(checkpoints or f"{output}.checkpoints"))
+    pretrain(Path(packed), Path(tokenizer), options, Path(output), Path(standing))

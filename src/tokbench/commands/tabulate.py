@@ -16,6 +16,7 @@ from tokbench.errors import TokbenchError
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
+@click.option("--convergence", multiple=True, help="Results of a model's checkpoint; may be repeated.")
 @click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
@@ -29,6 +30,7 @@ def command(
     embeddings: tuple[str, ...],
     models: tuple[str, ...],
     downstream: tuple[str, ...],
+    convergence: tuple[str, ...],
     translations: tuple[str, ...],
     parallel: tuple[str, ...],
     baselines: tuple[str, ...],
@@ -57,6 +59,7 @@ def command(
         by_corpus(baselines),
         venn,
         ngram_files=ngram_bits,
+        along=convergence,
         scored_translations=translations,
         parallel_folders=parallel,
     )

@@ -91,6 +91,11 @@ class Course:
     flops: float
 
 
+def kept_at(options: ModelOptions, batches: int) -> dict[str, int]:
+    """After which of so many batches each checkpoint is kept that a recipe asks for, by its share as text."""
+    return {repr(share): max(1, round(share * batches)) for share in options.evaluate_at}
+
+
 def course(options: ModelOptions, packing: "Packing") -> Course:
     """The way of a recipe through these sequences.
 

@@ -19,6 +19,11 @@ LATEST = "latest.pt"
 """What resuming looks for: a link to the newest checkpoint."""
 
 
+def states(checkpoints: Path) -> Path:
+    """Where among what a run leaves its checkpoints are."""
+    return checkpoints / "states"
+
+
 def seal(folder: Path) -> None:
     """Note the checksum of a checkpoint that has been written, if there is one, and delete those before it."""
     for file in _by_batch(folder, UNSEALED):

@@ -1,6 +1,7 @@
 """A trained model as others load it: transformers' own MPT or Llama, the tokenizer's files beside it."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from tokbench.inputs.json import read_json
 from tokbench.manifest import write_manifest
 from tokbench.pretraining.native import native
 from tokbench.pretraining.options import ModelOptions
+
+CHECKPOINTS = "checkpoints"
+"""Folder within a model's, of checkpoints along its training, each a model's folder without a tokenizer."""
 
 
 def publish(
@@ -23,6 +27,7 @@ def publish(
     padding: int,
     settings: dict[str, Any],
     started: float,
+    along: Mapping[str, Path],
 ) -> None:
     """Write the model folder, whole or not at all.
 
@@ -39,15 +44,23 @@ def publish(
         padding: id of ``<|padding|>``.
         settings: what made the model, for its manifest.
         started: ``time.monotonic()`` when training began, or would have without interruptions.
+        along: exports of checkpoints that are kept, by the names that they get in ``checkpoints``.
 
     Raises:
         TokbenchError: weights are missing or left over, or a tokenizer's file bears the name of one of the model's.
     """
-    model = native(exported, options)
-    for config in (model.config, model.generation_config):
-        config.bos_token_id = config.eos_token_id = end_of_text
-        config.pad_token_id = padding
+
+    def read(folder: Path) -> Any:
+        model = native(folder, options)
+        for config in (model.config, model.generation_config):
+            config.bos_token_id = config.eos_token_id = end_of_text
+            config.pad_token_id = padding
+        return model
+
     with atomic_folder(output, "model") as partial:
+        for name, checkpoint in along.items():
+            read(checkpoint).save_pretrained(partial / CHECKPOINTS / name, safe_serialization=True)
+        model = read(exported)
         model.save_pretrained(partial, safe_serialization=True)
         shutil.copyfile(curve, partial / "curve.csv")
         described = dict(settings, parameters=model.num_parameters())

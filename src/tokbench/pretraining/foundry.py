@@ -19,8 +19,10 @@ from omegaconf import OmegaConf
 from torch.distributed.checkpoint import state_dict
 
 from tokbench.pretraining.alike import Alike
+from tokbench.pretraining.along import Along
 from tokbench.pretraining.attention import choose
-from tokbench.pretraining.checkpoints import LATEST, UNSEALED
+from tokbench.pretraining.budget import kept_at
+from tokbench.pretraining.checkpoints import LATEST, UNSEALED, states
 from tokbench.pretraining.curve import Curve
 from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.pretraining.phases import Phase
@@ -30,6 +32,7 @@ from tokbench.pretraining.sequences import packed_loader
 
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
 registry.callbacks.register("tokbench_alike", func=Alike)
+registry.callbacks.register("tokbench_along", func=Along)
 registry.callbacks.register("tokbench_curve", func=Curve)
 registry.callbacks.register("tokbench_rate", func=Rate)
 registry.callbacks.register("tokbench_sealing", func=Sealing)
@@ -43,6 +46,11 @@ huggingface._is_registered_causal_lm = lambda model: False
 catalogue.AVAILABLE_ENTRY_POINTS = {
     group: entry_points(group=group) for group in entry_points().groups if group.startswith("llmfoundry")
 }
+
+# Composer names a file by which a node's processes wait for their first, the same on every node, and the first of each
+# deletes it: on a file system that nodes share only one of them finds it.
+_signal_file = dist.get_node_signal_file_name
+dist.get_node_signal_file_name = lambda rng=None: f"{_signal_file(rng)}_{dist.get_node_rank()}"
 
 # Its export carries the model's code, rewritten for the hub; only its weights and configuration are read.
 hf_checkpointer.edit_files_for_hf_compatibility = lambda *_, **__: None
@@ -99,6 +107,8 @@ def train_config(
     """
     batches = [phase.course.batches for phase in phases]
     vocabulary = phases[0].packing.vocabulary
+    done = (states(checkpoints) / f"ba{sum(batches)}.pt").is_file()
+    along = {"save_folder": str(checkpoints), "batches": sorted(set(kept_at(options, sum(batches)).values()))}
     alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
     return {
         "run_name": "pretrain",
@@ -131,11 +141,12 @@ def train_config(
         "algorithms": {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}},
         "max_duration": f"{sum(batches)}ba",
         "global_train_batch_size": options.batch,
-        "device_train_microbatch_size": options.microbatch,
+        "device_train_microbatch_size": microbatch(options, dist.get_world_size()),
         "device_eval_batch_size": 1,
         "eval_interval": 0,
         "callbacks": {
             **({"tokbench_alike": alike} if options.common_random_numbers else {}),
+            **({"tokbench_along": along} if options.evaluate_at and not done else {}),
             "tokbench_rate": {"options": options.model_dump(mode="json"), "phases": batches},
             "tokbench_curve": {
                 "path": str(checkpoints / "curve.csv"),
@@ -151,7 +162,7 @@ def train_config(
         "save_interval": f"{options.checkpoint_every}ba",
         "save_num_checkpoints_to_keep": -1,
         "autoresume": True,
-        "only_hf_checkpoint": (states(checkpoints) / f"ba{sum(batches)}.pt").is_file(),
+        "only_hf_checkpoint": done,
         "progress_bar": False,
         "log_to_console": False,
         "log_config": False,
@@ -159,20 +170,30 @@ def train_config(
     }
 
 
-def states(checkpoints: Path) -> Path:
-    """Where Composer keeps its checkpoints."""
-    return checkpoints / "states"
+def microbatch(options: ModelOptions, processes: int) -> int | str:
+    """Sequences in one pass through the model: no more than are a process's share of a batch."""
+    most = options.microbatch
+    return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
 
 
 def exported(checkpoints: Path, batches: int) -> Path:
-    """Where llm-foundry leaves the model after its last batch, in Hugging Face form."""
+    """Where llm-foundry leaves the model after a batch, in Hugging Face form."""
     return checkpoints / "huggingface" / f"ba{batches}"
 
 
-def join() -> bool:
-    """Join the other processes of a launch, if any; returns whether this is the first of them."""
-    dist.initialize_dist(get_device(None))
+def join(timeout: float) -> bool:
+    """Join the other processes of a launch, if any; returns whether this is the first of them.
+
+    Args:
+        timeout: seconds that processes wait for each other, here and at all later points.
+    """
+    dist.initialize_dist(get_device(None), timeout=timeout)
     return dist.get_global_rank() == 0
+
+
+def meet() -> None:
+    """Wait until all processes have come here."""
+    dist.barrier()
 
 
 def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path) -> None:
@@ -182,7 +203,7 @@ def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, 
     """
     for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    dist.barrier()
+    meet()
     choose(options.attn_impl)
     try:
         with warnings.catch_warnings():

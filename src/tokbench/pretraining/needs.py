@@ -37,14 +37,16 @@ def on_processor(options: ModelOptions) -> bool:
 
 
 def training_memory(options: ModelOptions, vocabulary: int) -> float:
-    """Bytes of main memory in which a model is trained."""
+    """Bytes of main memory of a node in which a model is trained, each process with a model of its own."""
+    each = options.resources.processes_per_node
     if not on_processor(options):
-        return ON_GPU + STATE * parameters(options, vocabulary)
-    sequences = options.batch if options.microbatch == "auto" else min(options.microbatch, options.batch)
+        return each * (ON_GPU + STATE * parameters(options, vocabulary))
+    share = options.batch // options.resources.processes
+    sequences = share if options.microbatch == "auto" else min(options.microbatch, share)
     tokens = sequences * options.max_seq_len
     kept = options.n_layers * (ACTIVATIONS * options.d_model + SCORES * options.n_heads * options.max_seq_len)
     logits = LOGITS * options.vocabulary_rows(vocabulary)
-    return BASE + STATE * parameters(options, vocabulary) + NUMBER * tokens * kept + NUMBER * tokens * logits
+    return each * (BASE + STATE * parameters(options, vocabulary) + NUMBER * tokens * (kept + logits))
 
 
 def applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> float:
@@ -69,4 +71,4 @@ def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:
     else:
         return None
     speed = PER_SECOND["cpu"] * options.cpu_threads if on_processor(options) else PER_SECOND["gpu"]
-    return operations / speed
+    return operations / (speed * options.resources.processes)

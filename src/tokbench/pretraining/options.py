@@ -2,16 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
 from tokbench.options import Options
+from tokbench.pretraining.placement import Placement
 from tokbench.pretraining.presets import RECIPES, SEED
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(ge=0.001, lt=1)]
 
 
 class ModelOptions(Options, ABC):
@@ -78,6 +80,8 @@ class ModelOptions(Options, ABC):
     """loss kernel; fused_crossentropy needs flash-attn"""
     checkpoint_every: int = Field(1000, ge=1)
     """batches between checkpoints"""
+    evaluate_at: tuple[Share, ...] = ()
+    """shares of the training after which a checkpoint is kept and tested as the model is, ascending"""
     seed: int = Field(SEED, ge=0, le=LARGEST_LEGACY_SEED)
     """seed of the initial weights and of the order of documents"""
     common_random_numbers: bool = True
@@ -87,6 +91,8 @@ class ModelOptions(Options, ABC):
     """where to compute; auto takes the GPUs when there are any"""
     cpu_threads: int = Field(1, ge=1)
     """threads of a CPU's matrix products; fixed here, because sums depend on it, and not taken from the machine"""
+    resources: Placement = Placement()
+    """nodes, processes, memory and time of the training; they can be changed without training again"""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -98,12 +104,22 @@ class ModelOptions(Options, ABC):
             raise ValueError("n_heads must divide d_model")
         if self.second_phase is not None and self.schedule != "power":
             raise ValueError("second_phase needs schedule: power; a cosine ends with its training")
+        if list(self.evaluate_at) != sorted(set(self.evaluate_at)):
+            raise ValueError("evaluate_at must be ascending, each share once")
+        if self.batch % self.resources.processes:
+            raise ValueError(f"batch must be a multiple of the processes ({self.resources.processes})")
         return self
 
     @property
     @abstractmethod
     def layer_weights(self) -> int:
         """Weights of a layer's matrices; beside them it has two norms of d_model."""
+
+    def recipe(self) -> dict[str, Any]:
+        """What a model is trained by, as JSON has it: all but where; checkpoints to keep only if there are any."""
+        return self.model_dump(
+            mode="json", exclude={"resources"} | ({"evaluate_at"} if not self.evaluate_at else set())
+        )
 
     def vocabulary_rows(self, vocabulary: int) -> int:
         """Rows of the embedding matrix for a tokenizer of so many tokens, two special ones not counted."""

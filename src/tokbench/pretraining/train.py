@@ -1,32 +1,34 @@
 """Pretraining of a model on packed sequences: resumable, exported whole."""
 
-import json
 import logging
 import os
-import shutil
 import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.atomic import alone, atomic_file, failures_reported
+from tokbench.atomic import alone, failures_reported
 from tokbench.errors import TokbenchError
 from tokbench.lean import lean_imports
-from tokbench.pretraining.checkpoints import recover
+from tokbench.pretraining.flops import flops_per_token
+from tokbench.pretraining.gauge import Gauge, effort
 from tokbench.pretraining.options import ModelOptions
+from tokbench.pretraining.phases import described, read_in_all, read_phases
+from tokbench.pretraining.processes import LAUNCHED
+from tokbench.pretraining.standing import discard, is_made, prepare, recipe_of
 from tokbench.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
 UNUSED = ("mcli", "mlflow", "scipy")
 """Imported whether wanted or not: tracking services, and what torchmetrics measures sound with."""
-NOTE = "recipe.json"
-RUN = ("states", "huggingface", "curve.csv", NOTE)
-"""What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
+GAUGES = "gauges"
+"""Folder among the checkpoints, of what the processes' devices told."""
+TIMEOUT = 1800.0
+"""Seconds that processes wait for each other: the first one alone writes, and reads what it wrote."""
 
 
 def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output: Path, checkpoints: Path) -> None:
@@ -36,11 +38,11 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     (batch, tokens, loss in nats a token, learning rate, seconds), ``manifest.json`` and the tokenizer's files. A killed
     run goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
     killed. Checkpoints of other options or other sequences are discarded. Of several that share checkpoints one is at
-    work and the others wait: a killed run may have left the job that the next one starts. Started by Composer's
-    launcher, it trains on all devices and the first process writes.
+    work and the others wait: a killed run may have left the job that the next one starts. Of many processes that a
+    launcher has started (:mod:`tokbench.pretraining.launch`, or Composer's) the first writes.
 
     Args:
-        packed: what :func:`tokbench.pretraining.pack.pack` wrote.
+        packed: what :func:`tokbench.pretraining.pack.pack` wrote, or :func:`tokbench.pretraining.phases.pack_phases`.
         tokenizer_folder: the tokenizer's files, copied into the model's folder.
         options: architecture and recipe.
         output: where the model goes.
@@ -59,47 +61,57 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         with lean_imports(hollow=UNUSED):
             from tokbench.pretraining import foundry
             from tokbench.pretraining.export import publish
+    from tokbench.pretraining.budget import kept_at
     from tokbench.pretraining.curve import read_curve
-    from tokbench.pretraining.phases import described, read_in_all, read_phases
 
     phases = read_phases(options, packed)
-    packing = phases[0].packing
+    packing, batches = phases[0].packing, sum(phase.course.batches for phase in phases)
     if options.device == "cuda" and not torch.cuda.is_available():
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    if options.batch % processes:
+        raise TokbenchError(f"batch: {options.batch} sequences, no multiple of {processes} processes; change one")
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
-    first = foundry.join()
-    with alone(checkpoints) if first else nullcontext(False) as waited:
-        recipe = {"options": options.model_dump(mode="json", exclude={"checkpoint_every"}), "packed": described(phases)}
-        if waited and "WORLD_SIZE" not in os.environ and _made(output, recipe):
+    first = foundry.join(TIMEOUT)
+    prepares = first and LAUNCHED not in os.environ
+    with alone(checkpoints) if prepares else nullcontext(False) as waited:
+        recipe = recipe_of(options, phases)
+        if waited and "WORLD_SIZE" not in os.environ and is_made(output, recipe):
             log.info("%s: made by the process that was waited for", output)
             return
-        if first:
-            for phase in phases:
-                phase.check()
-            _prepare(checkpoints, recipe)
-            recover(foundry.states(checkpoints))
+        if prepares:
+            prepare(phases, recipe, checkpoints)
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
         try:
-            with failures_reported(checkpoints, checkpoints):
+            rank = os.environ.get("RANK", "0")
+            with failures_reported(checkpoints, checkpoints), Gauge(checkpoints / GAUGES / f"{rank}.csv"):
                 foundry.run(options, phases, tokenizer, checkpoints)
         finally:
             torch.set_num_threads(threads)
+        foundry.meet()
         if not first:
             return
         curve = checkpoints / "curve.csv"
-        last = read_curve(curve)[-1]
+        rows = read_curve(curve)
+        last, along = rows[-1], kept_at(options, batches)
+        device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+        flops = flops_per_token(options, packing.vocabulary)
         settings = {
             "options": options.model_dump(mode="json"),
             "read": read_in_all(phases, _lengths(tokenizer)),
+            "checkpoints": {
+                share: {"batch": batch, "tokens": int(rows[batch - 1]["tokens"])} for share, batch in along.items()
+            },
             "final_loss": float(last["loss"]),
             "vocabulary_rows": options.vocabulary_rows(packing.vocabulary),
             "packing": described(phases),
-            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-            "devices": int(os.environ.get("WORLD_SIZE", "1")),
+            "device": device,
+            "devices": processes,
+            "effort": effort(checkpoints / GAUGES, rows, flops, device, processes),
         }
         publish(
-            foundry.exported(checkpoints, sum(phase.course.batches for phase in phases)),
+            foundry.exported(checkpoints, batches),
             options,
             tokenizer_folder,
             curve,
@@ -108,18 +120,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             padding=packing.vocabulary + 1,
             settings=settings,
             started=time.monotonic() - float(last["seconds"]),
+            along={share: foundry.exported(checkpoints, batch) for share, batch in along.items()},
         )
-        _discard(checkpoints)
-
-
-def _made(output: Path, recipe: dict[str, Any]) -> bool:
-    """Whether a model of this recipe stands."""
-    try:
-        made = json.loads((output / "manifest.json").read_text(encoding="utf-8"))["settings"]
-        of = {key: value for key, value in made["options"].items() if key != "checkpoint_every"}
-        return {"options": of, "packed": made["packing"]} == recipe
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
+        discard(checkpoints)
 
 
 def _lengths(tokenizer: Path | None) -> NDArray[np.int64] | None:
@@ -136,39 +139,3 @@ def _environment(options: ModelOptions) -> None:
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     logging.getLogger("datasets").setLevel(logging.ERROR)
-
-
-def _prepare(checkpoints: Path, recipe: dict[str, Any]) -> None:
-    """Discard checkpoints of another recipe and note down this one."""
-    note = checkpoints / NOTE
-    text = json.dumps(recipe, indent=1, sort_keys=True) + "\n"
-    known = _noted(note)
-    if known is None and checkpoints.exists() and any(checkpoints.iterdir()):
-        raise TokbenchError(f"{checkpoints}: holds files that are no checkpoints; give the run a folder of its own")
-    if known == text:
-        return
-    if known is not None:
-        log.info("%s: made with other options or other sequences; discarded", checkpoints)
-        _discard(checkpoints)
-    with atomic_file(note) as partial:
-        partial.write_text(text, encoding="utf-8")
-
-
-def _noted(note: Path) -> str | None:
-    """What a run noted down; None where no run did."""
-    try:
-        text = note.read_text(encoding="utf-8")
-        return text if json.loads(text).keys() == {"options", "packed"} else None
-    except (FileNotFoundError, ValueError, AttributeError):
-        return None
-
-
-def _discard(checkpoints: Path) -> None:
-    """Remove what a run leaves among its checkpoints, and the folder if nothing else is in it."""
-    for name in RUN:
-        if (checkpoints / name).is_dir():
-            shutil.rmtree(checkpoints / name)
-        else:
-            (checkpoints / name).unlink(missing_ok=True)
-    if not any(checkpoints.iterdir()):
-        checkpoints.rmdir()

@@ -34,6 +34,7 @@ class Gathered:
         ngram_files: bits of the token n-gram models of tokenizers.
         scored_translations: scores of translation models on tests.
         parallel_folders: those of parallel corpora.
+        along: results of checkpoints along the training of models.
     """
 
     measurements: tuple[str, ...]
@@ -47,6 +48,7 @@ class Gathered:
     ngram_files: tuple[str, ...] = ()
     scored_translations: tuple[str, ...] = ()
     parallel_folders: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
 
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:

@@ -41,7 +41,7 @@ class Disk:
     Attributes:
         corpora: prepared text.
         packed: packed sequences of all trainings; gone when these are done.
-        models: weights.
+        models: weights, those of kept checkpoints too.
         checkpoints: states of all trainings; gone like them.
         unknown: corpora of which nothing is known before they are fetched.
     """
@@ -79,13 +79,14 @@ def disk(experiment: Experiment) -> Disk:
     texts = {name: _text(experiment, name) for name in experiment.corpora}
     models = dict(_models(experiment))
     counts = [parameters(experiment.models[model], vocabulary_of(size)) for model, _, size in models]
+    kept = [1 + len(experiment.models[model].evaluate_at) for model, _, size in models]
     return Disk(
         corpora=sum(STORED * text for text in texts.values() if text),
         packed=sum(
             TOKEN_BYTES / BYTES_PER_TOKEN * (texts[corpus] or 0.0) * _share(experiment, corpus, "pretraining")
             for corpus in models.values()
         ),
-        models=float(WEIGHT_BYTES * sum(counts)),
+        models=float(WEIGHT_BYTES * sum(count * times for count, times in zip(counts, kept, strict=True))),
         checkpoints=float(STATE_BYTES * CHECKPOINTS * sum(counts)),
         unknown=tuple(name for name, text in texts.items() if text is None),
     )

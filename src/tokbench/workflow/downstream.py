@@ -9,6 +9,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.downstream.local import task_files
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.workflow.canonical import canonical
+from tokbench.workflow.shell import flags
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,12 @@ class Suites:
 
     def _suite(self, wildcards: Any) -> SuiteOptions:
         return self.experiment.suites[wildcards.suite]
+
+
+def checkpoint_flags(wildcards: Any, input: Any) -> list[str]:
+    """Every named input as a flag, the checkpoint of the model in place of the model."""
+    named = {name: paths for name, paths in input.items() if name != "model"}
+    return ["--model", f"{input.model}/checkpoints/{wildcards.share}", *flags(wildcards, named)]
 
 
 def _digest(suite: SuiteOptions) -> str:

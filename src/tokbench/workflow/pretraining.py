@@ -31,7 +31,7 @@ class Models:
     experiment: Experiment
 
     def recipe(self, wildcards: Any) -> str:
-        """Options."""
+        """Options, but for what training asks of machines."""
         return self._recipes[wildcards.model]
 
     def corpus(self, wildcards: Any) -> str:
@@ -70,17 +70,41 @@ class Models:
         flags = {"text-bytes": options.text_bytes, "epochs": options.epochs, "second-phase": options.second_phase}
         return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
 
+    def nodes(self, wildcards: Any) -> int:
+        """Machines that train the model."""
+        return self._options(wildcards).resources.nodes
+
+    def processes_per_node(self, wildcards: Any) -> int:
+        """Processes on each of them."""
+        return self._options(wildcards).resources.processes_per_node
+
     def gpus(self, wildcards: Any) -> int:
-        """GPUs that the recipe asks for: one, if only there is one."""
+        """GPUs that train the model on one node, one for each process; those of several are asked for by the node."""
+        options = self._options(wildcards)
+        one_node = options.resources.nodes == 1 and not on_processor(options)
+        return options.resources.processes_per_node if one_node else 0
+
+    def gpus_of_each_node(self, wildcards: Any) -> str:
+        """GPUs of each of several nodes, in SLURM's form of a generic resource; nothing where there is one node."""
+        options = self._options(wildcards)
+        several = options.resources.nodes > 1 and not on_processor(options)
+        return f"gpu:{options.resources.processes_per_node}" if several else ""
+
+    def testing_gpus(self, wildcards: Any) -> int:
+        """GPUs that apply the model: one, if only there is one."""
         return int(not on_processor(self._options(wildcards)))
 
     def threads(self, wildcards: Any) -> int:
-        """Threads of matrix products."""
-        return self._options(wildcards).cpu_threads
+        """Threads of matrix products, of all processes of a node."""
+        options = self._options(wildcards)
+        return options.cpu_threads * options.resources.processes_per_node
 
     def training_memory(self, wildcards: Any, attempt: int) -> int:
-        """MB of main memory that training asks for."""
-        return _asked(training_memory(self._options(wildcards), vocabulary_of(wildcards.size)), attempt)
+        """MB of main memory that training asks for, on each node."""
+        options = self._options(wildcards)
+        if options.resources.mem_mb is not None:
+            return more_memory(options.resources.mem_mb, attempt)
+        return _asked(training_memory(options, vocabulary_of(wildcards.size)), attempt)
 
     def applying_memory(self, wildcards: Any, attempt: int) -> int:
         """MB of main memory that evaluation asks for."""
@@ -89,7 +113,10 @@ class Models:
     def training_time(self, wildcards: Any, attempt: int) -> int:
         """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
         as it can: the next attempt goes on from its checkpoint."""
-        seconds = training_seconds(self._options(wildcards), vocabulary_of(wildcards.size))
+        options = self._options(wildcards)
+        if options.resources.runtime is not None:
+            return options.resources.runtime
+        seconds = training_seconds(options, vocabulary_of(wildcards.size))
         minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
         return more_time(minutes, attempt)
 
@@ -99,7 +126,7 @@ class Models:
 
     @cached_property
     def _recipes(self) -> dict[str, str]:
-        return {name: canonical(options) for name, options in self.experiment.models.items()}
+        return {name: canonical(options.recipe()) for name, options in self.experiment.models.items()}
 
     @cached_property
     def _read(self) -> dict[tuple[str, str, Size], str]:

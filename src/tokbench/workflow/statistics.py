@@ -94,6 +94,25 @@ def all_tested(experiment: Experiment) -> list[Tested]:
     return list(dict.fromkeys(found))
 
 
+class Along(NamedTuple):
+    """A checkpoint of a model on a suite; the share of the training as text."""
+
+    model: str
+    variant: str
+    size: Size
+    share: str
+    suite: str
+
+
+def all_along(experiment: Experiment) -> list[Along]:
+    """Every checkpoint that is kept, on every suite of its model's runs."""
+    return [
+        Along(test.model, test.variant, test.size, repr(share), test.suite)
+        for test in all_tested(experiment)
+        for share in experiment.models[test.model].evaluate_at
+    ]
+
+
 def all_trained(experiment: Experiment) -> list[Trained]:
     """Every language model that is tested, each once."""
     return list(dict.fromkeys(Trained(test.model, test.variant, test.size) for test in all_tested(experiment)))
@@ -142,6 +161,6 @@ def recipes(experiment: Experiment) -> str:
             "construction": variant.construction.model_dump(mode="json"),
             "segmentation": segmentation,
         }
-    models = {name: model.model_dump(mode="json") for name, model in experiment.models.items()}
+    models = {name: model.recipe() for name, model in experiment.models.items()}
     translating = {name: model.model_dump(mode="json") for name, model in experiment.translation_models.items()}
     return canonical({"variants": variants, "models": models, "translation_models": translating})

@@ -1,4 +1,4 @@
-"""Language models: training curves, norms of embeddings and bits per byte."""
+"""Language models: training curves, convergence, norms of embeddings and bits per byte."""
 
 from functools import partial
 
@@ -10,6 +10,7 @@ from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Table
+from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
 from tokbench.report.wording import counted, listed, slug
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
@@ -32,6 +33,7 @@ def models(content: ReportContent) -> Section:
     else:
         for (model,), part in losses.group_by("model", maintain_order=True):
             exhibits.append(_curves(content, str(model), part))
+    exhibits += convergences(content)
     embedded = content.part("embedding_norms")
     if embedded is None:
         missing.append(f"Embedding norms: {content.why_missing('embedding_norms')}")

@@ -1,0 +1,28 @@
+"""``tokbench trainings``: what the trainings of language models took."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("trainings")
+@click.argument("results", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--peak-tflops",
+    type=click.FloatRange(0, min_open=True),
+    help="TFLOP/s of a device in the trainings' arithmetic, where it is not known by its name.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="As CSV, numbers in full.")
+def command(results: str, peak_tflops: float | None, as_csv: bool) -> None:
+    """Tell what the language models of the experiment in RESULTS took: tokens a second, MFU, memory and joules."""
+    import csv
+    import sys
+
+    from tokbench.status.trainings import Training, shown, trainings
+
+    rows = list(trainings(Path(results), peak_tflops))
+    if as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([Training._fields, *rows])
+    else:
+        click.echo("\n".join(shown(rows)))

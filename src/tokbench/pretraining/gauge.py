@@ -1,0 +1,161 @@
+"""What a training took: tokens a second, how much of the device that is, memory and joules; nothing that decides it.
+
+Each process appends what its device tells to a file of its own beside the checkpoints, so that a training that was
+killed and gone on with tells of all its starts.
+"""
+
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
+"""Dense bfloat16 TFLOP/s by the makers' data sheets, by how the device's name begins."""
+SAMPLED_EVERY = 0.5
+START = "seconds,joules,bytes in use\n"
+"""Line that opens each start's samples."""
+SKIPPED = 10
+"""Batches that are left out of the speed: libraries choose their kernels in them."""
+STRETCHES = 10
+RESIDENT = 1 if sys.platform == "darwin" else 1024
+"""Bytes of the unit in which a system tells the most that a process has held."""
+
+
+def peak_of(device: str) -> float | None:
+    """TFLOP/s of a device by its name; None where it is not known."""
+    return next((value for start, value in PEAKS.items() if device.startswith(start)), None)
+
+
+def speed(rows: Sequence[Mapping[str, str]]) -> float | None:
+    """Tokens a second: the median over stretches of equal length of a training's curve, its first batches left out."""
+    length = (len(rows) - 1 - SKIPPED) // STRETCHES
+    if length < 1:
+        return None
+    marks = [rows[SKIPPED + number * length] for number in range(STRETCHES + 1)]
+    found = sorted(
+        (int(end["tokens"]) - int(start["tokens"])) / max(0.01, float(end["seconds"]) - float(start["seconds"]))
+        for start, end in pairwise(marks)
+    )
+    return (found[STRETCHES // 2 - 1] + found[STRETCHES // 2]) / 2
+
+
+class Gauge:
+    """Appends seconds, joules and bytes in use to a file, while it is entered.
+
+    Of a GPU twice a second, where it tells them; of a process that computes on processors the most that it has held,
+    once, at the end, and no joules.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._began = time.monotonic()
+        self._append(START)
+        try:
+            tell = device_counters()
+        except Exception:  # No GPU, or none that tells: whatever its library raises, training goes on.
+            return
+        self._thread = threading.Thread(target=self._sample, args=(tell,), daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        else:
+            held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RESIDENT
+            self._append(f"{time.monotonic() - self._began:.2f},,{held}\n")
+
+    def _sample(self, tell: Callable[[], tuple[float, int]]) -> None:
+        ended = False
+        while not ended:
+            ended = self._ended.wait(SAMPLED_EVERY)
+            joules, used = tell()
+            self._append(f"{time.monotonic() - self._began:.2f},{joules},{used}\n")
+
+    def _append(self, line: str) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line)
+
+
+def device_counters() -> Callable[[], tuple[float, int]]:
+    """A function that tells joules since now and bytes in use of this process's GPU, by NVIDIA's management library.
+
+    That numbers all GPUs of a machine; where only some are shown to a process, it is asked for the one that is in use
+    by its identity.
+
+    Raises:
+        Exception: of any kind, where there is no GPU or none that tells.
+    """
+    import torch
+
+    current = torch.cuda.current_device()
+    import pynvml
+
+    pynvml.nvmlInit()
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        device = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(current).uuid}")
+    else:
+        device = pynvml.nvmlDeviceGetHandleByIndex(current)
+    first = pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
+    return lambda: (
+        (pynvml.nvmlDeviceGetTotalEnergyConsumption(device) - first) / 1000,
+        pynvml.nvmlDeviceGetMemoryInfo(device).used,
+    )
+
+
+def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
+    """Joules over all starts, most GiB in use, and the number of starts that such a file tells of."""
+    if not path.is_file():
+        return None, None, None
+    starts = path.read_text(encoding="utf-8").split(START)[1:]
+    told = [[line.split(",") for line in start.splitlines() if line.count(",") == 2] for start in starts]
+    told = [rows for rows in told if rows]
+    if not told:
+        return None, None, len(starts)
+    used = max(int(row[2]) for rows in told for row in rows)
+    joules = [float(rows[-1][1]) for rows in told if rows[-1][1]]
+    return sum(joules) if joules else None, used / 2**30, len(starts)
+
+
+def effort(
+    folder: Path, curve: Sequence[Mapping[str, str]], flops_per_token: float, device: str, processes: int
+) -> dict[str, Any]:
+    """What a training took, for its manifest.
+
+    Args:
+        folder: the files of all its processes' gauges.
+        curve: its rows.
+        flops_per_token: see :func:`tokbench.pretraining.flops.flops_per_token`.
+        device: name of one.
+        processes: how many, a device each.
+
+    Returns:
+        ``seconds`` between its first batch and its last, interruptions left out; ``tokens_per_second`` of all devices
+        (None of a short training); ``flops_per_token`` as given; ``mfu``, the arithmetic of these tokens over the peak
+        of all devices, where it is known (Chowdhery et al. 2022, appendix B); ``peak_gib``, the most that any process
+        or its GPU held; ``joules`` of all GPUs, over all starts; ``starts``.
+    """
+    tokens_per_second, peak = speed(curve), peak_of(device)
+    told = [gauged(path) for path in sorted(folder.glob("*.csv"))]
+    joules = [one for one, _, _ in told if one is not None]
+    used = [one for _, one, _ in told if one is not None]
+    return {
+        "seconds": float(curve[-1]["seconds"]),
+        "tokens_per_second": tokens_per_second,
+        "flops_per_token": flops_per_token,
+        "mfu": tokens_per_second * flops_per_token / (peak * 1e12 * processes) if peak and tokens_per_second else None,
+        "peak_gib": max(used, default=None),
+        "joules": sum(joules) if joules else None,
+        "starts": max((starts or 0 for _, _, starts in told), default=0),
+    }
