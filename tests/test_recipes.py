@@ -90,3 +90,14 @@ def test_warm_up_may_be_given_in_batches() -> None:
 def test_inconsistent_options_are_rejected(change: dict[str, object], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         LlamaOptions.model_validate(SHAPE.model_dump() | change)
+
+
+def test_budgets_are_shared_out() -> None:
+    """In the proportion of the phases; whole numbers to the last."""
+    for name, whole in (("batches", 7), ("text_bytes", 1_000_001), ("flops", 6e9)):
+        options = SHAPE.model_copy(update={"batches": None, "second_phase": 0.5} | {name: whole})
+        first, second = (getattr(phase, name) for phase in by_phase(options))
+        assert first + second == pytest.approx(whole, rel=1e-15)
+        assert second == pytest.approx(first / 2, abs=1)
+        assert isinstance(second, type(whole))
+    assert by_phase(PRESETS["tiny"]) == (PRESETS["tiny"],)
