@@ -331,7 +331,7 @@ def code(text: str) -> str:
 
 def schema_text() -> str:
     """The text of docs/config.schema.json: in lines that a difference can show, for programs without indentation."""
-    return json.dumps(schema(), indent=0, ensure_ascii=False) + "\n"
+    return json.dumps(schema(), indent=0, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
