@@ -138,6 +138,7 @@ CHAIN = {
 """What each command is called with, one after another in one folder, and what it may import."""
 REJECTED = {
     "fetch": ("fetch --recipe {} -o hub.parquet", f"{ROWS} yaml"),
+    "fetch_pairs": ("fetch_pairs --recipe {} -o pairs.parquet", f"{ROWS} yaml"),
     "fetch_tokenizer": ("fetch_tokenizer --recipe {} -o fetched", f"{ROWS} yaml"),
     "power": ("power .", TABLES),
     "fetch_tasks": ("fetch_tasks --recipe offline -o fetched", "pydantic yaml"),

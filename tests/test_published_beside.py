@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +19,18 @@ ROOT = Path(__file__).parents[1]
 TIMTC = DATA / "timtc"
 
 
-def recipes(name: str, **paths: str) -> dict:
+PAIRS = {
+    name: {split: dict.fromkeys(languages, __file__) for split in ("train", test)}
+    for name, languages, test in (
+        ("wmt16", ("en", "de"), "newstest2016"),
+        ("german_estonian", ("de", "et"), "flores"),
+        ("ukrainian_estonian", ("uk", "et"), "flores"),
+    )
+}
+"""Files for the open splits of the parallel corpora of "BPE Gets Picky"."""
+
+
+def recipes(name: str, **paths: Any) -> dict:
     """The recipes of a paper's experiment; its gold data is no part of them."""
     values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
     values.pop("resources", None)
@@ -96,7 +108,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
     found = beside(
         measured(*picky),
         pl.DataFrame(schema=ACCURACY),
-        recipes("picky_bpe", **dict.fromkeys(("en_de", "de_et", "uk_et", "en", "de"), __file__)),
+        recipes("picky_bpe", **PAIRS),
     )
     assert found.select("variant", "ours", "published").rows() == [
         ("de_et_picky_09", 150.0, 133.0),

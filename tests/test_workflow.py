@@ -118,6 +118,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "deal_part",
             "encode_shard",
             "fetch",
+            "fetch_pairs",
             "fetch_tasks",
             "fetch_tokenizer",
             "import",

@@ -43,6 +43,7 @@ GROUPS = {
     },
     "Corpora": {
         "fetch": "fetch a corpus from the Hugging Face hub",
+        "fetch_pairs": "fetch pairs of sentences from the Hugging Face hub",
         "fetch_tokenizer": "fetch a tokenizer from the Hugging Face hub",
         "prepare": "split a corpus and write it in shards",
         "prepare_parallel": "clean and split a parallel corpus",
