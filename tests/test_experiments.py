@@ -294,6 +294,18 @@ def test_translations_of_picky_bpe(text: Path) -> None:
         )
 
 
+def test_small_translations_of_picky_bpe(text: Path) -> None:
+    experiment = load("small/picky_bpe", text)
+    found = {
+        (experiment.variants[one.variant].construction.threshold, experiment.translation_models[one.model].seed)
+        for one in Translations(experiment).trained
+    }
+    assert found == set(product([1.0, 0.9, 0.7, 0.6], [0, 1]))
+    first, second = experiment.translation_models.values()
+    assert first == second.model_copy(update={"seed": 0})
+    assert {one.test for one in Translations(experiment).tested} == {"test2019", "test2020"}
+
+
 def test_tokenizers_of_bytespan(text: Path) -> None:
     experiment = load("bytespan", text)
     assert experiment.sizes == [16000, 32000, 64000]
