@@ -28,6 +28,7 @@ rule tabulate:
         model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),
         downstream=collect("<results>/downstream/{of.model}/{of.variant}/{of.size}/{of.suite}.json", of=tested),
         translation=collect("<results>/translation_scores/{of.path}/{of.test}.json", of=translations.tested),
+        translation_embeddings=collect("<results>/translation_embeddings/{of.path}", of=translations.trained),
         parallel=collect("<results>/parallel/{parallel}", parallel=experiment.parallel_corpora),
     output:
         directory("<results>/tables"),

@@ -36,6 +36,34 @@ rule train_translation:
         " &> {log:q}"
 
 
+rule measure_translation_embeddings:
+    input:
+        model="<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",
+    output:
+        directory(
+            "<results>/translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}"
+        ),
+    log:
+        "<logs>/measure_translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/measure_translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        inputs=flags,
+        metrics=measurements.metrics("embeddings"),
+        source=measured_by("measure_translation_embeddings", "embeddings"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
+    message:
+        "measure the embeddings of {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
+        " {wildcards.size}"
+    shell:
+        "tokbench measure_translation_embeddings {params.inputs:q} --metrics {params.metrics:q} -o {output:q} &> {log:q}"
+
+
 rule translate:
     input:
         model="<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",

@@ -46,11 +46,12 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
+from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded, write_encoded
 from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.order import Text, merged
-from tokbench.pretraining.pack import Packing, pack, read_occurrences
+from tokbench.pretraining.pack import Packing, pack
 from tokbench.resource import resource_types
 from tokbench.tabulation.accuracy import accuracy_table
 from tokbench.tabulation.answers import Results, boundary_table, outcome_table, text_table

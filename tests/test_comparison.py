@@ -23,11 +23,12 @@ from tokbench.intrinsic.embeddings import Embeddings, embeddings_of
 from tokbench.intrinsic.measure import measure, measure_embeddings
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.metric.undertrained import UndertrainedOptions
+from tokbench.occurrences import read_occurrences
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.order import Text
-from tokbench.pretraining.pack import pack, read_occurrences
+from tokbench.pretraining.pack import pack
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.comparison import (
     Compared,

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from tests.packing import DOCUMENTS, Bytes, ids_of, packed_documents, pieces
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget, course, reading
 from tokbench.pretraining.encoded import Encoded, encoded, write_encoded
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.order import Text, in_order, merged, place_of
-from tokbench.pretraining.pack import Packing, check_sequences, pack, read_occurrences
+from tokbench.pretraining.pack import Packing, check_sequences, pack
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
     assert {*IDENTIFIERS, "summary", "evidence", "published"} <= set(checker.ids)
     assert checker.ids.index("summary") < checker.ids.index("evidence") < checker.ids.index("intrinsic")
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 22
+    assert page.count("<svg") == len(drawings(whole())) == 23
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in folder.iterdir()] == ["report.html"]
 
@@ -187,6 +187,8 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "translation_scores",
         "translation_comparisons",
         "published_translations",
+        "translation_embedding_norms",
+        "translation_embeddings",
         "parallel_corpora",
     ):
         assert any(section.missing for section in shown[0])

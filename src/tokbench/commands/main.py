@@ -68,6 +68,7 @@ GROUPS = {
     },
     "Translation": {
         "train_translation": "train a translation model",
+        "measure_translation_embeddings": "measure embedding norms of a translation model",
         "translate": "translate a split with a translation model",
         "score_translation": "score translations by BLEU, chrF and COMET",
     },

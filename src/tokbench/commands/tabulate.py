@@ -17,6 +17,7 @@ from tokbench.errors import TokbenchError
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
 @click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
+@click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
@@ -30,6 +31,7 @@ def command(
     models: tuple[str, ...],
     downstream: tuple[str, ...],
     translations: tuple[str, ...],
+    translation_embeddings: tuple[str, ...],
     parallel: tuple[str, ...],
     baselines: tuple[str, ...],
     venn: tuple[str, ...],
@@ -58,6 +60,7 @@ def command(
         venn,
         ngram_files=ngram_bits,
         scored_translations=translations,
+        translation_embeddings_folders=translation_embeddings,
         parallel_folders=parallel,
     )
     tables = make_tables(declared(), gathered)

@@ -7,14 +7,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.atomic import atomic_file, atomic_folder
+from tokbench.atomic import atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.inputs.parquet import parquet, require, whole
+from tokbench.occurrences import write_occurrences
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
@@ -128,7 +126,7 @@ def pack(
         seed: what decided the order.
         end_of_text: the id that ends every document; ``vocabulary`` where left out.
         budget: text that a training reads; as often as it takes where left out.
-        counts: Parquet file for how often each id stands in the sequences, see :func:`read_occurrences`.
+        counts: Parquet file for how often each id stands in the sequences, see :mod:`tokbench.occurrences`.
 
     Raises:
         TokbenchError: there is no text, or a document holds an id that is no token.
@@ -178,9 +176,7 @@ def pack(
         )
         (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
         if counts is not None:
-            table = pa.table({"id": np.arange(vocabulary + 1), "occurrences": occurrences})
-            with atomic_file(counts) as file:
-                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            write_occurrences(occurrences, counts)
     return packing
 
 
@@ -195,25 +191,6 @@ def check_sequences(folder: Path, packing: Packing) -> None:
         digest.update(ids.data)
     if digest.hexdigest() != packing.digest:
         raise TokbenchError(f"{folder}: not the sequences that were written; delete it, and make it again")
-
-
-def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
-    """How often each id stands in packed sequences: int64 [vocabulary + 1], the end of text among them.
-
-    Raises:
-        TokbenchError: the file is no such file, or one of another tokenizer.
-    """
-    with parquet(path, "counts of tokens", "make them with 'tokbench pack --token-counts'") as file:
-        require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
-        table = whole(file, ["id", "occurrences"])
-        ids, occurrences = (column.to_numpy().astype(np.int64, casting="safe") for column in table.columns)
-        if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):
-            raise ValueError("ids are not 0, 1, 2, ..., or a count is below 0")
-    if len(occurrences) != vocabulary + 1:
-        raise TokbenchError(
-            f"{path}: counts of {max(0, len(occurrences) - 1)} tokens for {vocabulary}; name the model's own tokenizer"
-        )
-    return occurrences
 
 
 def _budgeted(pieces: Iterable[Encoded], asked: int, rest: int, seen: Read, in_rest: Read) -> Iterator[Encoded]:
