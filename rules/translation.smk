@@ -6,8 +6,8 @@ translations = Translations(experiment)
 rule train_translation:
     input:
         corpus="<results>/parallel/{parallel}",
-        source_tokenizer="<results>/tokenizers/{variant}/{size}",
-        target_tokenizer="<results>/tokenizers/{target_variant}/{size}",
+        source_tokenizer=translations.source_tokenizer,
+        target_tokenizer=translations.target_tokenizer,
     output:
         directory("<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}"),
     log:

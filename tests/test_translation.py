@@ -179,14 +179,14 @@ def test_embeddings_of_both_sides_against_the_training_text(prepared: Path, tmp_
     ids = np.concatenate([*english.encode_batch(pairs.source), *english.encode_batch(pairs.target)])
     assert joint["both"]["occurrences"].sum() == len(ids)
     assert joint["both"]["probability"].sum() == pytest.approx(1)
-    cells = translation_embedding_norms(folders)
+    cells = translation_embedding_norms(folders, {})
     assert cells.schema == TRANSLATION_EMBEDDING_NORMS.schema
     assert cells.group_by("side", maintain_order=True).agg(pl.col("tokens").sum()).rows() == [
         ("decoder", 270),
         ("encoder", 270),
         ("both", 270),
     ]
-    table = translation_embeddings(folders)
+    table = translation_embeddings(folders, {})
     assert table.schema == TRANSLATION_EMBEDDINGS.schema
     unseen = table.filter(side="encoder", metric="unseen_tokens")["value"].item()
     assert unseen == (apart["encoder"]["occurrences"] == 0).sum()
@@ -201,7 +201,7 @@ def test_tokens_that_a_tokenizer_adds_and_drops_are_looked_at_in_their_own_model
         frame = pl.DataFrame({"token": tokens, "norm": norms, "probability": [0.75, 0.25]})
         frame.write_parquet(folders[-1] / "both.parquet")
         (folders[-1] / "measurements.json").write_text('{"measurements": []}')
-    found = translation_embeddings(folders)
+    found = translation_embeddings(folders, {})
     assert found.select("tokenizers", "metric", "value", "n").rows() == [
         ("two", "mean_embedding_norm", 9.0, 1),
         ("two", "mean_token_probability", 0.25, 1),
@@ -302,6 +302,25 @@ def test_the_workflow_asks_for_every_model_on_every_test() -> None:
     assert json.loads(asked.training_recipe(wildcards))["beam"] == 5
     assert json.loads(asked.recipe(wildcards))["beam"] == 2
     assert asked.memory(wildcards, 2) == 2 * asked.memory(wildcards, 1)
+
+
+def test_a_side_may_be_cut_by_a_tokenizer_made_elsewhere() -> None:
+    """It has its own size, whatever that of the other side; where both were made elsewhere, so is their path."""
+    pairs = ["given", {"source": "bpe", "target": "given"}, {"source": "given", "target": "bpe"}]
+    values = CONFIGURED | {
+        "variants": CONFIGURED["variants"] | {"given": {"from": "sentencepiece", "path": __file__}},
+        "translations": [CONFIGURED["translations"][0] | {"tokenizers": pairs}],
+    }
+    asked = Translations(validate(values, "here"))
+    ways = [one.path.removeprefix("small/news/de/en/") for one in asked.trained]
+    assert ways == ["given/given/own", "bpe/given/300", "given/bpe/300"]
+    found = []
+    for one in asked.trained:
+        wildcards = SimpleNamespace(**{name: str(value) for name, value in one._asdict().items()})
+        found.append((asked.source_tokenizer(wildcards), asked.target_tokenizer(wildcards)))
+        assert asked.memory(wildcards, 1) > 1000
+    given, bpe = "results/pairs/tokenizers/given/own", "results/pairs/tokenizers/bpe/300"
+    assert found == [(given, given), (bpe, given), (given, bpe)]
 
 
 @pytest.mark.parametrize(

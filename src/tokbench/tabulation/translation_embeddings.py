@@ -3,7 +3,7 @@
 Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which mark the tokens that a threshold removes and adds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
 from tokbench.tabulation.comparison import marked
 from tokbench.tabulation.embedding_norms import CLASSES, norm_cells, norm_step
-from tokbench.tabulation.reading import framed, taken
+from tokbench.tabulation.reading import framed, size_of, taken
 from tokbench.tidy.columns import MODEL, REASON, SIZE
 from tokbench.tidy.table import MEASURE, Column, Print, TidyTable
 from tokbench.tidy.translations import PARALLEL, SOURCE, TARGET, TOKENIZERS
@@ -43,14 +43,15 @@ class Measured(NamedTuple):
         return read_frame(self.folder / f"{self.keys[-1]}.parquet", AGAIN)
 
 
-def translation_embedding_norms(folders: Iterable[Path | str]) -> pl.DataFrame:
+def translation_embedding_norms(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
     """Count tokens by probability and norm; classes of norm are the same for all tokenizers that are compared.
 
     Args:
         folders: ``MODEL/PARALLEL/SOURCE/TARGET/VARIANT/TARGET_VARIANT/SIZE``.
+        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere.
     """
     frames = [pl.DataFrame(schema=TRANSLATION_EMBEDDING_NORMS.schema)]
-    for group in _compared(folders):
+    for group in _compared(folders, own_sizes):
         step = norm_step(one.tokens().select("norm") for one in group)
         for one in group:
             heads = zip(TRANSLATION_EMBEDDING_NORMS.schema, (*one.keys, one.tokenizers), strict=False)
@@ -60,13 +61,16 @@ def translation_embedding_norms(folders: Iterable[Path | str]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def translation_embeddings(folders: Iterable[Path | str]) -> pl.DataFrame:
+def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
     """Measurements of the embeddings, and of the tokens that tokenizers drop and add beside the first of their group.
 
     Dropped tokens are looked at in the model of the first, added ones in the other's.
+
+    Args:
+        folders, own_sizes: as of :func:`translation_embedding_norms`.
     """
     rows: list[tuple[Any, ...]] = []
-    for group in _compared(folders):
+    for group in _compared(folders, own_sizes):
         first = group[0]
         base = first.tokens()
         for one in group:
@@ -87,14 +91,15 @@ def translation_embeddings(folders: Iterable[Path | str]) -> pl.DataFrame:
     return framed(rows, TRANSLATION_EMBEDDINGS.schema, "embeddings of translation models")
 
 
-def _compared(folders: Iterable[Path | str]) -> Iterator[list[Measured]]:
+def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> Iterator[list[Measured]]:
     """The sides of all models, those together that differ in their tokenizers alone."""
     groups: dict[tuple[Any, ...], list[Measured]] = {}
     for folder in map(Path, folders):
         model, parallel, source, target, variant, target_variant, size = folder.parts[-7:]
         tokenizers = variant if variant == target_variant else f"{variant} + {target_variant}"
+        known = size_of(folder, size, variant, own_sizes)
         for side in sorted(path.stem for path in folder.glob("*.parquet")):
-            keys = (parallel, source, target, model, int(size), side)
+            keys = (parallel, source, target, model, known, side)
             groups.setdefault(keys, []).append(Measured(keys, tokenizers, folder))
     yield from groups.values()
 
@@ -104,7 +109,7 @@ TRANSLATION_EMBEDDING_NORMS = TidyTable(
     "a class of probability and of norm that holds a token, of a side of a translation model",
     (*OF, TOKENIZERS, *CLASSES),
     maker=translation_embedding_norms,
-    takes=("translation_embeddings_folders",),
+    takes=("translation_embeddings_folders", "own_sizes"),
     command="tabulate",
     prints=(
         Print(
@@ -134,7 +139,7 @@ TRANSLATION_EMBEDDINGS = TidyTable(
         REASON,
     ),
     maker=translation_embeddings,
-    takes=("translation_embeddings_folders",),
+    takes=("translation_embeddings_folders", "own_sizes"),
     command="tabulate",
     prints=(
         Print(
