@@ -20,8 +20,9 @@ class LinePairs(Options):
     """Files of lines (plain, gzip or zstd), one of each language; lines with the same number are a pair."""
 
     type: Literal["lines"]
-    path: dict[Language, PathList]
-    """File of each language, or a list of files, which are read one after another."""
+    path: dict[Language, PathList] = Field(default_factory=dict)
+    """File of each language, or a list of files, which are read one after another. May be left out and given on the
+    command line instead."""
 
     def files(self) -> list[Path]:
         """All files, the first language's first."""
@@ -31,8 +32,8 @@ class LinePairs(Options):
 class _Pairs(Options):
     """Files that hold both sides."""
 
-    path: PathList
-    """File or glob pattern, or a list of them."""
+    path: PathList = Field(default_factory=list)
+    """File or glob pattern, or a list of them. May be left out and given on the command line instead."""
 
     def files(self) -> list[Path]:
         """All files in order."""
@@ -117,6 +118,8 @@ class ParallelCorpus(Options):
                 "dev and tests as files"
             )
         for split, source in self.sources().items():
+            if not isinstance(source, HubPairs) and not source.path:
+                raise ValueError(f"{split}: no path; give one here, or for this split on the command line")
             given = source.path if isinstance(source, LinePairs) else getattr(source, "fields", {})
             wrong = given.keys() - set(self.languages)
             missing = set(self.languages) - given.keys() if isinstance(source, LinePairs) else set()
