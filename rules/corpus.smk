@@ -25,6 +25,28 @@ rule fetch:
         "tokbench fetch --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
+rule fetch_pairs:
+    output:
+        "<resources>/hub_pairs/{digest}.parquet",
+    log:
+        "<logs>/fetch_pairs/{digest}.log",
+    benchmark:
+        "<benchmarks>/fetch_pairs/{digest}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=corpora.pairs_recipe,
+        source=fingerprint("tokbench.commands.fetch_pairs"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(720),
+    message:
+        "fetch pairs of sentences from the Hugging Face hub"
+    shell:
+        "tokbench fetch_pairs --recipe {params.recipe:q} -o {output:q} &> {log:q}"
+
+
 rule read_sizes:
     input:
         corpora.files_of_part,
@@ -164,6 +186,7 @@ rule prepare:
 rule prepare_parallel:
     input:
         corpora.parallel_files,
+        collect("<resources>/hub_pairs/{digest}.parquet", digest=corpora.parallel_digests),
     output:
         directory("<results>/parallel/{parallel}"),
     log:

@@ -33,6 +33,7 @@ rule tabulate:
             of=all_along(experiment),
         ),
         translation=collect("<results>/translation_scores/{of.path}/{of.test}.json", of=translations.tested),
+        translation_embeddings=collect("<results>/translation_embeddings/{of.path}", of=translations.trained),
         parallel=collect("<results>/parallel/{parallel}", parallel=experiment.parallel_corpora),
     output:
         directory("<results>/tables"),

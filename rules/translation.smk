@@ -6,8 +6,8 @@ translations = Translations(experiment)
 rule train_translation:
     input:
         corpus="<results>/parallel/{parallel}",
-        source_tokenizer="<results>/tokenizers/{variant}/{size}",
-        target_tokenizer="<results>/tokenizers/{target_variant}/{size}",
+        source_tokenizer=translations.source_tokenizer,
+        target_tokenizer=translations.target_tokenizer,
     output:
         directory("<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}"),
     log:
@@ -34,6 +34,34 @@ rule train_translation:
         " --source-tokenizer {input.source_tokenizer:q} --target-tokenizer {input.target_tokenizer:q}"
         " --from {wildcards.source} --to {wildcards.target} --checkpoints {params.checkpoints:q} -o {output:q}"
         " &> {log:q}"
+
+
+rule measure_translation_embeddings:
+    input:
+        model="<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",
+    output:
+        directory(
+            "<results>/translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}"
+        ),
+    log:
+        "<logs>/measure_translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/measure_translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        inputs=flags,
+        metrics=measurements.metrics("embeddings"),
+        source=measured_by("measure_translation_embeddings", "embeddings"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(60),
+    message:
+        "measure the embeddings of {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
+        " {wildcards.size}"
+    shell:
+        "tokbench measure_translation_embeddings {params.inputs:q} --metrics {params.metrics:q} -o {output:q} &> {log:q}"
 
 
 rule translate:

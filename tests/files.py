@@ -46,6 +46,7 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
+from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded, write_encoded
 from tokbench.pretraining.mds import read_mds, write_mds

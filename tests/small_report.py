@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.published.translated import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
@@ -29,6 +30,7 @@ from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 
 DECLARED = [*tabulated(), *analysed()]
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
@@ -135,11 +137,27 @@ def translations() -> dict[str, pl.DataFrame]:
     ]
     compared = of | {"a": "bpe", "b": "bpe + sage", "score_a": 12.5, "score_b": 13.0, "difference": -0.5, "low": -1.0}
     compared |= {"high": 0.1, "bootstrap_p": 0.9, "t_test_p": 0.2, "seeds": 1}
+    printed = {key: value for key, value in of.items() if key not in ("metric", "n")} | {
+        "tokenizers": "bpe",
+        "bleu": 12.5,
+    }
+    printed |= {"vocabulary": "joint", "variant": "picky_10", "published_bleu": 30.1, "paper_model": "no", "seeds": 1}
+    side = {key: of[key] for key in ("parallel", "source_language", "target_language", "model", "size")}
+    side |= {"side": "encoder", "tokenizers": "bpe"}
     pairs = {"parallel": "news", "split": "train", "pairs": "kept", "n": 90}
     return {
         "translation_scores": pl.DataFrame(scores),
         "translation_comparisons": pl.DataFrame([compared]),
         "parallel_corpora": pl.DataFrame([pairs]),
+        "translation_embedding_norms": pl.DataFrame(
+            [side | {"probability_low": 0.1, "probability_high": 0.2, "norm_low": 1.0, "norm_high": 1.5, "tokens": 9}],
+            TRANSLATION_EMBEDDING_NORMS.schema,
+        ),
+        "translation_embeddings": pl.DataFrame(
+            [side | {"metric": "unseen_tokens", "definition": "tokens never met", "value": 3.0, "n": 9}],
+            TRANSLATION_EMBEDDINGS.schema,
+        ),
+        "published_translations": pl.DataFrame([printed], PUBLISHED_TRANSLATIONS.schema),
     }
 
 
@@ -281,6 +299,7 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "o
          "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
+         "published_translations", "translation_embedding_norms", "translation_embeddings",
          "parallel_corpora")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -23,6 +23,7 @@ from tokbench.intrinsic.embeddings import Embeddings, embeddings_of
 from tokbench.intrinsic.measure import measure, measure_embeddings
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.metric.undertrained import UndertrainedOptions
+from tokbench.occurrences import read_occurrences
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded

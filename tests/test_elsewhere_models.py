@@ -15,7 +15,10 @@ from tests.conftest import Tokbench
 from tests.downstream import prose, tiny_mpt
 from tests.existing import few, read  # noqa: F401
 from tests.small_report import bits_by_seed
+from tests.test_parallel_corpora import corpus as pairs_of
+from tests.test_translation import TINY, sentences
 from tokbench.corpus.documents import Document
+from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.mds import read_mds
@@ -25,6 +28,8 @@ from tokbench.tabulation.curves import CURVES, curve_table
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
 from tokbench.tabulation.gathered import Gathered
+from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS
+from tokbench.tabulation.translations import TRANSLATION_SCORES
 from tokbench.tidy.make import make_tables
 from tokbench.tokenizer import Tokenizer
 
@@ -123,6 +128,38 @@ def test_tables_know_its_models_by_its_own_size(model: Path, pieces: Path, tmp_p
         assert set(table["size"]) == {len(tokenizer)}
     with pytest.raises(TokbenchError, match="the size of 'pieces' is not known; name its tokenizer with --tokenizer"):
         curve_table([model], {})
+
+
+def test_a_translation_model_over_it_and_another(pieces: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    """From training to tables, as the workflow calls it; nothing is translated into ids that it has not."""
+    prepare_parallel(pairs_of(tmp_path, sentences(60)), 0, tmp_path)
+    recipe = TINY.model_copy(update={"epochs": 1, "max_tokens": 4}).model_dump_json()
+    way = tmp_path / "m/pairs/en/de/pieces/pieces/own"
+    model, embeddings, scores = (tmp_path / name / way.relative_to(tmp_path) for name in ("models", "norms", "scores"))
+    for folder in (model, embeddings, scores):
+        folder.parent.mkdir(parents=True)
+    sides = ["--from", "en", "--to", "de"]
+    tokenizers = ["--source-tokenizer", pieces, "--target-tokenizer", pieces]
+    lines = [
+        ["train_translation", "--recipe", recipe, "--corpus", tmp_path, *tokenizers, *sides,
+         "--checkpoints", tmp_path / "checkpoints", "-o", model],
+        ["measure_translation_embeddings", "--model", model, "-o", embeddings],
+        ["translate", "--recipe", recipe, "--model", model, *sides, "-o", tmp_path / "found.parquet",
+         tmp_path / "held.parquet"],
+        ["score_translation", "--corpus=pairs", "--test=held", *sides, "--model-name=m", "--source-variant=pieces",
+         "--target-variant=pieces", "--size=own", "-o", scores, tmp_path / "found.parquet"],
+    ]  # fmt: skip
+    for line in lines:
+        ended = tokbench(*line)
+        assert ended.status == 0, ended.message
+    tokens = pl.read_parquet(embeddings / "both.parquet")
+    assert tokens["occurrences"].sum() > 0
+    gathered = Gathered(
+        (), (str(pieces),), (), (), (), (), {}, (),
+        scored_translations=(str(scores),), translation_embeddings_folders=(str(embeddings),),
+    )  # fmt: skip
+    for name, table in make_tables([TRANSLATION_SCORES, TRANSLATION_EMBEDDING_NORMS], gathered).items():
+        assert set(table["size"]) == {len(Tokenizer.load(pieces))}, name
 
 
 def test_what_loses_text_is_not_compared(tmp_path: Path) -> None:

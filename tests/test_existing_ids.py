@@ -13,9 +13,9 @@ from tokbench.corpus.shards import open_shards
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.embeddings import embeddings_of
+from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.mds import read_mds
-from tokbench.pretraining.occurrences import read_occurrences
 from tokbench.pretraining.pack import Packing
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer

@@ -1,8 +1,10 @@
 """The shipped experiments are the papers': their variants, sizes, corpora and numbers of runs."""
 
+import json
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,6 +18,7 @@ from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
 from tokbench.workflow.statistics import all_trained
+from tokbench.workflow.translation import Translations
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 IN_FULL = ("books_in_full", "languages_in_full", "existing", "existing_models", "study", "study_models", "study_pilot")
@@ -76,8 +79,21 @@ def open_paths(file: Path) -> list[str]:
     return [
         name
         for name, source in {**sources, **written.get("resources", {})}.items()
-        if not isinstance(source, dict) or not source.keys() & {"path", "dataset"}
+        if not isinstance(source, dict) or not source.keys() & {"path", "dataset", "corpus"}
     ]
+
+
+def open_splits(file: Path, text: Path) -> dict[str, Any]:
+    """What a command line would name for the splits of parallel corpora: the same file on either side."""
+    corpora = yaml.safe_load(file.read_text(encoding="utf-8")).get("parallel_corpora", {})
+    return {
+        name: {
+            split: dict.fromkeys(corpus["languages"], str(text))
+            for split, source in ({key: corpus[key] for key in ("train", "dev")} | corpus["tests"]).items()
+            if source == {"type": "lines"}
+        }
+        for name, corpus in corpora.items()
+    }
 
 
 def open_suites(file: Path) -> list[str]:
@@ -94,7 +110,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def given(file: Path, text: Path) -> dict[str, str]:
+def given(file: Path, text: Path) -> dict[str, Any]:
     """What a command line would name for the open paths: an empty file, or an empty table for Parquet.
 
     It names those of tokenizers made elsewhere, too, which nobody who runs the tests need have.
@@ -103,7 +119,8 @@ def given(file: Path, text: Path) -> dict[str, str]:
     corpora, elsewhere = written["corpora"], [name for name, one in written["variants"].items() if "from" in one]
     types = {name: corpus["source"] for name, corpus in corpora.items()}
     tables = {name for name, kind in types.items() if "parquet" in (kind["type"] if isinstance(kind, dict) else kind)}
-    return {name: f"{text}.parquet" if name in tables else str(text) for name in [*open_paths(file), *elsewhere]}
+    plain = {name: f"{text}.parquet" if name in tables else str(text) for name in [*open_paths(file), *elsewhere]}
+    return plain | open_splits(file, text)
 
 
 def load(name: str, text: Path) -> Experiment:
@@ -128,7 +145,7 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
         question = text.parent / task.file.replace("*", "")
         question.parent.mkdir(exist_ok=True)
         question.touch()
-    settings = [part for name, path in given(file, text).items() for part in ("--set", f"{name}={path}")]
+    settings = [part for name, path in given(file, text).items() for part in ("--set", f"{name}={json.dumps(path)}")]
     settings += [part for name in open_suites(file) for part in ("--set", f"{name}={text.parent}")]
     assert tokbench("validate", file, *settings).status == 0
 
@@ -137,7 +154,7 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
 def test_says_its_command(file: Path) -> None:
     comment = file.read_text(encoding="utf-8").partition("\nname:")[0]
     assert f"--configfile experiments/{file.relative_to(FOLDER)}" in comment
-    assert all(f" {name}=" in comment for name in [*open_paths(file), *open_suites(file)])
+    assert all(f" {name}=" in comment for name in [*open_paths(file), *open_suites(file), *open_splits(file, FOLDER)])
 
 
 @pytest.mark.parametrize(("name", "base"), OVER.items())
@@ -266,6 +283,44 @@ def test_vocabularies_of_picky_bpe(text: Path) -> None:
         for variant in experiment.variants.values()
     )
     assert others == {"picky_bpe": 25, "bpe_trimmed": 4, "post_removal": 5, "unigram": 1}
+
+
+def test_translations_of_picky_bpe(text: Path) -> None:
+    experiment = load("picky_bpe", text)
+    found = Counter(
+        (
+            one.source,
+            one.target,
+            one.size,
+            one.variant == one.target_variant,
+            experiment.translation_models[one.model].epochs,
+        )
+        for one in Translations(experiment).trained
+    )
+    assert found == {
+        **{(source, target, 8192, True, 20): 5 for source, target in (("en", "de"), ("de", "et"), ("uk", "et"))},
+        **{("en", "de", size, True, epochs): 5 for size, epochs in ((16384, 20), (32768, 25), (65536, 20))},
+        **{("en", "de", size, False, epochs): 5 for size, epochs in ((8192, 20), (16384, 25), (32768, 20))},
+    }
+    for one in Translations(experiment).trained:
+        source, target = (experiment.variants[name] for name in (one.variant, one.target_variant))
+        assert source.construction == target.construction
+        joint = one.variant == one.target_variant
+        assert (source.corpus, target.corpus) == (
+            (f"{one.source}_{one.target}",) * 2 if joint else (one.source, one.target)
+        )
+
+
+def test_small_translations_of_picky_bpe(text: Path) -> None:
+    experiment = load("small/picky_bpe", text)
+    found = {
+        (experiment.variants[one.variant].construction.threshold, experiment.translation_models[one.model].seed)
+        for one in Translations(experiment).trained
+    }
+    assert found == set(product([1.0, 0.9, 0.7, 0.6], [0, 1]))
+    first, second = experiment.translation_models.values()
+    assert first == second.model_copy(update={"seed": 0})
+    assert {one.test for one in Translations(experiment).tested} == {"test2019", "test2020"}
 
 
 def test_tokenizers_of_bytespan(text: Path) -> None:

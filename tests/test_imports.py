@@ -138,6 +138,7 @@ CHAIN = {
 """What each command is called with, one after another in one folder, and what it may import."""
 REJECTED = {
     "fetch": ("fetch --recipe {} -o hub.parquet", f"{ROWS} yaml"),
+    "fetch_pairs": ("fetch_pairs --recipe {} -o pairs.parquet", f"{ROWS} yaml"),
     "fetch_tokenizer": ("fetch_tokenizer --recipe {} -o fetched", f"{ROWS} yaml"),
     "power": ("power .", TABLES),
     "trainings": ("trainings .", ""),
@@ -147,7 +148,7 @@ REJECTED = {
 """Commands that need what is not here: they end with a mistake in their recipe, before any library of the hub."""
 ELSEWHERE = (
     *("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "score_translation"),
-    *("train_translation", "translate", "typeset"),
+    *("measure_translation_embeddings", "train_translation", "translate", "typeset"),
 )
 """Commands that draw, train or ask models: they need the heaviest libraries for what they do."""
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.packing import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget, course, reading
 from tokbench.pretraining.encoded import Encoded, encoded, write_encoded
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.mds import read_mds, write_mds
-from tokbench.pretraining.occurrences import read_occurrences
 from tokbench.pretraining.options import MptOptions
 from tokbench.pretraining.order import Text, in_order, merged, place_of
 from tokbench.pretraining.pack import Packing, check_sequences, pack

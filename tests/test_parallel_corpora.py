@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -14,16 +16,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import Tokbench
 from tokbench.config.errors import validated
+from tokbench.config.load import validate
 from tokbench.corpus.parallel.clean import cleaned, digest
+from tokbench.corpus.parallel.fetch import fetch_pairs
 from tokbench.corpus.parallel.pairs import read_sentences
 from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.corpus.parallel.read import read_pairs
-from tokbench.corpus.parallel.sources import Cleaning, ParallelCorpus
+from tokbench.corpus.parallel.sources import Cleaning, LinePairs, ParallelCorpus
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
+from tokbench.workflow.corpus import Corpora
 
+SMALL = {
+    "name": "small",
+    "sizes": [512],
+    "corpora": {"books": {"source": "embedded", "splits": {"tokenizer": 1.0, "evaluation": "tokenizer"}}},
+    "variants": {"bpe": {"pretokenization": "gpt2", "construction": "bpe"}},
+}
+"""An experiment without its parallel corpora."""
 PAIRS = [("A cat.", "Eine Katze."), ("Two & <three>.", "Zwei & <drei>."), ("naïve 🦀", "naiv 🦀")]
 
 
@@ -122,6 +135,75 @@ def test_tests_of_their_own_files_are_kept_whole_and_out_of_training(tmp_path: P
         [0, 1, 2], [second for _, second in PAIRS], [first for first, _ in PAIRS],
     )  # fmt: skip
     assert json.loads((tmp_path / "counts.json").read_text()) == counts
+
+
+def test_pairs_of_a_hub_are_fetched_once_and_read_from_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def load_dataset(*names: str, **options: Any) -> list[dict[str, Any]]:
+        asked.append((*names, options["split"], options["revision"], options["streaming"]))
+        return [{"translation": {"en": first, "de": second}} for first, second in [*PAIRS, ("Half.", None)]]
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    fields = {"en": "translation.en", "de": "translation.de"}
+    hub = {"type": "hub", "dataset": "wmt/wmt16", "config": "de-en", "revision": "0" * 40, "fields": fields}
+    whole = corpus(tmp_path, PAIRS, train=hub)
+    (wanted,) = whole.on_hub()
+    file = tmp_path / "fetched.parquet"
+    assert fetch_pairs(wanted, file) == 4
+    assert asked == [("wmt/wmt16", "de-en", "train", "0" * 40, True)]
+    assert pq.read_table(file).column_names == ["en", "de"]
+    assert whole.files() == []
+    with pytest.raises(
+        TokbenchError, match=r"wmt/wmt16: pairs of a hub are read from the file that 'tokbench fetch_pa"
+    ):
+        list(read_pairs(whole.train, whole.languages))
+    counts = prepare_parallel(whole.read_from([file]), 0, tmp_path)
+    assert counts["train"] == {"read": 4, "empty": 1, "drawn": 1, "kept": 2}
+    wrong = wanted.model_copy(update={"source": wanted.source.model_copy(update={"fields": {}})})
+    with pytest.raises(TokbenchError, match=r"^wmt/wmt16: row 1: nothing under 'en'; choose another revision, or name"):
+        fetch_pairs(wrong, tmp_path / "wrong.parquet")
+    assert not (tmp_path / "wrong.parquet").exists()
+
+
+def test_the_workflow_fetches_pairs_where_the_configuration_asks(tokbench: Tokbench, tmp_path: Path) -> None:
+    hub = {"type": "hub", "dataset": "a/b", "revision": "0" * 40}
+    asking = {"languages": ["en", "de"], "train": hub, "tests": {"held": 1, "again": hub}}
+    corpora = Corpora(validate(SMALL | {"parallel_corpora": {"news": asking}}, "here"))
+    digests = corpora.parallel_digests(SimpleNamespace(parallel="news"))
+    assert len(digests) == 2
+    assert len(set(digests)) == 1
+    recipe = corpora.pairs_recipe(SimpleNamespace(digest=digests[0]))
+    assert json.loads(recipe)["source"]["dataset"] == "a/b"
+    file = tmp_path / "fetched.parquet"
+    pq.write_table(pa.table({"en": ["one", "two", "three"], "de": ["eins", "zwei", "drei"]}), file)
+    asking["tests"] = {"held": 1}
+    one = json.dumps(asking)
+    told = tokbench("prepare_parallel", "--recipe", one, "-o", tmp_path / "none")
+    assert told.status == 2
+    assert "1 of the splits are pairs of a hub; name the files" in told.stderr
+    assert tokbench("prepare_parallel", "--recipe", one, "-o", tmp_path / "pairs", "--", file).status == 0
+    assert len(read_sentences(tmp_path / "pairs" / "train.parquet", "en", "de").pairs) == 2
+
+
+def test_paths_are_given_by_name_of_the_corpus(tmp_path: Path) -> None:
+    (tmp_path / "text").touch()
+    path = {"en": str(tmp_path / "text"), "de": str(tmp_path / "text")}
+    open_corpus = {
+        "languages": ["en", "de"],
+        "train": {"type": "lines"},
+        "dev": 5,
+        "tests": {"one": {"type": "lines"}, "two": 7},
+    }
+    values = SMALL | {"parallel_corpora": {"news": open_corpus}}
+    found = validate({**values, "news": {"train": path, "one": path}}, "here").parallel_corpora["news"]
+    assert isinstance(found.train, LinePairs)
+    assert found.sources().keys() == {"train", "one"}
+    for paths in ({"one": path}, {"train": path, "one": path, "dev": path}, {"one": path, "three": path}):
+        with pytest.raises(TokbenchError, match=r"here: parallel_corpora.news(: train: no path|.dev|.three)"):
+            validate({**values, "news": paths}, "here")
 
 
 def test_files_of_different_length_are_told_with_the_shorter(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -11,14 +13,30 @@ from tests.outside import DATA
 from tokbench.config.load import validate
 from tokbench.published import facts
 from tokbench.published.beside import BESIDE, beside
+from tokbench.published.translated import published_translations
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
+from tokbench.statistics.translations import translation_comparisons
+from tokbench.tidy.table import schema
+from tokbench.tidy.translations import SENTENCES
+from tokbench.translation_scores import bleu, resampled
 from tokbench.workflow.statistics import recipes as recipes_of
 
 ROOT = Path(__file__).parents[1]
 TIMTC = DATA / "timtc"
 
 
-def recipes(name: str, **paths: str) -> dict:
+PAIRS = {
+    name: {split: dict.fromkeys(languages, __file__) for split in ("train", test)}
+    for name, languages, test in (
+        ("wmt16", ("en", "de"), "newstest2016"),
+        ("german_estonian", ("de", "et"), "flores"),
+        ("ukrainian_estonian", ("uk", "et"), "flores"),
+    )
+}
+"""Files for the open splits of the parallel corpora of "BPE Gets Picky"."""
+
+
+def recipes(name: str, **paths: Any) -> dict:
     """The recipes of a paper's experiment; its gold data is no part of them."""
     values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
     values.pop("resources", None)
@@ -96,7 +114,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
     found = beside(
         measured(*picky),
         pl.DataFrame(schema=ACCURACY),
-        recipes("picky_bpe", **dict.fromkeys(("en_de", "de_et", "uk_et", "en", "de"), __file__)),
+        recipes("picky_bpe", **PAIRS),
     )
     assert found.select("variant", "ours", "published").rows() == [
         ("de_et_picky_09", 150.0, 133.0),
@@ -111,3 +129,54 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
     ]
     assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), named)["variant"].to_list() == ["one"]
     assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), {}).is_empty()
+
+
+GOOD, POOR = (f"10 10 {common} 10 9 8 7" for common in ("9 8 7 6", "5 2 1 1"))
+"""Statistics of BLEU: tokens, n-grams in common, n-grams."""
+
+
+def translated(tokenizers: str, counts: str, size: int, model: str = "iwslt", comet: float = 0.5) -> list[tuple]:
+    of = ("wmt16", "en", "de", "newstest2016", model, size, tokenizers)
+    numbers = [(pair, counts if pair % 5 else POOR) for pair in range(40)]
+    bleu = [(*of, "BLEU", pair, float(pair % 7), own) for pair, own in numbers]
+    return bleu + [(*of, "COMET", pair, comet + pair / 1000, None) for pair, _ in numbers]
+
+
+def test_translations_stand_beside_the_papers_cells() -> None:
+    """By kind of vocabulary, size of each side and threshold; marks are those of the paired bootstrap."""
+    rows = [
+        *translated("en_de_picky_10", GOOD, 16384, comet=0.5),
+        *translated("en_de_picky_09", GOOD, 16384, comet=0.6),
+        *translated("en_de_picky_06", POOR, 16384, comet=0.7),
+        *translated("en_picky_10 + de_picky_10", GOOD, 16384, "iwslt_25"),
+        *translated("en_de_picky_10", GOOD, 8192),
+        *translated("en_de_picky_10", GOOD, 4096),
+        *translated("en_de_unigram", GOOD, 16384),
+        *translated("en_picky_10 + de_picky_09", GOOD, 16384),
+    ]
+    sentences = pl.DataFrame(rows, schema(SENTENCES), orient="row")
+    experiment = recipes("picky_bpe", **PAIRS)
+    experiment["translation_models"]["iwslt_25"]["d_model"] = 256
+    found = published_translations(sentences, translation_comparisons(sentences), experiment)
+    assert found.select(
+        "vocabulary", "size", "variant", "published_bleu", "published_bleu_interval", "published_comet", "paper_model"
+    ).rows() == [
+        ("joint", 4096, "picky_10", None, None, None, "yes"),
+        ("joint", 8192, "picky_10", 30.1, 0.7, 0.431, "yes"),
+        ("joint", 16384, "picky_10", 31.1, 0.7, 0.436, "yes"),
+        ("joint", 16384, "picky_09", 31.2, 0.7, 0.436, "yes"),
+        ("joint", 16384, "picky_06", 31.3, 0.7, 0.438, "yes"),
+        ("separate", 16384, "picky_10", 31.1, 0.7, 0.433, "no"),
+    ]
+    at = found.filter(vocabulary="joint", size=16384)
+    assert at["bleu_stands"].to_list() == ["best", "not told apart", None]
+    assert at["comet_stands"].to_list() == [None, None, "best"]
+    assert found.filter(size=8192)["bleu_stands"].to_list() == [None]
+    assert at["comet"].to_list() == pytest.approx([0.5195, 0.6195, 0.7195])
+    one = at.row(0, named=True)
+    whole = np.array([[int(n) for n in own.split()] for *_, own in translated("x", GOOD, 1)[:40]])
+    assert one["bleu"] == pytest.approx(float(bleu(whole.sum(0))))
+    low, high = np.quantile(resampled(whole, bleu), [0.025, 0.975])
+    assert one["bleu_interval"] == pytest.approx((high - low) / 2)
+    none = published_translations(sentences.clear(), translation_comparisons(sentences.clear()), experiment)
+    assert none.is_empty()

@@ -18,19 +18,28 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from scipy.stats import ttest_rel
 
+from tests.conftest import Tokbench
 from tests.test_parallel_corpora import corpus
 from tokbench.config.load import validate
 from tokbench.construction.bpe import BpeOptions, build
+from tokbench.corpus.parallel.pairs import read_sentences
 from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.statistics.translations import translation_comparisons
+from tokbench.tabulation.translation_embeddings import (
+    TRANSLATION_EMBEDDING_NORMS,
+    TRANSLATION_EMBEDDINGS,
+    translation_embedding_norms,
+    translation_embeddings,
+)
 from tokbench.tidy.table import schema
 from tokbench.tidy.translations import SENTENCES
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation import train as training
 from tokbench.translation.batches import batches, decoded, encoded
 from tokbench.translation.model import build as build_model
+from tokbench.translation.model import load
 from tokbench.translation.needs import parameters
 from tokbench.translation.options import PRESETS, TranslationOptions
 from tokbench.translation.score import score
@@ -143,6 +152,64 @@ def test_a_killed_training_ends_with_the_same_bits(
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
 
 
+def test_embeddings_of_both_sides_against_the_training_text(prepared: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    """Against rows of the model's own modules, and counts of its training pairs."""
+    short = TINY.model_copy(update={"epochs": 1})
+    folders = []
+    for name, joint in (("apart", False), ("joint", True)):
+        model = trained(prepared, tmp_path / name, short, joint=joint)
+        own = "en/en" if joint else "en/de"
+        folders.append(tmp_path / "embeddings" / "tiny/news/en/de" / own / "270")
+        folders[-1].parent.mkdir(parents=True)
+        assert tokbench("measure_translation_embeddings", "--model", model, "-o", folders[-1]).status == 0
+    pairs = read_sentences(prepared / "pairs" / "train.parquet", "en", "de")
+    loaded = load(tmp_path / "apart" / "model").model
+    apart, joint = ({file.stem: pl.read_parquet(file) for file in folder.glob("*.parquet")} for folder in folders)
+    assert (set(apart), set(joint)) == ({"encoder", "decoder"}, {"both"})
+    for side, folder, module, text in (
+        ("encoder", "en", loaded.encoder, pairs.source),
+        ("decoder", "de", loaded.decoder, pairs.target),
+    ):
+        tokenizer = Tokenizer.load(prepared / folder)
+        ids = np.concatenate(list(tokenizer.encode_batch(text)))
+        assert apart[side]["occurrences"].to_list() == np.bincount(ids, minlength=270).tolist()
+        rows = module.embed_tokens.weight.detach().numpy()[2:272]
+        assert apart[side]["norm"].to_numpy() == pytest.approx(np.linalg.norm(rows, axis=1), rel=1e-6)
+    english = Tokenizer.load(prepared / "en")
+    ids = np.concatenate([*english.encode_batch(pairs.source), *english.encode_batch(pairs.target)])
+    assert joint["both"]["occurrences"].sum() == len(ids)
+    assert joint["both"]["probability"].sum() == pytest.approx(1)
+    cells = translation_embedding_norms(folders, {})
+    assert cells.schema == TRANSLATION_EMBEDDING_NORMS.schema
+    assert cells.group_by("side", maintain_order=True).agg(pl.col("tokens").sum()).rows() == [
+        ("decoder", 270),
+        ("encoder", 270),
+        ("both", 270),
+    ]
+    table = translation_embeddings(folders, {})
+    assert table.schema == TRANSLATION_EMBEDDINGS.schema
+    unseen = table.filter(side="encoder", metric="unseen_tokens")["value"].item()
+    assert unseen == (apart["encoder"]["occurrences"] == 0).sum()
+    assert "training text" in table.filter(side="both", metric="undertrained_tokens")["definition"].item()
+
+
+def test_tokens_that_a_tokenizer_adds_and_drops_are_looked_at_in_their_own_models(tmp_path: Path) -> None:
+    folders = []
+    for name, tokens, norms in (("one", ["61", "62"], [1.0, 2.0]), ("two", ["61", "63"], [5.0, 9.0])):
+        folders.append(tmp_path / "m/news/en/de" / name / name / "300")
+        folders[-1].mkdir(parents=True)
+        frame = pl.DataFrame({"token": tokens, "norm": norms, "probability": [0.75, 0.25]})
+        frame.write_parquet(folders[-1] / "both.parquet")
+        (folders[-1] / "measurements.json").write_text('{"measurements": []}')
+    found = translation_embeddings(folders, {})
+    assert found.select("tokenizers", "metric", "value", "n").rows() == [
+        ("two", "mean_embedding_norm", 9.0, 1),
+        ("two", "mean_token_probability", 0.25, 1),
+        ("two", "mean_embedding_norm", 2.0, 1),
+        ("two", "mean_token_probability", 0.25, 1),
+    ]
+
+
 def test_a_loss_that_is_no_number_ends_the_training(prepared: Path, tmp_path: Path) -> None:
     options = TINY.model_copy(update={"learning_rate": 1e30, "warmup_steps": 1})
     with pytest.raises(TokbenchError, match=r"the loss of step \d+ of \d+ is no number .*; lower learning_rate"):
@@ -235,6 +302,25 @@ def test_the_workflow_asks_for_every_model_on_every_test() -> None:
     assert json.loads(asked.training_recipe(wildcards))["beam"] == 5
     assert json.loads(asked.recipe(wildcards))["beam"] == 2
     assert asked.memory(wildcards, 2) == 2 * asked.memory(wildcards, 1)
+
+
+def test_a_side_may_be_cut_by_a_tokenizer_made_elsewhere() -> None:
+    """It has its own size, whatever that of the other side; where both were made elsewhere, so is their path."""
+    pairs = ["given", {"source": "bpe", "target": "given"}, {"source": "given", "target": "bpe"}]
+    values = CONFIGURED | {
+        "variants": CONFIGURED["variants"] | {"given": {"from": "sentencepiece", "path": __file__}},
+        "translations": [CONFIGURED["translations"][0] | {"tokenizers": pairs}],
+    }
+    asked = Translations(validate(values, "here"))
+    ways = [one.path.removeprefix("small/news/de/en/") for one in asked.trained]
+    assert ways == ["given/given/own", "bpe/given/300", "given/bpe/300"]
+    found = []
+    for one in asked.trained:
+        wildcards = SimpleNamespace(**{name: str(value) for name, value in one._asdict().items()})
+        found.append((asked.source_tokenizer(wildcards), asked.target_tokenizer(wildcards)))
+        assert asked.memory(wildcards, 1) > 1000
+    given, bpe = "results/pairs/tokenizers/given/own", "results/pairs/tokenizers/bpe/300"
+    assert found == [(given, given), (bpe, given), (given, bpe)]
 
 
 @pytest.mark.parametrize(

@@ -120,12 +120,14 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "encode_shard",
             "evaluate_checkpoint",
             "fetch",
+            "fetch_pairs",
             "fetch_tasks",
             "fetch_tokenizer",
             "import",
             "import_counts",
             "import_tasks",
             "measure_on",
+            "measure_translation_embeddings",
             "measure_resource",
             "merge_part",
             "ngram_bits",
@@ -310,5 +312,6 @@ def test_translations_are_planned_from_pairs_to_tables(checkout: Checkout) -> No
     assert {
         ("prepare_parallel", "prepare"), ("prepare_parallel", "train_translation"), ("build", "train_translation"),
         ("train_translation", "translate"), ("translate", "score_translation"), ("score_translation", "tabulate"),
+        ("train_translation", "measure_translation_embeddings"), ("measure_translation_embeddings", "tabulate"),
         ("prepare_parallel", "tabulate"),
     } <= edges  # fmt: skip

@@ -150,7 +150,8 @@ def source_sections() -> Iterator[str]:
 def parallel_sections() -> Iterator[str]:
     """Parallel corpora and the types of files that pairs are read from."""
     yield from section("## Parallel corpora", "parallel_corpora.NAME", parallel.ParallelCorpus)
-    for model in (parallel.LinePairs, parallel.TmxPairs, parallel.JsonLinePairs, parallel.ParquetPairs):
+    kinds = (parallel.LinePairs, parallel.TmxPairs, parallel.JsonLinePairs, parallel.ParquetPairs, parallel.HubPairs)
+    for model in kinds:
         name = model.model_json_schema()["properties"]["type"]["const"]
         yield from section(f"### Pairs `{name}`", "parallel_corpora.NAME.train", model)
     yield from section("### Cleaning", "parallel_corpora.NAME.clean", parallel.Cleaning)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tokbench.citations.entries import made
 from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
-from tokbench.corpus.sources import HubSource
+from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import Setting, pretokenization_of, schemes
 from tokbench.registry import Method
@@ -42,6 +42,8 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         yield from CORPORA[corpus.source.type]
         if isinstance(corpus.source, HubSource):
             yield _of_hub(corpus.source)
+    for parallel in experiment.parallel_corpora.values():
+        yield from (_of_hub(pairs.source) for pairs in parallel.on_hub())
     for variant in experiment.built.values():
         construction = constructions[variant.construction.method]
         cut = construction.segmentation if variant.segmentation is None else variant.segmentation.method
@@ -82,7 +84,7 @@ def _of_scheme(setting: Setting) -> Iterator[str]:
         yield from _of_scheme(step)
 
 
-def _of_hub(source: HubSource) -> str:
+def _of_hub(source: HubDataset) -> str:
     """A data set at its commit."""
     key = re.sub(r"[^A-Za-z0-9]+", "_", source.dataset)
     facts = {

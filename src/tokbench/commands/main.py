@@ -44,6 +44,7 @@ GROUPS = {
     },
     "Corpora": {
         "fetch": "fetch a corpus from the Hugging Face hub",
+        "fetch_pairs": "fetch pairs of sentences from the Hugging Face hub",
         "fetch_tokenizer": "fetch a tokenizer from the Hugging Face hub",
         "prepare": "split a corpus and write it in shards",
         "prepare_parallel": "clean and split a parallel corpus",
@@ -68,6 +69,7 @@ GROUPS = {
     },
     "Translation": {
         "train_translation": "train a translation model",
+        "measure_translation_embeddings": "measure embedding norms of a translation model",
         "translate": "translate a split with a translation model",
         "score_translation": "score translations by BLEU, chrF and COMET",
     },

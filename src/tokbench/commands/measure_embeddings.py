@@ -38,7 +38,7 @@ def command(
     from tokbench.commands.measurements import metric_families, write_measurements
     from tokbench.intrinsic.embeddings import embeddings_of
     from tokbench.intrinsic.measure import measure_embeddings
-    from tokbench.pretraining.occurrences import read_occurrences
+    from tokbench.occurrences import read_occurrences
     from tokbench.spreadsheets import write_csv
     from tokbench.tokenizer import Tokenizer
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tokbench.commands.numbers import Whole
+from tokbench.commands.numbers import VocabularySize
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.translation.presets import TOKENIZERS
 
@@ -25,7 +25,12 @@ from tokbench.translation.presets import TOKENIZERS
 @click.option("--model-name", "model", default="", help="Name of the model in the tables.")
 @click.option("--source-variant", default="", help="Name of the source's tokenizer in the tables.")
 @click.option("--target-variant", default="", help="Name of the target's tokenizer in the tables.")
-@click.option("--size", type=Whole(0, LARGEST_VOCABULARY), default=0, help="Vocabulary size in the tables.")
+@click.option(
+    "--size",
+    type=VocabularySize(0, LARGEST_VOCABULARY),
+    default=0,
+    help="Vocabulary size in the tables; own: the source's tokenizer's.",
+)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
 @click.argument("translations", type=click.Path(exists=True, dir_okay=False))
 def command(
@@ -38,7 +43,7 @@ def command(
     model: str,
     source_variant: str,
     target_variant: str,
-    size: int,
+    size: int | str,
     output: str,
     translations: str,
 ) -> None:

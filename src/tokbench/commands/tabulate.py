@@ -18,6 +18,7 @@ from tokbench.errors import TokbenchError
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
 @click.option("--convergence", multiple=True, help="Results of a model's checkpoint; may be repeated.")
 @click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
+@click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
@@ -32,6 +33,7 @@ def command(
     downstream: tuple[str, ...],
     convergence: tuple[str, ...],
     translations: tuple[str, ...],
+    translation_embeddings: tuple[str, ...],
     parallel: tuple[str, ...],
     baselines: tuple[str, ...],
     venn: tuple[str, ...],
@@ -61,6 +63,7 @@ def command(
         ngram_files=ngram_bits,
         along=convergence,
         scored_translations=translations,
+        translation_embeddings_folders=translation_embeddings,
         parallel_folders=parallel,
     )
     tables = make_tables(declared(), gathered)

@@ -42,13 +42,12 @@ def _translations(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}: '{name}' has {there}; name one as source and the other as target"
         for variant in dict.fromkeys(one for pair in run.pairs() for one in pair):
             yield from unknown_names(f"{key}.tokenizers", "variant", [variant], experiment.variants)
-            if variant in experiment.elsewhere:
-                yield f"{key}.tokenizers: '{variant}' was made elsewhere; name one that is built"
         for pair in run.pairs():
-            if not experiment.built.keys() >= set(pair):
+            if not experiment.variants.keys() >= set(pair):
                 continue
-            for size in run.sizes or experiment.sizes_of(pair[0]):
-                lacking = [variant for variant in pair if size not in experiment.sizes_of(variant)]
+            built = [variant for variant in pair if variant in experiment.built]
+            for size in experiment.sizes_between(run, *pair):
+                lacking = [variant for variant in built if size not in experiment.sizes_of(variant)]
                 if lacking:
                     yield f"{key}.sizes: '{lacking[0]}' is not built at {size}; choose sizes that both sides have"
         if run.comet is not None:

@@ -118,6 +118,12 @@ class Experiment(Options):
         """Vocabulary sizes at which a run takes a variant: those that it names, but for one that was made elsewhere."""
         return run.sizes or self.sizes_of(variant) if variant in self.built else [OWN]
 
+    def sizes_between(self, run: Translation, source: str, target: str) -> Sequence[Size]:
+        """Vocabulary sizes at which a pair of tokenizers is taken: those of the side that is built, the source's where
+        both are; where none is, the word that stands for their own."""
+        named = source if source in self.built or target not in self.built else target
+        return run.sizes or self.sizes_of(named) if named in self.built else [OWN]
+
     def corpus_of(self, variant: str) -> str:
         """Corpus whose tokenizer split builds a variant."""
         return self.variants[variant].corpus or next(iter(self.corpora))

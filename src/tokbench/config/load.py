@@ -19,7 +19,8 @@ def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ())
     """The experiment that a configuration describes.
 
     A top-level key that bears the name of a corpus, a resource, a local suite or a variant that was made elsewhere is
-    its path, so that a path can be given on the command line (``snakemake --config books=novels.jsonl.gz``).
+    its path, so that a path can be given on the command line (``snakemake --config books=novels.jsonl.gz``). One that
+    bears the name of a parallel corpus maps its splits to their paths.
 
     Args:
         values: the configuration as read.
@@ -103,15 +104,17 @@ def _as_given(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with the paths of corpora, resources, suites and tokenizers made elsewhere where they belong."""
-    sections = ("corpora", "resources", "suites", "variants")
+    sections = ("corpora", "parallel_corpora", "resources", "suites", "variants")
     named = {key: dict(values[key]) for key in sections if isinstance(values.get(key), dict)}
-    corpora, resources, suites, variants = (named.get(key, {}) for key in sections)
+    corpora, parallel, resources, suites, variants = (named.get(key, {}) for key in sections)
     rest = {}
     for key, value in values.items():
         if key in Experiment.model_fields:
             rest[key] = value
         elif isinstance(corpora.get(key), dict) and "source" in corpora[key]:
             corpora[key] = corpora[key] | {"source": _with_path(corpora[key]["source"], value)}
+        elif isinstance(parallel.get(key), dict) and isinstance(value, dict):
+            parallel[key] = _with_splits(parallel[key], value)
         elif key in resources:
             resources[key] = _with_path(resources[key], value)
         elif key in suites:
@@ -121,6 +124,17 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
         else:
             rest[key] = value
     return rest | named
+
+
+def _with_splits(corpus: dict[str, Any], paths: dict[str, Any]) -> dict[str, Any]:
+    """A parallel corpus whose splits have other paths; one that has no type of source is rejected later."""
+    changed = dict(corpus)
+    tests = dict(corpus["tests"]) if isinstance(corpus.get("tests"), dict) else {}
+    for split, path in paths.items():
+        splits = tests if split in tests else changed
+        own = splits.get(split)
+        splits[split] = _with_path(own if isinstance(own, dict | str) else {}, path)
+    return changed | ({"tests": tests} if tests else {})
 
 
 def _with_path(options: Any, path: Any, alone: str = "type") -> Any:

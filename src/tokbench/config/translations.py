@@ -29,9 +29,10 @@ class Translation(Options):
     models: list[str] = Field(min_length=1)
     """Names of translation models."""
     tokenizers: list[str | TokenizerPair] = Field(min_length=1)
-    """Variants that are built: one name is a joint vocabulary, a mapping of ``source`` and ``target`` separate ones."""
+    """Variants: one name is a joint vocabulary, a mapping of ``source`` and ``target`` separate ones."""
     sizes: list[VocabularySize] | None = None
-    """Vocabulary sizes of each side; all of the source's variant where it is left out."""
+    """Vocabulary sizes of each side that is built; all of the source's variant where it is left out. One that was made
+    elsewhere has its own always."""
     bleu_words: Literal["13a", "char", "intl", "none", "zh"] = "13a"
     """How sacrebleu cuts words for BLEU."""
     comet: Path | None = None

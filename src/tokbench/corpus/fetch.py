@@ -1,6 +1,7 @@
 """Fetching a corpus from the Hugging Face hub: the one place of this stage that reaches a network."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 
 from tokbench.atomic import atomic_file
 from tokbench.corpus.read import within_limits
-from tokbench.corpus.sources import HubSource
+from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.errors import TokbenchError, listed
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
@@ -19,18 +20,27 @@ ROWS = 1000
 def fetch(source: HubSource, output: Path) -> int:
     """Stream a data set at its pinned revision into one Parquet file with columns ``text`` and ``language``.
 
-    No code of the data set's is run.
-
     Returns:
         Documents written.
 
     Raises:
         TokbenchError: the hub, the data set or a column is not to be had.
     """
+    with rows_of(source) as rows:
+        return _write(_documents(rows, source), output)
+
+
+@contextmanager
+def rows_of(source: HubDataset) -> Iterator[Iterable[dict[str, Any]]]:
+    """The rows of a data set at its revision, streamed; no code of the data set's is run.
+
+    Raises:
+        TokbenchError: what the block raises of other kinds, too, in one line that names the data set.
+    """
     from datasets import load_dataset
 
     try:
-        rows = load_dataset(
+        yield load_dataset(
             source.dataset,
             source.config,
             split=source.split,
@@ -38,7 +48,6 @@ def fetch(source: HubSource, output: Path) -> int:
             streaming=True,
             trust_remote_code=False,
         )
-        return _write(_documents(rows, source), output)
     except TokbenchError:
         raise
     except Exception as error:

@@ -81,10 +81,9 @@ class ParquetSource(FileSource):
     """Column of the language tag."""
 
 
-class HubSource(Source):
-    """A data set of the Hugging Face hub, streamed once by its own rule at a pinned revision."""
+class HubDataset(Options):
+    """A data set of the Hugging Face hub at a pinned revision."""
 
-    type: Literal["hub"]
     dataset: str
     """Name on the hub, for example ``HuggingFaceFW/fineweb-edu``."""
     revision: str = Field(pattern=r"^[0-9a-f]{40}$")
@@ -93,6 +92,12 @@ class HubSource(Source):
     """Configuration (subset) of the data set."""
     split: str = "train"
     """Split of the data set on the hub."""
+
+
+class HubSource(HubDataset, Source):
+    """A data set of the Hugging Face hub, streamed once by its own rule at a pinned revision."""
+
+    type: Literal["hub"]
     text_field: str = "text"
     """Column of the text; a dot leads into a structure, as in ``translation.de``."""
     language_field: str | None = None

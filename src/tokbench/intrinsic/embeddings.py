@@ -19,9 +19,27 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 
 WEIGHTS = "model.safetensors"
-AGAIN = "pretrain the model again"
-TENSORS = ("transformer.wte.weight", "model.embed_tokens.weight")
-"""Names of the input embeddings in transformers' MPT and Llama, tied to the output."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a model keeps input embeddings.
+
+    Attributes:
+        tensors: their name, of which a model has one.
+        before: rows before that of the token with id 0.
+        text: what the model was trained on, in words.
+        again: the remedy for a damaged file.
+    """
+
+    tensors: tuple[str, ...]
+    before: int = 0
+    text: str = "pretraining text"
+    again: str = "pretrain the model again"
+
+
+LANGUAGE_MODEL = Layout(("transformer.wte.weight", "model.embed_tokens.weight"))
+"""In transformers' MPT and Llama, where they are tied to the output."""
 
 
 class Tokens(Protocol):
@@ -46,16 +64,18 @@ class Embeddings:
     Attributes:
         vocabulary: the tokens.
         norms: float64 [tokens], L2 norm of each token's input embedding.
-        occurrences: int64 [tokens], how often each stands in the packed pretraining text.
+        occurrences: int64 [tokens], how often each stands in what the model was trained on.
+        text: what that is, in words.
     """
 
     vocabulary: Tokens
     norms: NDArray[np.float64]
     occurrences: NDArray[np.int64]
+    text: str = LANGUAGE_MODEL.text
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """float64 [tokens], share of each token in the packed pretraining text, end-of-text tokens left out."""
+        """float64 [tokens], share of each token in what the model was trained on, ends of text left out."""
         return self.occurrences / max(1, int(self.occurrences.sum()))
 
     def to_frame(self) -> pl.DataFrame:
@@ -74,23 +94,26 @@ class Embeddings:
         )
 
 
-def embeddings_of(vocabulary: Tokens, model: Path, occurrences: NDArray[np.int64]) -> Embeddings:
+def embeddings_of(
+    vocabulary: Tokens, model: Path, occurrences: NDArray[np.int64], layout: Layout = LANGUAGE_MODEL
+) -> Embeddings:
     """The embeddings of a trained model and its tokens' occurrences.
 
     Args:
         vocabulary: the tokens of the model's tokenizer.
         model: folder of the model.
         occurrences: int64 [ids + 1], of each id and of the end of text in what the model was trained on.
+        layout: where the embeddings are.
 
     Raises:
         TokbenchError: a file is missing or is of another tokenizer.
     """
-    matrix = _input_embeddings(model)
+    matrix = _input_embeddings(model, layout)[layout.before :]
     if len(matrix) < vocabulary.id_limit:
         raise TokbenchError(f"{model}: {len(matrix)} embeddings for {vocabulary.id_limit} tokens; name its tokenizer")
     rows = rows_of(vocabulary)
     norms = np.linalg.norm(matrix[rows].astype(np.float64), axis=1)
-    return Embeddings(vocabulary, norms, occurrences[rows])
+    return Embeddings(vocabulary, norms, occurrences[rows], layout.text)
 
 
 def rows_of(vocabulary: Tokens) -> NDArray[np.int64]:
@@ -98,24 +121,25 @@ def rows_of(vocabulary: Tokens) -> NDArray[np.int64]:
     return np.arange(len(vocabulary.tokens)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
 
 
-def _input_embeddings(model: Path) -> NDArray[np.floating]:
+def _input_embeddings(model: Path, layout: Layout) -> NDArray[np.floating]:
     from safetensors import SafetensorError, safe_open
 
     index = model / f"{WEIGHTS}.index.json"
     name = WEIGHTS
     if index.is_file():
-        listed = read_json(index, AGAIN).get("weight_map")
-        named = [listed[tensor] for tensor in TENSORS if tensor in listed] if isinstance(listed, dict) else []
+        listed = read_json(index, layout.again).get("weight_map")
+        named = [listed[tensor] for tensor in layout.tensors if tensor in listed] if isinstance(listed, dict) else []
         name = str(named[0]) if named else ""
         if Path(name).name != name or not (model / name).is_file():
-            raise TokbenchError(f"{index}: names no file of this folder for '{TENSORS[0]}'; {AGAIN}")
-    reject_altered(model / name, f"delete its folder and {AGAIN}")
+            raise TokbenchError(f"{index}: names no file of this folder for '{layout.tensors[0]}'; {layout.again}")
+    reject_altered(model / name, f"delete its folder and {layout.again}")
     try:
         with safe_open(model / name, framework="np") as weights:
-            tensor = next((tensor for tensor in TENSORS if tensor in weights.keys()), TENSORS[0])  # noqa: SIM118
+            there = set(weights.keys())
+            tensor = next((tensor for tensor in layout.tensors if tensor in there), layout.tensors[0])
             matrix: NDArray[np.floating] = weights.get_tensor(tensor)
     except (OSError, TypeError, ValueError, SafetensorError) as error:
-        raise TokbenchError(f"{model / name}: no input embeddings here ({error}); {AGAIN}") from None
+        raise TokbenchError(f"{model / name}: no input embeddings here ({error}); {layout.again}") from None
     if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
-        raise TokbenchError(f"{model / name}: '{tensor}' is no matrix of numbers; {AGAIN}")
+        raise TokbenchError(f"{model / name}: '{tensor}' is no matrix of numbers; {layout.again}")
     return matrix

@@ -29,7 +29,7 @@ class UndertrainedOptions(Options):
 def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list[Measurement]:
     """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""
     norms, occurrences = embeddings.norms, embeddings.occurrences
-    n, unseen = len(norms), occurrences == 0
+    n, unseen, text = len(norms), occurrences == 0, embeddings.text
     few = max(1, int(options.corner * n))
     small, rare = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     small[np.argsort(norms, kind="stable")[:few]] = True
@@ -40,26 +40,24 @@ def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list
         Measurement(name, "mean L2 norm of the input embeddings", mean(norms.tolist()), n),
         ratio(
             name,
-            "mean L2 norm of the input embeddings of tokens that the pretraining text never holds",
+            f"mean L2 norm of the input embeddings of tokens that the {text} never holds",
             total(norms[unseen]),
             int(unseen.sum()),
             none,
         ),
-        Measurement(
-            "unseen_tokens", "tokens that the pretraining text never holds", float(np.count_nonzero(unseen)), n
-        ),
-        _correlation(norms[~unseen], decimal_logs_of(embeddings.probabilities[~unseen])),
+        Measurement("unseen_tokens", f"tokens that the {text} never holds", float(np.count_nonzero(unseen)), n),
+        _correlation(norms[~unseen], decimal_logs_of(embeddings.probabilities[~unseen]), text),
         Measurement(
             "undertrained_tokens",
-            f"tokens both among {share} of smallest embedding and among {share} rarest in the pretraining text",
+            f"tokens both among {share} of smallest embedding and among {share} rarest in the {text}",
             float(np.count_nonzero(small & rare)),
             n,
         ),
     ]
 
 
-def _correlation(norms: np.ndarray, logarithms: np.ndarray) -> Measurement:
-    definition = "Pearson's r of embedding norm and log10 of the probability in the pretraining text, tokens it holds"
+def _correlation(norms: np.ndarray, logarithms: np.ndarray, text: str) -> Measurement:
+    definition = f"Pearson's r of embedding norm and log10 of the probability in the {text}, tokens it holds"
     if len(norms) < 3 or not np.ptp(norms) or not np.ptp(logarithms):
         reason = "fewer than three tokens, or one of the two does not vary"
         return Measurement("embedding_norm_correlation", definition, None, len(norms), reason)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokbench.atomic import atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+from tokbench.occurrences import write_occurrences
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
@@ -127,8 +128,7 @@ def pack(
         seed: what decided the order.
         end_of_text: the id that ends every document; ``vocabulary`` where left out.
         budget: text that a training reads; as often as it takes where left out.
-        counts: Parquet file for how often each id stands in the sequences, see
-            :func:`tokbench.pretraining.occurrences.read_occurrences`.
+        counts: Parquet file for how often each id stands in the sequences, see :mod:`tokbench.occurrences`.
         occurrences: int64 [vocabulary + 1], to which these numbers are added, where sequences lie in several folders.
 
     Raises:
@@ -179,7 +179,7 @@ def pack(
         )
         (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
         if counts is not None:
-            write_occurrences(counts, seen_ids)
+            write_occurrences(seen_ids, counts)
     return packing
 
 

@@ -19,7 +19,7 @@ from tokbench.inputs.json import read_json
 from tokbench.pretraining import budget, order
 from tokbench.pretraining.budget import Course, Reading, TextBudget, course, reading
 from tokbench.pretraining.mds import read_mds
-from tokbench.pretraining.occurrences import write_occurrences
+from tokbench.occurrences import write_occurrences
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.order import Text
 from tokbench.pretraining.pack import PACKING, Packing, check_sequences, pack
@@ -104,7 +104,7 @@ def pack_phases(
         )
         (partial / PHASES).write_text(json.dumps({"second_phase": second_phase}) + "\n", encoding="utf-8")
         if counts is not None:
-            write_occurrences(counts, occurrences)
+            write_occurrences(occurrences, counts)
     return first, second
 
 

@@ -46,7 +46,7 @@ def translations_table() -> Table:
 
 
 def _differences() -> list[dict[str, Any]]:
-    cells = facts.cells().filter(paper=PAPER).filter(pl.col("metric").is_in(["bleu", "bleu_interval"]))
+    cells = facts.cells().filter(paper=PAPER, where="Table 1").filter(pl.col("metric").is_in(["bleu", "bleu_interval"]))
     printed = {
         (row["corpus"], row["variant"], row["metric"]): float(row["value"]) for row in cells.iter_rows(named=True)
     }

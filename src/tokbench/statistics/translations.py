@@ -35,7 +35,7 @@ def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
     for names, part in sentences.group_by(KEYS, maintain_order=True):
         of = dict(zip(KEYS, names, strict=True))
         systems = {
-            str(tokenizers): _summed(own, str(of["metric"]))
+            str(tokenizers): summed(own, str(of["metric"]))
             for (tokenizers,), own in part.group_by("tokenizers", maintain_order=True)
         }
         samples = {
@@ -49,8 +49,10 @@ def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=TRANSLATION_COMPARISONS.schema)
 
 
-def _summed(own: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, NDArray[np.float64]]:
-    """Sentences with how often each was translated, their statistics and their mean scores, all in one order."""
+def summed(own: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, NDArray[np.float64]]:
+    """The sentences of one model with one pair of tokenizers by one metric, seeds taken together.
+
+    Sentences with how often each was translated, their statistics and their mean scores, all in one order."""
     pairs: list[tuple[int, int]] = []
     statistics, values = [], []
     for (pair,), part in own.sort("pair", maintain_order=True).group_by("pair", maintain_order=True):

@@ -149,17 +149,17 @@ def exchanged_embeddings(
         own, theirs = _spelt(vocabularies[variant, size]), _spelt(other)
         added = table.filter(pl.Series([form not in theirs for form in own]))
         rows += (
-            ((variant, size), row) for row in _marked(added, f"tokens that {baseline} lacks (added); model {model}")
+            ((variant, size), row) for row in marked(added, f"tokens that {baseline} lacks (added); model {model}")
         )
         if base is not None:
             dropped = base.filter(pl.Series([form not in own for form in theirs]))
             which = f"tokens of {baseline} that the vocabulary lacks (dropped), in {baseline}'s model {model}"
-            rows += (((variant, size), row) for row in _marked(dropped, which))
+            rows += (((variant, size), row) for row in marked(dropped, which))
     return rows
 
 
-def _marked(tokens: pl.DataFrame, which: str) -> list[Measurement]:
-    """Mean embedding norm and mean probability of some tokens."""
+def marked(tokens: pl.DataFrame, which: str) -> list[Measurement]:
+    """Mean embedding norm and mean probability of some tokens, rows of :meth:`Embeddings.to_frame`."""
     n, none = len(tokens), "there are no such tokens"
     norm, probability = fsum(tokens["norm"]), fsum(tokens["probability"])
     return [

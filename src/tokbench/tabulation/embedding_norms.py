@@ -3,7 +3,7 @@
 Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every token.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isinf
 
 import numpy as np
@@ -29,10 +29,9 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
     """
     frames = [pl.DataFrame(schema=EMBEDDING_NORMS.schema)]
     for model, tokenizers in models.items():
-        largest = max((float(frame["norm"].max() or 0.0) for frame in tokenizers.values()), default=0.0)  # type: ignore[arg-type]
-        step = largest / STEPS if largest > 0 else 1.0
+        step = norm_step(tokenizers.values())
         cells = [
-            _counted(frame, step).select(
+            norm_cells(frame, step).select(
                 pl.lit(model).alias("model"), pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), pl.all()
             )
             for (variant, size), frame in tokenizers.items()
@@ -42,8 +41,14 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
     return pl.concat(frames)
 
 
-def _counted(tokens: pl.DataFrame, step: float) -> pl.DataFrame:
-    """The cells of one tokenizer, with classes of norm of this width."""
+def norm_step(frames: Iterable[pl.DataFrame]) -> float:
+    """Width of the classes of norm of tokens that are compared."""
+    largest = max((float(frame["norm"].max() or 0.0) for frame in frames), default=0.0)  # type: ignore[arg-type]
+    return largest / STEPS if largest > 0 else 1.0
+
+
+def norm_cells(tokens: pl.DataFrame, step: float) -> pl.DataFrame:
+    """The cells of one tokenizer that hold tokens, with classes of norm of this width: the columns :data:`CLASSES`."""
     place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
     row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
     cells = tokens.select(
@@ -61,6 +66,13 @@ def _power_of_ten(places: pl.Series) -> pl.Series:
     return places.replace_strict(ends, return_dtype=pl.Float64)
 
 
+CLASSES = (
+    Column("probability_low", pl.Float64, "least probability of the class, in what the model was trained on"),
+    Column("probability_high", pl.Float64, "end of the class; with the other end 0 for tokens that it never met"),
+    Column("norm_low", pl.Float64, "least L2 norm of the class, of input embeddings"),
+    Column("norm_high", pl.Float64, "end of the class"),
+    Column("tokens", pl.Int64, "tokens in the class", "tokens"),
+)
 EMBEDDING_NORMS = TidyTable(
     "embedding_norms",
     "a class of probability and of norm that holds a token, of a model with a tokenizer",
@@ -68,11 +80,7 @@ EMBEDDING_NORMS = TidyTable(
         MODEL,
         VARIANT,
         SIZE,
-        Column("probability_low", pl.Float64, "least probability of the class, in the packed pretraining text"),
-        Column("probability_high", pl.Float64, "end of the class; with the other end 0 for tokens not in the text"),
-        Column("norm_low", pl.Float64, "least L2 norm of the class, of input embeddings"),
-        Column("norm_high", pl.Float64, "end of the class"),
-        Column("tokens", pl.Int64, "tokens in the class", "tokens"),
+        *CLASSES,
     ),
     maker=embedding_norms,
     takes=("tokens",),

@@ -33,6 +33,7 @@ class Gathered:
         venn_variants: three variants of a Venn diagram.
         ngram_files: bits of the token n-gram models of tokenizers.
         scored_translations: scores of translation models on tests.
+        translation_embeddings_folders: embeddings of translation models.
         parallel_folders: those of parallel corpora.
         along: results of checkpoints along the training of models.
     """
@@ -47,6 +48,7 @@ class Gathered:
     venn_variants: tuple[str, ...]
     ngram_files: tuple[str, ...] = ()
     scored_translations: tuple[str, ...] = ()
+    translation_embeddings_folders: tuple[str, ...] = ()
     parallel_folders: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
 

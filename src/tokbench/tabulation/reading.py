@@ -32,11 +32,20 @@ def run_of(folder: Path, own_sizes: Mapping[str, int]) -> tuple[str, str, int]:
         TokbenchError: the tokenizer of a folder of that name is not among those.
     """
     model, variant, size = folder.parts[-3:]
+    return model, variant, size_of(folder, size, variant, own_sizes)
+
+
+def size_of(path: Path | str, size: int | str, variant: str, own_sizes: Mapping[str, int]) -> int:
+    """The size by which tables know a tokenizer, in place of the word for its own.
+
+    Raises:
+        TokbenchError: it has that word, and is not among those made elsewhere.
+    """
     if size != OWN:
-        return model, variant, int(size)
+        return int(size)
     if variant not in own_sizes:
-        raise TokbenchError(f"{folder}: the size of '{variant}' is not known; name its tokenizer with --tokenizer")
-    return model, variant, own_sizes[variant]
+        raise TokbenchError(f"{path}: the size of '{variant}' is not known; name its tokenizer with --tokenizer")
+    return own_sizes[variant]
 
 
 def taken(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:

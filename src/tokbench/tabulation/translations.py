@@ -1,6 +1,6 @@
 """Translations: the scores of each model on each test, those of every sentence, and what corpora were cleaned of."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,37 +8,47 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+from tokbench.tabulation.reading import size_of
 from tokbench.tidy.table import Column, Print, TidyTable
 from tokbench.tidy.translations import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
 
 REMEDY = "score the translations again"
 
 
-def score_table(files: Iterable[Path | str]) -> pl.DataFrame:
+def score_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
     """Scores of every model on every test, with their intervals.
 
+    Args:
+        files: of scores.
+        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere.
+
     Raises:
-        TokbenchError: a file is not one that ``tokbench score_translation`` wrote.
+        TokbenchError: a file is not one that ``tokbench score_translation`` wrote, or a tokenizer's size is not known.
     """
     rows = [
         {**of, **{key: one[key] for key in ("metric", "value", "low", "high", "signature")}, "n": whole["n"]}
-        for of, whole in map(_read, files)
+        for of, whole in (_read(file, own_sizes) for file in files)
         for one in whole["scores"]
     ]
     return pl.DataFrame(rows, schema=TRANSLATION_SCORES.schema)
 
 
-def sentence_table(files: Iterable[Path | str]) -> pl.DataFrame:
+def sentence_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
     """Scores of every sentence, and the numbers of which those of any sample are made.
+
+    Args:
+        files, own_sizes: as of :func:`score_table`.
 
     Raises:
         TokbenchError: as :func:`score_table`.
     """
-    return pl.DataFrame([row for file in files for row in _sentences(file)], schema=TRANSLATION_SENTENCES.schema)
+    return pl.DataFrame(
+        [row for file in files for row in _sentences(file, own_sizes)], schema=TRANSLATION_SENTENCES.schema
+    )
 
 
-def _sentences(file: Path | str) -> Iterator[dict[str, Any]]:
-    of, whole = _read(file)
+def _sentences(file: Path | str, own_sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    of, whole = _read(file, own_sizes)
     own = whole["sentences"]
     for score in whole["scores"]:
         metric = score["metric"]
@@ -48,11 +58,12 @@ def _sentences(file: Path | str) -> Iterator[dict[str, Any]]:
             yield {**of, "metric": metric, "pair": pair, "value": value, "statistics": spelt}
 
 
-def _read(file: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(file: Path | str, own_sizes: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
     whole = read_json(Path(file), REMEDY)
     try:
         of = {column.name: whole[column.name] for column in SYSTEM}
         names = (whole["source_variant"], whole["target_variant"])
+        of["size"] = size_of(file, of["size"], names[0], own_sizes)
         of["tokenizers"] = names[0] if names[0] == names[1] else " + ".join(names)
         return of, {key: whole[key] for key in ("n", "scores", "sentences")}
     except (KeyError, TypeError):
@@ -86,7 +97,7 @@ TRANSLATION_SCORES = TidyTable(
         Column("n", pl.Int64, "sentences of the test", "sentences"),
     ),
     maker=score_table,
-    takes=("scored_translations",),
+    takes=("scored_translations", "own_sizes"),
     command="tabulate",
     prints=(
         Print(
@@ -106,7 +117,7 @@ TRANSLATION_SENTENCES = TidyTable(
     "a sentence that a model translated, by a metric",
     SENTENCES,
     maker=sentence_table,
-    takes=("scored_translations",),
+    takes=("scored_translations", "own_sizes"),
     command="tabulate",
     of_models=True,
 )  # fmt: skip

@@ -15,9 +15,11 @@ from tokbench.corpus.parallel.pairs import Sentences, read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
+from tokbench.occurrences import write_occurrences
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.batches import encoded
 from tokbench.translation.checkpoints import Progress, discard, resume, save, write_curve
+from tokbench.translation.embeddings import counts_of, occurrences
 from tokbench.translation.loss import Sides, dev_loss, update
 from tokbench.translation.model import build, fixed_threads, pick_device
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
@@ -38,10 +40,10 @@ def train(
 ) -> None:
     """Train a model and write it as a Hugging Face folder, whole or not at all.
 
-    ``MarianMTModel`` loads it. Beside it stand ``curve.csv``, ``manifest.json`` and the tokenizers, in ``source/`` and
-    ``target/``. A killed run goes on from its last checkpoint, and on one machine's CPU ends with the same bits as a
-    run that was never killed: each step's dropout is drawn anew from the seed and the step. Checkpoints of other
-    options, text or tokenizers are discarded.
+    ``MarianMTModel`` loads it. Beside it stand ``curve.csv``, ``manifest.json``, the tokenizers, in ``source/`` and
+    ``target/``, and how often it met their tokens. A killed run goes on from its last checkpoint, and on one machine's
+    CPU ends with the same bits as a run that was never killed: each step's dropout is drawn anew from the seed and the
+    step. Checkpoints of other options, text or tokenizers are discarded.
 
     Args:
         corpus: a prepared parallel corpus.
@@ -125,8 +127,9 @@ def _train(
     with atomic_folder(output, "translation model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         write_curve(done.curve, partial / "curve.csv")
-        for name, folder in zip(("source", "target"), folders, strict=True):
+        for name, folder, tokenizer in zip(("source", "target"), folders, own, strict=True):
             shutil.copytree(folder, partial / name, ignore=shutil.ignore_patterns(*NOT_CONTENT))
+            write_occurrences(occurrences(getattr(pairs, name), tokenizer.id_limit), partial / counts_of(name))
         write_manifest(partial / "manifest.json", settings, began - spent)
     discard(checkpoints)
 

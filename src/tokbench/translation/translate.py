@@ -60,7 +60,8 @@ def translations(folder: Path, sentences: Sequence[str], options: TranslationOpt
     device = pick_device(options.device)
     model.to(device).eval()  # type: ignore[arg-type]
     rows = int(model.config.decoder_vocab_size)
-    never = [PADDING, *range(target.id_limit + SPECIAL, rows)]
+    known = range(target.id_limit) if target.named.ids is None else target.named.ids.tolist()
+    never = sorted({PADDING, *range(SPECIAL, rows)} - {place + SPECIAL for place in known})
     ids = encoded(source, sentences, int(model.config.max_position_embeddings))
     order = sorted(range(len(ids)), key=lambda place: (-len(ids[place]), place))
     found = [""] * len(ids)

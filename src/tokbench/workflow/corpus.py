@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokbench.config.experiment import Experiment
+from tokbench.corpus.parallel.sources import FetchedPairs
 from tokbench.corpus.parts import Part, groups_of, parts_of
 from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, files_of
 from tokbench.workflow.canonical import canonical
@@ -54,6 +55,16 @@ class Corpora:
     def parallel_files(self, wildcards: Any) -> list[str]:
         """The user's files that a parallel corpus is read from."""
         return [str(path) for path in self.experiment.parallel_corpora[wildcards.parallel].files()]
+
+    def parallel_digests(self, wildcards: Any) -> list[str]:
+        """Names what is fetched for a parallel corpus, as :meth:`digest` does."""
+        return [_digest(pairs) for pairs in self.experiment.parallel_corpora[wildcards.parallel].on_hub()]
+
+    def pairs_recipe(self, wildcards: Any) -> str:
+        """The pairs of a hub that have this digest."""
+        corpora = self.experiment.parallel_corpora.values()
+        hub = (pairs for corpus in corpora for pairs in corpus.on_hub())
+        return canonical(next(pairs for pairs in hub if _digest(pairs) == wildcards.digest))
 
     def files_at_once(self, wildcards: Any) -> list[str]:
         """The user's files of a corpus that one job reads."""
@@ -155,5 +166,5 @@ def _names(number: int) -> list[str]:
     return [f"{each:04}" for each in range(number)]
 
 
-def _digest(source: HubSource) -> str:
+def _digest(source: HubSource | FetchedPairs) -> str:
     return hashlib.sha256(canonical(source).encode()).hexdigest()[:16]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
+from tokbench.corpus.parallel.sources import HubPairs
 from tokbench.corpus.sources import EmbeddedSource, FileSource, ParallelSource, files_of
 from tokbench.pretraining.needs import parameters
 from tokbench.workflow.pretraining import vocabulary_of
@@ -118,7 +119,10 @@ def _text(experiment: Experiment, corpus: str) -> float | None:
     if isinstance(source, EmbeddedSource):
         return EMBEDDED_BYTES
     if isinstance(source, ParallelSource):
-        files = experiment.parallel_corpora[source.corpus].train.files()
+        train = experiment.parallel_corpora[source.corpus].train
+        if isinstance(train, HubPairs):
+            return None
+        files = train.files()
     elif isinstance(source, FileSource):
         files = files_of(source)
     else:

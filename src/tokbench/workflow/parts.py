@@ -15,6 +15,7 @@ NEEDED = {
     "translate": ("torch", "transformers"),
     "score_translation": ("sacrebleu",),
     "fetch": ("datasets",),
+    "fetch_pairs": ("datasets",),
     "fetch_tasks": ("lm_eval",),
 }
 """Packages that do not come with Tokbench alone, by the stage that imports them."""

@@ -33,7 +33,7 @@ CALL = re.compile(rf"tokbench +((?:{WORD.pattern} +)+)&> +({WORD.pattern})", re.
 SERVER = "tokbench.workflow.fork_server"
 DEVICES = ("nvidia0", "kfd")
 """Devices whose drivers do not outlive a fork."""
-READ_ON_IMPORT = frozenset({"--hub-cache", "fetch", "fetch_tasks"})
+READ_ON_IMPORT = frozenset({"--hub-cache", "fetch", "fetch_pairs", "fetch_tasks"})
 """Arguments after which libraries learn, while they are imported, where files of the hub are kept."""
 
 

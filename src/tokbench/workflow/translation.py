@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.config.translations import Translation
+from tokbench.tokenizer_folder import OWN
 from tokbench.translation.needs import training_memory
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
+from tokbench.workflow.pretraining import vocabulary_of
 
 PAIRS = 1000
 """MB for the pairs as ids, and for text."""
@@ -56,7 +58,7 @@ class Translations:
             for model in run.models:
                 for parallel in run.corpora:
                     for pair in run.pairs():
-                        for size in run.sizes or self.experiment.sizes_of(pair[0]):
+                        for size in self.experiment.sizes_between(run, *pair):
                             one = TrainedTranslation(model, parallel, run.source, run.target, *pair, size)
                             found.setdefault(one, run)
         return found
@@ -66,6 +68,14 @@ class Translations:
         """Every model on every test of its corpus."""
         corpora = self.experiment.parallel_corpora
         return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
+
+    def source_tokenizer(self, wildcards: Any) -> str:
+        """Folder of the source's tokenizer: at its own size where it was made elsewhere."""
+        return self._tokenizer(wildcards.variant, wildcards.size)
+
+    def target_tokenizer(self, wildcards: Any) -> str:
+        """Folder of the target's."""
+        return self._tokenizer(wildcards.target_variant, wildcards.size)
 
     def training_recipe(self, wildcards: Any) -> str:
         """Options but those of the search, which are set to fixed values."""
@@ -95,14 +105,21 @@ class Translations:
         options = self._options(wildcards)
         if self.gpus(wildcards):
             return more_memory(ON_GPU + PAIRS, attempt)
-        size, joint = int(wildcards.size), wildcards.variant == wildcards.target_variant
-        own = training_memory(options, size, size, joint=joint)
+        names = wildcards.variant, wildcards.target_variant
+        source, target = (vocabulary_of(self._size(name, wildcards.size)) for name in names)
+        own = training_memory(options, source, target, joint=names[0] == names[1])
         return more_memory(BESIDE + PAIRS + round(own / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
         """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
         attempt goes on from its checkpoint."""
         return more_time(LONGEST, attempt)
+
+    def _tokenizer(self, variant: str, size: str) -> str:
+        return f"{self.experiment.folder}/tokenizers/{variant}/{self._size(variant, size)}"
+
+    def _size(self, variant: str, size: str) -> str:
+        return OWN if variant in self.experiment.elsewhere else size
 
     def _options(self, wildcards: Any) -> TranslationOptions:
         return self.experiment.translation_models[wildcards.model]

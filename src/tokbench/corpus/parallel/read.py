@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from tokbench.corpus.parallel.sources import JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
+from tokbench.corpus.parallel.sources import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
 from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import first_line, opened, read_lines
 from tokbench.inputs.json import parse_json
@@ -19,9 +19,7 @@ ROWS = 1024
 Pair = tuple[bytes, bytes]
 
 
-def read_pairs(
-    source: LinePairs | TmxPairs | JsonLinePairs | ParquetPairs, languages: tuple[str, str]
-) -> Iterator[Pair]:
+def read_pairs(source: AnyPairs, languages: tuple[str, str]) -> Iterator[Pair]:
     """The two sides of each pair, without blanks and line ends around them; a side that is missing is empty.
 
     Args:
@@ -29,9 +27,14 @@ def read_pairs(
         languages: the first side's and the second's.
 
     Raises:
-        TokbenchError: a file cannot be read, or files of lines are not equally long; the message names them.
+        TokbenchError: a file cannot be read, or files of lines are not equally long; the message names them. Pairs of
+            a hub have not been fetched.
     """
     match source:
+        case HubPairs():
+            raise TokbenchError(
+                f"{source.dataset}: pairs of a hub are read from the file that 'tokbench fetch_pairs' made; name it"
+            )
         case LinePairs():
             found = _lines(source, languages)
         case TmxPairs():
@@ -104,18 +107,23 @@ def _text(element: Element) -> str:
 def _json_lines(path: Path, fields: list[str]) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path, REMEDY), 1):
         row = parse_json(line, str(path), line=number, remedy="mend the line", lenient=True)
-        first, second = (_field(row, field, f"{path}:{number}") for field in fields)
+        first, second = (side_of(row, field, f"{path}:{number}", "mend the line") for field in fields)
         yield first, second
 
 
-def _field(row: Any, field: str, place: str) -> bytes:
+def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
+    """The text under a key of a mapping, where a dot leads into one within; empty where it is null.
+
+    Raises:
+        TokbenchError: there is none, or no text; the message begins with the place and tells the remedy.
+    """
     value = row
     for step in [field] if isinstance(row, dict) and field in row else field.split("."):
         if not isinstance(value, dict) or step not in value:
-            raise TokbenchError(f"{place}: nothing under '{field}'; mend the line, or name another under fields")
+            raise TokbenchError(f"{place}: nothing under '{field}'; {remedy}, or name another under fields")
         value = value[step]
     if not isinstance(value, str | None):
-        raise TokbenchError(f"{place}: no text under '{field}'; mend the line, or name another under fields")
+        raise TokbenchError(f"{place}: no text under '{field}'; {remedy}, or name another under fields")
     return (value or "").encode("utf-8", "surrogatepass")
 
 

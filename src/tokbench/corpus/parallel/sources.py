@@ -1,12 +1,13 @@
 """Where pairs of sentences come from: one class of options per form of file, and a parallel corpus made of them."""
 
 import glob
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.corpus.sources import PathList
+from tokbench.corpus.sources import HubDataset, PathList
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_COUNT
 from tokbench.options import Options
@@ -19,8 +20,9 @@ class LinePairs(Options):
     """Files of lines (plain, gzip or zstd), one of each language; lines with the same number are a pair."""
 
     type: Literal["lines"]
-    path: dict[Language, PathList]
-    """File of each language, or a list of files, which are read one after another."""
+    path: dict[Language, PathList] = Field(default_factory=dict)
+    """File of each language, or a list of files, which are read one after another. May be left out and given on the
+    command line instead."""
 
     def files(self) -> list[Path]:
         """All files, the first language's first."""
@@ -30,8 +32,8 @@ class LinePairs(Options):
 class _Pairs(Options):
     """Files that hold both sides."""
 
-    path: PathList
-    """File or glob pattern, or a list of them."""
+    path: PathList = Field(default_factory=list)
+    """File or glob pattern, or a list of them. May be left out and given on the command line instead."""
 
     def files(self) -> list[Path]:
         """All files in order."""
@@ -60,7 +62,22 @@ class ParquetPairs(_Pairs):
     """Column of each language's text, its name where left out; a dot leads into a structure."""
 
 
-PairSource = Annotated[LinePairs | TmxPairs | JsonLinePairs | ParquetPairs, Field(discriminator="type")]
+class HubPairs(HubDataset):
+    """A data set of the Hugging Face hub, streamed once by its own rule at a pinned revision, a pair a row."""
+
+    type: Literal["hub"]
+    fields: dict[Language, str] = Field(default_factory=dict)
+    """Column of each language's text, its name where left out; a dot leads into a structure, as in
+    ``translation.de``."""
+
+    def files(self) -> list[Path]:
+        """None of the user's."""
+        return []
+
+
+ReadPairs = LinePairs | TmxPairs | JsonLinePairs | ParquetPairs
+AnyPairs = ReadPairs | HubPairs
+PairSource = Annotated[AnyPairs, Field(discriminator="type")]
 Held = PairSource | Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 
 
@@ -101,6 +118,8 @@ class ParallelCorpus(Options):
                 "dev and tests as files"
             )
         for split, source in self.sources().items():
+            if not isinstance(source, HubPairs) and not source.path:
+                raise ValueError(f"{split}: no path; give one here, or for this split on the command line")
             given = source.path if isinstance(source, LinePairs) else getattr(source, "fields", {})
             wrong = given.keys() - set(self.languages)
             missing = set(self.languages) - given.keys() if isinstance(source, LinePairs) else set()
@@ -116,18 +135,45 @@ class ParallelCorpus(Options):
         """How many pairs each split that is drawn from the training split has."""
         return {split: held for split, held in self.held().items() if isinstance(held, int)}
 
-    def sources(self) -> dict[str, LinePairs | TmxPairs | JsonLinePairs | ParquetPairs]:
+    def sources(self) -> dict[str, AnyPairs]:
         """The splits that are read, training first."""
         own = {split: held for split, held in self.held().items() if not isinstance(held, int)}
         return {"train": self.train, **own}
 
+    def on_hub(self) -> list["FetchedPairs"]:
+        """What is fetched, in order of the splits."""
+        return [
+            FetchedPairs(languages=self.languages, source=source)
+            for source in self.sources().values()
+            if isinstance(source, HubPairs)
+        ]
+
+    def read_from(self, fetched: Sequence[Path]) -> Self:
+        """The corpus with files in place of the hub, one for each that :meth:`on_hub` names."""
+        files = iter(fetched)
+        found = {
+            split: ParquetPairs(type="parquet", path=[str(next(files))]) if isinstance(source, HubPairs) else source
+            for split, source in self.sources().items()
+        }
+        tests = {name: found.get(name, held) for name, held in self.tests.items()}
+        return self.model_copy(update={"train": found["train"], "dev": found.get("dev", self.dev), "tests": tests})
+
     def files(self) -> list[Path]:
-        """Every file that is read.
+        """Every file of the user's that is read.
 
         Raises:
             TokbenchError: a pattern matches none.
         """
         return [file for source in self.sources().values() for file in source.files()]
+
+
+class FetchedPairs(Options):
+    """Pairs of a hub, and the languages by whose names their columns are known once they are fetched."""
+
+    languages: tuple[Language, Language]
+    """The two languages."""
+    source: HubPairs
+    """The data set."""
 
 
 def _files(entries: list[str]) -> list[Path]:

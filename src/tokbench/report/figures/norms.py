@@ -18,12 +18,15 @@ _BREADTH = 0.5
 """Of the column of tokens with probability zero, and of the space beside it, in powers of ten."""
 
 
-def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: float = FULL) -> Figure:
+def draw(
+    cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, text: str = "pretraining text", width: float = FULL
+) -> Figure:
     """Squares, the darker the more tokens they stand for; tokens that the text never holds stand at the left, over 0.
 
     Args:
         cells: variant -> ``probability_low``, ``probability_high``, ``norm_low``, ``norm_high``, ``tokens``.
         order: variants from left to right and top to bottom.
+        text: what the models were trained on, in words.
         width: inches.
     """
     drawn = [variant for variant in order if variant in cells]
@@ -64,7 +67,7 @@ def draw(cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, width: floa
         )
         key.set_label("tokens in a square", fontsize=7)
         key.outline.set_visible(False)
-        figure.supxlabel("probability in the pretraining text", fontsize=8)
+        figure.supxlabel(f"probability in the {text}", fontsize=8)
         figure.supylabel("L2 norm of the input embedding", fontsize=8)
         return fix_layout(figure)
 

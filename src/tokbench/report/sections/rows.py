@@ -55,15 +55,20 @@ def split(content: ReportContent, table: TidyTable, which: int = 0, **at: object
     return [] if part is None or part.is_empty() else [rows(table, content.read(part), which, **at)]
 
 
+def split_all(content: ReportContent, table: TidyTable, which: int = 0) -> list[Table]:
+    """A table for each value of the columns by which a table is split; nothing where there are none."""
+    frame, by = content.part(table.name), table.prints[which].by
+    if frame is None:
+        return []
+    keys = frame.select(by).unique(maintain_order=True).rows(named=True) if by else [{}]
+    return [one for at in keys for one in split(content, table, which, **at)]
+
+
 def remaining(content: ReportContent, section: str) -> list[Table]:
     """What is declared for a section and no module of it arranges."""
     made: list[Table] = []
     for table in content.declared:
-        frame = content.part(table.name)
         for which, place in enumerate(table.prints):
-            if frame is None or place.arranged or place.section != section:
-                continue
-            keys = frame.select(place.by).unique(maintain_order=True).rows(named=True) if place.by else [{}]
-            for at in keys:
-                made += split(content, table, which, **at)
+            if not place.arranged and place.section == section:
+                made += split_all(content, table, which)
     return made

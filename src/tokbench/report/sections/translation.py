@@ -1,12 +1,17 @@
 """Translation: what corpora were cleaned of, the scores of each test, and the tokenizers compared on it."""
 
+from functools import partial
+
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Section
+from tokbench.report.exhibits import Drawing, Section
+from tokbench.report.figures import norms
 from tokbench.report.layout import Table
-from tokbench.report.sections.rows import split
+from tokbench.report.sections.origins import source_of
+from tokbench.report.sections.rows import split, split_all
+from tokbench.report.wording import slug
 from tokbench.statistics.translations import TRANSLATION_COMPARISONS
+from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORES
-from tokbench.tidy.table import TidyTable
 
 CAUTION = (
     "Every model is trained on the same pairs and tested on the same sentences, whatever its tokenizers. BLEU and chrF "
@@ -16,16 +21,22 @@ CAUTION = (
 
 def translation(content: ReportContent) -> Section:
     """The section on translations; nothing where there are none."""
-    scores = _by_test(content, TRANSLATION_SCORES)
-    compared = _by_test(content, TRANSLATION_COMPARISONS)
-    tables = [*split(content, PARALLEL_CORPORA), *scores, *compared]
-    return Section("translation", "Translation", [CAUTION] if scores else [], tables)
+    scores = split_all(content, TRANSLATION_SCORES)
+    compared = split_all(content, TRANSLATION_COMPARISONS)
+    exhibits: list[Table | Drawing] = [*split(content, PARALLEL_CORPORA), *scores, *compared, *_norms(content)]
+    exhibits += split_all(content, TRANSLATION_EMBEDDINGS)
+    return Section("translation", "Translation", [CAUTION] if scores else [], exhibits)
 
 
-def _by_test(content: ReportContent, table: TidyTable) -> list[Table]:
-    """A table for each corpus, direction, test and whatever else it is split by."""
-    frame = content.part(table.name)
-    if frame is None:
-        return []
-    keys = frame.select(table.prints[0].by).unique(maintain_order=True).rows(named=True)
-    return [one for at in keys for one in split(content, table, **at)]
+def _norms(content: ReportContent) -> list[Drawing]:
+    """A figure for each side of each model, one panel a tokenizer."""
+    frame, by = content.part(TRANSLATION_EMBEDDING_NORMS.name), TRANSLATION_EMBEDDING_NORMS.prints[0].by
+    drawings = []
+    for names, part in [] if frame is None else frame.group_by(by, maintain_order=True):
+        at = dict(zip(by, names, strict=True))
+        cells = {str(name): own for (name,), own in part.group_by("tokenizers", maintain_order=True)}
+        caption = TRANSLATION_EMBEDDING_NORMS.prints[0].caption.format(**at)
+        draw = partial(norms.draw, cells, list(cells), text="training text")
+        name = slug("translation-embedding-norms", *at.values())
+        drawings.append(Drawing(name, caption, draw, source_of(TRANSLATION_EMBEDDING_NORMS, **at)))
+    return drawings

@@ -1,4 +1,4 @@
-"""How often each id stands in packed sequences, and the file that says so."""
+"""How often each id stands in what a model is trained on, on disk: one row an id, the end of text after the others."""
 
 from pathlib import Path
 
@@ -12,15 +12,15 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet, require, whole
 
 
-def write_occurrences(path: Path, occurrences: NDArray[np.int64]) -> None:
-    """Write how often each id stands there: int64 [vocabulary + 1], the end of text last."""
+def write_occurrences(occurrences: NDArray[np.int64], path: Path) -> None:
+    """Write counts, int64 [ids + 1], as Parquet, whole."""
     table = pa.table({"id": np.arange(len(occurrences)), "occurrences": occurrences})
-    with atomic_file(path) as file:
-        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+    with atomic_file(path) as partial:
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
 def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
-    """How often each id stands in packed sequences: int64 [vocabulary + 1], the end of text among them.
+    """How often each id stands in what a model was trained on: int64 [vocabulary + 1], the end of text among them.
 
     Raises:
         TokbenchError: the file is no such file, or one of another tokenizer.
