@@ -69,7 +69,7 @@ NGRAM_VERDICTS = TidyTable(
             "statistics",
             "Bits per byte of a minus those of b at vocabulary size {size}, by token n-gram models of order {order} "
             "trained on {training_bytes} bytes, on the evaluation split of {corpus}; by Student's t over its "
-            "documents, which holds for few of them, too. " + CANNOT,
+            "documents, which allows for there being few. " + CANNOT,
             ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "documents"),
             by=KEY,
             files=("ngram_bits/{a}/{size}.json", "ngram_bits/{b}/{size}.json"),

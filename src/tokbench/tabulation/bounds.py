@@ -64,8 +64,10 @@ BOUNDS = TidyTable(
     prints=(
         Print(
             "intrinsic",
-            "How few tokens any vocabulary could need for the evaluation split of {corpus}, and the vocabulary nearest "
-            "to that. The gap between them has two parts: what better prices might still prove, and what they cannot.",
+            "The fewest tokens that any vocabulary could need for the evaluation split of {corpus}: a proven lower "
+            "bound, and the best vocabulary that was found. The gap between the two has two parts: unsettled, which "
+            "a longer search might still close by a better bound, and unrounded, which no bound of this kind can "
+            "close.",
             by=("corpus",),
             files=("bounds/{corpus}/{pretokenization}/{size}.json",),
             folds_above=12,

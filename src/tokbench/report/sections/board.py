@@ -19,17 +19,17 @@ FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTRE
          ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json"}  # fmt: skip
 ABOUT = {
     TOKENS: "tokens that the text takes; the fewer the better",
-    GAP: "tokens above the fewest that any vocabulary of this size needs for the same pre-tokens (proven), in "
-    "percent. Compare it within one pre-tokenization alone",
+    GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "
+    "percent. Compare only tokenizers of the same pre-tokenization by it",
     NGRAM: "how well models that count runs of tokens predict the text; the fewer bits the better. A quick stand-in "
-    "for a language model, which orders tokenizers and says nothing of the level that one reaches",
+    "for a language model, good for ordering tokenizers; its level says nothing",
     BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
     ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better",
 }
 SEEDS = (
     "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
-    "number, not how training again would; differences as small as those from seed to seed mean nothing."
+    "number, not how another training would; a difference no larger than those between seeds means nothing."
 )
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
 
@@ -150,8 +150,8 @@ def _caption(corpora: list[str]) -> str:
     on = f" on the evaluation split of {corpora[0]}" if len(corpora) == 1 else ""
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
-        f"size. {SAME}: not told apart from it at level 0.05, corrected for all tests of the size; what has neither is "
-        "told apart from the best, or was not tested. Compare within one size."
+        f"size. {SAME}: not told apart from the best at level 0.05, corrected for all tests of the size. Numbers "
+        "without either sign are told apart from the best, or were not tested. Compare only tokenizers of one size."
     )
 
 
