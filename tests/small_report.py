@@ -29,6 +29,7 @@ from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 DECLARED = [*tabulated(), *analysed()]
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
@@ -93,6 +94,12 @@ def ngram_documents() -> pl.DataFrame:
         for budget in (50_000, 100_000) for document in range(5)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
+
+
+def tokens_by_document() -> pl.DataFrame:
+    """Those of the same documents."""
+    rows = ngram_documents().filter(order=1, training_bytes=100_000).with_columns(documents=pl.lit(1, pl.Int64))
+    return rows.select(list(TOKENS_BY_DOCUMENT.schema))
 
 
 def bits_by_seed() -> pl.DataFrame:
@@ -242,7 +249,14 @@ def whole() -> ReportContent:
             "bounds": bounds(),
             "ngram_bits": ngram_bits(),
             "scoreboard": scoreboard(
-                measures, imported, ngram_documents(), bits_by_seed(), averages_by_size(scores), outcomes(), {}
+                measures,
+                imported,
+                tokens_by_document(),
+                ngram_documents(),
+                bits_by_seed(),
+                averages_by_size(scores),
+                outcomes(),
+                {},
             ),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
             "ngram_verdicts": judge_ngram_bits(ngram_documents(), {}),

@@ -25,6 +25,7 @@ from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
 SIZES, DOCUMENTS, QUESTIONS = (300, 400), 12, 40
@@ -69,9 +70,14 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
+    counted = [
+        (variant, size, "books", number, 1, int(sizes[number]), int(one["tokens"][number]))
+        for (variant, size), one in found.items() for number in range(DOCUMENTS)
+    ]  # fmt: skip
     board = scoreboard(
         pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
         pl.DataFrame([lossy], schema=IMPORTED.schema),
+        pl.DataFrame(counted, schema=TOKENS_BY_DOCUMENT.schema, orient="row"),
         pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),

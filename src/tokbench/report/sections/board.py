@@ -13,10 +13,12 @@ from tokbench.statistics.standing import ALIKE, BEST
 from tokbench.tidy.table import Kind
 
 FIRST, SAME = "★", "≈"
-ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT)
+SPEED = "speed"
+ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
 DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
 FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTREAM, ACCURACY: DOWNSTREAM,
-         ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json"}  # fmt: skip
+         ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json",
+         SPEED: "benchmarks/speed/{variant}/{size}/*.json"}  # fmt: skip
 ABOUT = {
     TOKENS: "tokens that the text takes; the fewer the better",
     GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "
@@ -26,12 +28,18 @@ ABOUT = {
     BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
     ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better",
+    SPEED: "megabytes of text that one thread encodes in a second of processor time, having met the text "
+    "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
+    "jobs ran beside it",
 }
 SEEDS = (
     "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
     "number, not how another training would; a difference no larger than those between seeds means nothing."
 )
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
+
+
+_TIMED = dict.fromkeys(("low", "high", "n", "over", "seeds", "reason", "verdict"), None) | {"definition": ""}
 
 
 class Key(NamedTuple):
@@ -54,6 +62,7 @@ class Key(NamedTuple):
             BITS: f"bits per byte, {self.model}",
             ACCURACY: f"accuracy, {self.model} on {self.suite} (%)",
             ALIGNMENT: "agreement with morphemes",
+            SPEED: "encoding (MB/s)",
         }[self.measure]
 
     @property
@@ -67,14 +76,19 @@ def scoreboard(content: ReportContent) -> Table | None:
     if frame is None or frame.is_empty():
         return None
     frame = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
+    timed = {Key(SPEED, "", "")} if content.speeds else set()
     keys = sorted(
-        {Key(*row) for row in frame.select("measure", "model", "suite").rows()},
+        {Key(*row) for row in frame.select("measure", "model", "suite").rows()} | timed,
         key=lambda key: (ORDER.index(key.measure), _place(content, key.model), key.suite),
     )
     cells: dict[tuple[str, int, str, Key], dict[str, Any]] = {}
     for row in frame.iter_rows(named=True):
         corpus = "" if row["measure"] in (ACCURACY, ALIGNMENT) else row["corpus"]
         cells[corpus, row["size"], row["variant"], Key(row["measure"], row["model"], row["suite"])] = row
+    known = {key[:3] for key in cells}
+    for at, speed in content.speeds.items():
+        if at in known:
+            cells[*at, Key(SPEED, "", "")] = {**_TIMED, "value": speed}
     return _table(content, keys, cells)
 
 
@@ -139,11 +153,13 @@ def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
     if drawn:
         most = max(n for n, _ in drawn)
         told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
-    elif key.measure != GAP:
+    elif key.measure not in (GAP, SPEED):
         told += "; without an interval: " + (sorted({cell["reason"] or "" for cell in cells})[-1] or UNEXPLAINED)
-    decimals = 1 if key.kind == "percent" else None
+    decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
-    return Column(key.name, key.header, key.kind, decimals, None, at, [FILES[key.measure]], told)
+    return Column(
+        key.name, key.header, key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
+    )
 
 
 def _caption(corpora: list[str]) -> str:
