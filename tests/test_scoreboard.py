@@ -1,6 +1,8 @@
 """The scoreboard and the sentences above it, worked out again from the tables that they are made of."""
 
 import re
+import subprocess
+import sys
 from functools import cache
 from itertools import combinations
 
@@ -207,6 +209,16 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
         assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
     assert list(SCOREBOARD.schema) == board.columns
+
+
+def test_families_state_the_better_ends_of_their_measurements() -> None:
+    """Those too that tables derive from them; an end is asked for without a family having been imported before."""
+    asked = "from tokbench.better import better_end as e, over_the_same as o; print(*map(e, {0}), *map(o, {0}))"
+    names = ["gap", "fertility", "morphological_recall", "parity_range", "mean_token_length", "partition_cover_ratio"]
+    call = [sys.executable, "-c", asked.format(names)]
+    told = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
+    assert told[:6] == ["lowest", "lowest", "highest", "lowest", "None", "highest"]
+    assert told[6:] == ["True", "True", "False", "False", "False", "True"]
 
 
 def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
