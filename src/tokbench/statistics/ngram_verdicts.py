@@ -1,7 +1,7 @@
 """What token n-gram models say of each pair of tokenizers: better, worse, or not told apart and within what.
 
-The bootstrap of :mod:`tokbench.statistics.ngram_bits` draws the documents that there are, and of a handful it knows too
-little: with seven, all on one side give p = 0.0001. Student's t pays for the few.
+A bootstrap draws the documents that there are, and of a handful it knows too little: with seven, all on one side give
+the least p that there is. Student's t pays for the few.
 """
 
 from collections.abc import Mapping
