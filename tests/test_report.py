@@ -141,6 +141,13 @@ def test_figures_are_told_by_their_findings(shown: tuple[str, Checker, Path]) ->
     assert not [drawing.name for drawing in drawings(whole()) if not drawing.says]
 
 
+def test_a_gap_may_be_above_the_whole() -> None:
+    """A bound that a short search has left low is no mistake of the table."""
+    wide = whole().frames["bounds"].with_columns(gap=pl.lit(2.98), unsettled=pl.lit(2.9))
+    table = next(one for one in tables(altered(whole(), bounds=wide)) if one.name == "bounds-books")
+    assert "298.000" in to_markdown(table)
+
+
 def test_findings() -> None:
     """Each sentence beside what it is about, worked out by hand."""
     values = {("a", 1): 9.0, ("a", 2): 3.0, ("b", 2): 1.5, ("c", 2): 2.0}

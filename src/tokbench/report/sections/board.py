@@ -8,6 +8,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
+from tokbench.report.wording import defined
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST
 from tokbench.tidy.table import Kind
@@ -125,7 +126,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         best=frozenset(place for place, _, cell in known if cell["verdict"] == BEST),
         marks=marks,
         intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
-        definitions=[f"{column.header}: {column.about}." for column in columns[2 + several :]],
+        definitions=defined([(column.header, f"{column.about}.") for column in columns[2 + several :]]),
         notes=[*_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
         source=Source([path_of(SCOREBOARD)], [TEXT]),
         choose=["size", *["corpus"] * several],

@@ -9,6 +9,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Section
 from tokbench.report.figures import by_language, by_model, differences, scatter
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, said
@@ -64,7 +65,9 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
             f"with one size alone have no line.{content.left_out(order)}"
         )
-        says = said(claim) if claim is not None and claim.corpus == corpus else ""
+        says = between(f"Tokens of {corpus}", _values(part), 0)
+        if claim is not None and claim.corpus == corpus:
+            says = said(claim)
         name = slug("tokens-by-size", corpus)
         drawings.append(Drawing(name, caption, draw, _SOURCE, content.drawn(order), says))
     return drawings

@@ -17,7 +17,7 @@ from tokbench.report.sections.distributions import distributions
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
 from tokbench.report.subjects import Measure, by_subject
-from tokbench.report.wording import counted, listed, slug, words
+from tokbench.report.wording import counted, defined, listed, slug, words
 from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -167,21 +167,13 @@ def _table(
     frame = pl.DataFrame(data, infer_schema_length=None)
     return Table(
         name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
-        definitions=_defined(notes),
+        definitions=defined(notes),
         notes=[
             *[f"Without a best, as each pre-tokenization divides by its own numbers: {listed(unlike)}."] * bool(unlike),
             *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
         ],
         source=_source(content, corpus), folded=True,
     )  # fmt: skip
-
-
-def _defined(notes: list[tuple[str, str]]) -> list[str]:
-    """What columns hold, those of one definition together."""
-    headers: dict[str, list[str]] = {}
-    for header, definition in notes:
-        headers.setdefault(definition, []).append(header)
-    return [f"{listed(told)}: {definition}" for definition, told in headers.items()]
 
 
 def _over(counts: list[int]) -> str:
