@@ -68,6 +68,32 @@ rule measure_on:
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
+rule count_tokens:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus="<results>/corpus/{on}",
+    output:
+        tokens="<results>/tokens/{variant}/{size}/{on}.json",
+        speed="<benchmarks>/speed/{variant}/{size}/{on}.json",
+    log:
+        "<logs>/count_tokens/{variant}/{size}/{on}.log",
+    benchmark:
+        "<benchmarks>/count_tokens/{variant}/{size}/{on}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=fingerprint("tokbench.commands.count_tokens"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(60),
+    message:
+        "count the tokens of every document of {wildcards.on} by {wildcards.variant} at {wildcards.size}"
+    shell:
+        "tokbench count_tokens --corpus {wildcards.on} --memory {resources.mem_mb:q} --speed {output.speed:q}"
+        " -o {output.tokens:q} -- {input.tokenizer:q} {input.corpus:q}/evaluation/*.parquet &> {log:q}"
+
+
 rule bound:
     input:
         counts="<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",

@@ -1,6 +1,7 @@
 from tokbench.workflow.statistics import (
     all_along,
     all_bounds,
+    all_counted,
     all_measured,
     all_tested,
     all_tokenizers,
@@ -12,7 +13,7 @@ from tokbench.workflow.statistics import (
     venn_flags,
 )
 
-bounds, beside = all_bounds(experiment), all_measured(experiment)
+bounds, beside, counted = all_bounds(experiment), all_measured(experiment), all_counted(experiment)
 tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment), all_tested(experiment)
 
 
@@ -22,6 +23,7 @@ rule tabulate:
         + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers)
         + collect("<results>/intrinsic/{of.variant}/{of.size}/on/{of.on}.json", of=beside),
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
+        tokens=collect("<results>/tokens/{of.variant}/{of.size}/{of.on}.json", of=counted),
         bound=collect("<results>/bounds/{of.corpus}/{of.scheme}/{of.size}.json", of=bounds),
         ngram_bits=collect("<results>/ngram_bits/{of.variant}/{of.size}.json", of=ngram_models.tokenizers)
         + collect("<results>/ngram_bits/{of.variant}/{of.size}/{of.on}.json", of=ngram_models.tokenizers_on_others),

@@ -50,7 +50,6 @@ from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded, write_encoded
 from tokbench.pretraining.mds import read_mds, write_mds
-from tokbench.pretraining.occurrences import read_occurrences
 from tokbench.pretraining.order import Text, merged
 from tokbench.pretraining.pack import Packing, pack
 from tokbench.resource import resource_types

@@ -66,7 +66,7 @@ def answered(variants: list[str], tables: Path, folder: Path) -> None:
     scores = outcomes.group_by(keys, maintain_order=True).agg(
         pl.col("correct").mean().alias("accuracy"), random_baseline=pl.lit(0.5), n=pl.len().cast(pl.Int64)
     )
-    for name in ("intrinsic", "ngram_bits", "ngram_documents", "document_bits", "imported"):
+    for name in ("intrinsic", "tokens_by_document", "ngram_bits", "ngram_documents", "document_bits", "imported"):
         pl.read_parquet(tables / f"{name}.parquet").write_parquet(folder / f"{name}.parquet")
     scores.write_parquet(folder / "accuracy.parquet")
     outcomes.write_parquet(folder / "outcomes.parquet")

@@ -30,6 +30,7 @@ from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 
 DECLARED = [*tabulated(), *analysed()]
@@ -95,6 +96,12 @@ def ngram_documents() -> pl.DataFrame:
         for budget in (50_000, 100_000) for document in range(5)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
+
+
+def tokens_by_document() -> pl.DataFrame:
+    """Those of the same documents."""
+    rows = ngram_documents().filter(order=1, training_bytes=100_000).with_columns(documents=pl.lit(1, pl.Int64))
+    return rows.select(list(TOKENS_BY_DOCUMENT.schema))
 
 
 def bits_by_seed() -> pl.DataFrame:
@@ -269,7 +276,14 @@ def whole() -> ReportContent:
             "bounds": bounds(),
             "ngram_bits": ngram_bits(),
             "scoreboard": scoreboard(
-                measures, imported, ngram_documents(), bits_by_seed(), averages_by_size(scores), outcomes(), {}
+                measures,
+                imported,
+                tokens_by_document(),
+                ngram_documents(),
+                bits_by_seed(),
+                averages_by_size(scores),
+                outcomes(),
+                {},
             ),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
             "ngram_verdicts": judge_ngram_bits(ngram_documents(), {}),

@@ -41,6 +41,7 @@ found.pointed = ["mouse", "touch"].map((pointerType) => {
   mark.closest("svg").dispatchEvent(new PointerEvent("pointerleave", at));
   return [lines(), told.hidden];
 });
+found.sizes = ["1,024", "512", "16,384"].sort(bySize);
 document.getElementById("found").textContent = JSON.stringify(found);
 }
 </script></body>"""
@@ -67,6 +68,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
         "choice_e: 0.408", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
     ]  # fmt: skip
     assert found["hidden"] is True
+    assert found["sizes"] == ["512", "1,024", "16,384"]
     (mouse, gone), (touch, stays) = found["pointed"]
     assert mouse == touch == [f"{VARIANTS[0]} at 1,024: 118,976"]
     assert (gone, stays) == (True, False)

@@ -27,7 +27,6 @@ from tokbench.occurrences import read_occurrences
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.encoded import Encoded
-from tokbench.pretraining.occurrences import read_occurrences
 from tokbench.pretraining.order import Text
 from tokbench.pretraining.pack import pack
 from tokbench.statistics.cells import INTRINSIC

@@ -15,7 +15,16 @@ import pytest
 from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
 from tests.existing import few, level, ranks, read  # noqa: F401
-from tests.small_report import accuracy, altered, bits_by_seed, intrinsic, ngram_documents, outcomes, whole
+from tests.small_report import (
+    accuracy,
+    altered,
+    bits_by_seed,
+    intrinsic,
+    ngram_documents,
+    outcomes,
+    tokens_by_document,
+    whole,
+)
 from tokbench.adapters.loss import loss_of
 from tokbench.commands.sides import matched, side
 from tokbench.config.load import validate
@@ -327,9 +336,8 @@ def content(gathered: Gathered) -> ReportContent:
     """The small report, of whose variants one is native and one works through another library."""
     renamed = pl.col("variant").replace({"native": "unigram_greedy", "pieces": "sage"})
     imported = imported_table(gathered.tokenizers).with_columns(renamed)
-    board = scoreboard(
-        intrinsic(), imported, ngram_documents(), bits_by_seed(), averages_by_size(accuracy()), outcomes(), {}
-    )
+    documents = (tokens_by_document(), ngram_documents(), bits_by_seed())
+    board = scoreboard(intrinsic(), imported, *documents, averages_by_size(accuracy()), outcomes(), {})
     return altered(whole(), imported=imported, scoreboard=board)
 
 

@@ -134,6 +134,6 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
         n + f for n in names for f in forms
     )
     assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == (
-        "Corpus token count (tokens) over the text of the evaluation split of books, by variant and vocabulary size. "
+        "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens. "
         "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json.\n"
     )

@@ -110,6 +110,7 @@ CHAIN = {
     "decode": ("decode bpe ids -o decoded", "numpy pydantic"),
     "export": ("export bpe --to tokens -o exported", "numpy pydantic"),
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
+    "count_tokens": ("count_tokens bpe SHARD --speed speed.json -o tokens.json", ROWS),
     "ngram_bits": ("ngram_bits bpe --train SHARD --test SHARD -o bits.json", ROWS),
     "measure_resource": ("measure_resource bpe --recipe ladec ladec.csv", f"{TABLES} yaml"),
     "bound": ("bound --counts counts.parquet --size 300 --steps 5 -o proof", ROWS),

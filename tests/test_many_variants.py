@@ -147,7 +147,7 @@ def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
         assert drawn[name].draw(width=4) is not None
     told = drawn["differences-tiny-offline"]
     assert "minus that of the baseline random" in told.caption
-    assert "corrected by Holm's procedure for the tests of the model and suite that were made" in told.caption
+    assert "corrected by Holm's procedure for all tests made of this model and suite" in told.caption
     axes = told.draw(width=4).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == order[:2]
 

@@ -25,7 +25,7 @@ from tokbench.kernels import token_ngrams as kernel
 from tokbench.pretraining.encoded import Encoded
 from tokbench.reference import token_ngrams as twin
 from tokbench.statistics.lossy import given_back
-from tokbench.statistics.ngram_bits import KEY, compare_ngram_bits, rank_ngram_bits
+from tokbench.statistics.ngram_bits import KEY, rank_ngram_bits
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 
 TRAINING = [(1, "en", b"ababa"), (2, "en", b"abb"), (3, "uk", "бба".encode()), (4, "en", b"")]
@@ -177,39 +177,6 @@ def comparable() -> pl.DataFrame:
                 bits = size * (common + more + draws.normal(0, 0.01))
                 rows.append((variant, 1024, "books", 2, budget, document, "", size, bits, None, 0))
     return pl.DataFrame(rows, schema=ngram_documents_table([]).schema, orient="row")
-
-
-def test_what_documents_tell_apart() -> None:
-    found = {
-        (row["training_bytes"], row["a"], row["b"]): row
-        for row in compare_ngram_bits(comparable(), {}).rows(named=True)
-    }
-    assert len(found) == 6
-    row = found[1000, "a", "b"]
-    assert row["low"] < row["difference"] < row["high"] < 0
-    assert row["difference"] == pytest.approx(-0.1, abs=0.01)
-    assert row["p_value"] == pytest.approx(1 / 10_001)
-    assert row["lower"] == "a"
-    assert row["holm"] == pytest.approx(3 / 10_001)
-    assert found[500, "a", "c"]["difference"] > 0 > found[1000, "a", "c"]["difference"]
-    assert max(found[budget, "a", "c"]["holm"] for budget in (500, 1000)) < 0.05
-    assert found[1000, "a", "c"]["lower"] == "", "what one budget tells and another denies is no result"
-
-
-def test_intervals_are_those_of_plain_resampling() -> None:
-    table = comparable().filter(training_bytes=1000, variant=pl.col("variant"))
-    wide = table.pivot("variant", index=["document", "bytes"], values="bits").sort("document")
-    draws = np.random.default_rng(0).integers(30, size=(10_000, 30))
-    differences = (wide["a"] - wide["b"]).to_numpy()[draws].sum(1) / wide["bytes"].to_numpy()[draws].sum(1)
-    row = compare_ngram_bits(table, {}).row(0, named=True)
-    assert [row["low"], row["high"]] == pytest.approx(np.quantile(differences, [0.025, 0.975]).tolist(), rel=1e-6)
-
-
-def test_one_document_has_no_test() -> None:
-    row = compare_ngram_bits(comparable().filter(document=3), {}).row(0, named=True)
-    assert row["p_value"] is row["holm"] is row["low"] is None
-    assert row["reason"] == "a test needs two documents"
-    assert row["lower"] == ""
 
 
 def test_average_ranks() -> None:

@@ -39,7 +39,7 @@ def test_its_commands(installed: Path, tmp_path: Path) -> None:
     install, *ours = commands.splitlines()
     assert install == "pip install --no-build-isolation ./my_tokenizer"
     said = [run(installed, *line.replace("/tmp", str(tmp_path)).split()[1:]) for line in ours]
-    assert "Take the most frequent pairs of bytes, equals in byte order." in " ".join(said[0].split())
+    assert "Take the most frequent pairs of bytes, ties in order of their bytes." in " ".join(said[0].split())
     tokens = Vocabulary.read(tmp_path / "frequent_pairs").tokens
     assert tokens[:256] == BYTES
     assert {len(token) for token in tokens[256:]} == {2}

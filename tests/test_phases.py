@@ -17,7 +17,6 @@ from tokbench.errors import TokbenchError
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import encoded, write_encoded
 from tokbench.pretraining.needs import parameters
-from tokbench.pretraining.occurrences import read_occurrences
 from tokbench.pretraining.order import in_order, merged, place_of
 from tokbench.pretraining.phases import pack_phases, read_in_all, read_phases
 from tokbench.pretraining.schedule import learning_rate

@@ -9,6 +9,7 @@ import pytest
 
 from tests.small_report import DECLARED, IDENTIFIERS, PARTS, SIZES, VARIANTS, WHY, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
+from tokbench.report import findings
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Drawing, Heading, Section
 from tokbench.report.html import drawings, render, sections, tables
@@ -137,6 +138,34 @@ def test_no_two_tables_or_columns_have_one_name() -> None:
 def test_figures_are_told_by_their_findings(shown: tuple[str, Checker, Path]) -> None:
     page, _, _ = shown
     assert 'aria-label="At a vocabulary of 2,048, random needs the fewest tokens for books: 114,952' in page
+    assert not [drawing.name for drawing in drawings(whole()) if not drawing.says]
+
+
+def test_a_gap_may_be_above_the_whole() -> None:
+    """A bound that a short search has left low is no mistake of the table."""
+    wide = whole().frames["bounds"].with_columns(gap=pl.lit(2.98), unsettled=pl.lit(2.9))
+    table = next(one for one in tables(altered(whole(), bounds=wide)) if one.name == "bounds-books")
+    assert "298.000" in to_markdown(table)
+
+
+def test_findings() -> None:
+    """Each sentence beside what it is about, worked out by hand."""
+    values = {("a", 1): 9.0, ("a", 2): 3.0, ("b", 2): 1.5, ("c", 2): 2.0}
+    assert findings.between("Loss", values) == "Loss at a vocabulary of 2: from 1.500, b, to 3.000, a."
+    assert findings.between("Loss", {("a", 2): 3.0}, 2) == "Loss at a vocabulary of 2: 3.00, a."
+    averages = {("tiny", "a"): 40.0, ("tiny", "b"): 41.25, ("large", "a"): 52.0}
+    assert findings.first_by_model(averages) == "The highest average: b with tiny, 41.2 % and a with large, 52.0 %."
+    p_values = {("a", "b"): 0.01, ("b", "a"): 0.99, ("a", "c"): 0.4, ("c", "a"): 0.6, ("b", "c"): None}
+    assert findings.told_apart(p_values) == "Of 2 pairs, 1 have p ≤ 0.05 in one direction, uncorrected."
+    ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
+    assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; not told apart from it: b.")
+    assert findings.within_reach(ranks, 0.1).endswith("it is told apart from all others.")
+    verdicts = ["worse", "better", "worse"]
+    assert findings.by_verdict("bpe", verdicts) == "Of 3 tokenizers beside bpe, 1 is better and 2 are worse."
+    told = findings.sides_of_zero("bpe", [(1, 2), (-1, 1), (-3, -2), None, (0.5, 1)])
+    assert told == "Of 4 intervals of a difference from bpe, 2 are above zero, 1 below it, and 1 include it."
+    regions = {"all": 4, "only_a": 1, "only_b": 2, "only_c": 3}
+    assert findings.shared(regions, "xyz").startswith("4 tokens in all three vocabularies; 1 in x alone, 2 in y")
 
 
 def test_intrinsic_stages_alone(tmp_path: Path) -> None:
@@ -214,13 +243,13 @@ def test_one_size_and_two_variants(tmp_path: Path) -> None:
 def test_what_a_comparison_says_beyond_its_p_value() -> None:
     content = whole()
     told = next(section for section in sections(content) if section.identifier == "statistics")
-    assert any(text.startswith("tiny on offline: A mean difference under ") for text in told.paragraphs)
-    assert told.paragraphs[-1].startswith("Accuracies of models that differ in nothing but the seed")
+    assert any(text.startswith("Accuracy of tiny on offline: a mean difference under ") for text in told.paragraphs)
+    assert told.paragraphs[-1].startswith("Accuracies of models that differ only in their seed")
     alone = altered(content, seeds=None)
     assert any("trained with one seed" in text for section in sections(alone) for text in section.paragraphs)
     pairs = next(table for table in tables(content) if table.name == "comparisons-tiny-offline")
     shown = to_markdown(pairs)
-    assert all(f"| {header} |" in shown for header in ("p, Holm", "p, BH", "rank-biserial", "seen from (points)"))
+    assert all(f"| {header} |" in shown for header in ("p, Holm", "p, BH", "rank-biserial", "detectable (points)"))
     ranks = next(table for table in tables(content) if table.name == "average-ranks-tiny-offline")
     assert "bpe | – [a]" in to_markdown(ranks)
     assert "[a] missing: 2048/choice\\_b" in to_markdown(ranks)
@@ -273,7 +302,7 @@ def test_gold_data_are_no_text() -> None:
     frames = [measures.with_columns(corpus=pl.lit(name)) for name in ("books", "ladec", "all resources")]
     content = altered(whole(), intrinsic=pl.concat(frames), resources=["ladec"], ngram_bits=None, bounds=None)
     captions = [exhibit.caption for exhibit in intrinsic_section(content).exhibits if isinstance(exhibit, Table)]
-    told = [caption.rpartition(" measured on ")[2].partition(" In bold")[0] for caption in captions]
+    told = [caption.rpartition(" measured on ")[2].partition(" Bold:")[0] for caption in captions]
     assert list(dict.fromkeys(told)) == [
         "all resources.",
         "the text of the evaluation split of books.",

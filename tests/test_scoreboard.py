@@ -1,6 +1,8 @@
 """The scoreboard and the sentences above it, worked out again from the tables that they are made of."""
 
 import re
+import subprocess
+import sys
 from functools import cache
 from itertools import combinations
 
@@ -25,6 +27,7 @@ from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
 SIZES, DOCUMENTS, QUESTIONS = (300, 400), 12, 40
@@ -69,9 +72,14 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
+    counted = [
+        (variant, size, "books", number, 1, int(sizes[number]), int(one["tokens"][number]))
+        for (variant, size), one in found.items() for number in range(DOCUMENTS)
+    ]  # fmt: skip
     board = scoreboard(
         pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
         pl.DataFrame([lossy], schema=IMPORTED.schema),
+        pl.DataFrame(counted, schema=TOKENS_BY_DOCUMENT.schema, orient="row"),
         pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),
@@ -162,7 +170,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
     for sentence, measure in zip(sentences, measures, strict=True):
         part = board.filter(measure=measure, size=max(SIZES))
         rows = {row["variant"]: row for row in part.iter_rows(named=True) if row["verdict"] != "not ranked"}
-        told = re.match(r"At a vocabulary of 400, (\S+) ", sentence)
+        told = re.match(r"At a vocabulary of 400, (?:with the language model tiny, )?(\S+) ", sentence)
         assert told is not None
         assert rows[told[1]]["verdict"] == "best"
         end = max if measure == "accuracy" else min
@@ -181,7 +189,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         far = max(rows, key=lambda name: abs(rows[name]["behind"]))
         assert f"The last, {far}, " in sentence
         others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
-        assert ("first at each of 2 sizes" in sentence) == (others == [told[1]])
+        assert ("first at both sizes" in sentence) == (others == [told[1]])
 
 
 def test_the_table_has_the_boards_marks_and_intervals() -> None:
@@ -201,6 +209,16 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
         assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
     assert list(SCOREBOARD.schema) == board.columns
+
+
+def test_families_state_the_better_ends_of_their_measurements() -> None:
+    """Those too that tables derive from them; an end is asked for without a family having been imported before."""
+    asked = "from tokbench.better import better_end as e, over_the_same as o; print(*map(e, {0}), *map(o, {0}))"
+    names = ["gap", "fertility", "morphological_recall", "parity_range", "mean_token_length", "partition_cover_ratio"]
+    call = [sys.executable, "-c", asked.format(names)]
+    told = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
+    assert told[:6] == ["lowest", "lowest", "highest", "lowest", "None", "highest"]
+    assert told[6:] == ["True", "True", "False", "False", "False", "True"]
 
 
 def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Two runs side by side: what counts as a change, what is paired, what only one of them has, and how it is told."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ import pytest
 from scipy.stats import ttest_rel
 
 from tests.conftest import Tokbench
-from tests.documented import documented, keys_of
+from tests.documented import PAGE, documented, keys_of
 from tests.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
 from tokbench.errors import TokbenchError
 from tokbench.side_by_side.comparison import Comparison, compare_runs
 from tokbench.side_by_side.page import page
 from tokbench.side_by_side.run import read_run
+from tokbench.side_by_side.several import compare_several
 from tokbench.side_by_side.terminal import comparison_text
 from tokbench.statistics.corrections import holm
 
@@ -187,6 +189,43 @@ def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: P
     assert text.count("<tr>") == len(found["changes"]) + len([name for name, n in found["changed"].items() if n])
     assert "href" not in text
     assert "<script" not in page(compared(a, write("<script>x"))).replace("&lt;script", "")
+
+
+def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_path: Path) -> None:
+    """A column for each; a test more in one run corrects those of the others, too."""
+    (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
+    of_bpe = (pl.col("variant") == "bpe") & (pl.col("metric") == "corpus_token_count") & (pl.col("size") == 1024)
+    longer = intrinsic().with_columns(value=pl.when(of_bpe).then(pl.col("value") + 7).otherwise("value"))
+    runs = [
+        write("a", ngram_documents=before, ngram_bits=bits_before),
+        write("b", ngram_documents=after, ngram_bits=bits_after),
+        write("c", ngram_documents=before, ngram_bits=bits_before, intrinsic=longer),
+        write("d", **dict(zip(("ngram_documents", "ngram_bits"), noisy(0, seed=2), strict=True))),
+    ]
+    found = compare_several([read_run(run, run.name, DECLARED) for run in runs], DECLARED)
+    tests = [change for one in found.comparisons for change in one.changes() if change.p_value is not None]
+    by_run = [sum(change.p_value is not None for change in one.changes()) for one in found.comparisons]
+    assert by_run[1] == 0 < min(by_run[0], by_run[2])
+    assert [change.holm for change in tests] == holm([change.p_value for change in tests]).tolist()
+    done = tokbench("compare-experiments", *runs, "-o", tmp_path / "page.html")
+    text = done.stdout.decode()
+    assert done.status == 1
+    assert "C beside A\n  Of " in text
+    line = next(line for line in text.splitlines() if "corpus_token_count" in line)
+    assert line.split()[-4:] == ["118,976", "=", "118,983", "="]
+    told = [line for line in text.splitlines() if line.startswith("  ngram_bits") and "sage" in line]
+    assert all(line.count("!") == 1 and line.rstrip().endswith("~") for line in told)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<tr>") == len(found.cells()) + 1
+    found_json = json.loads(tokbench("compare-experiments", *runs, "--json").stdout)
+    assert set(found_json) == {"format", "runs", "differs", "comparisons"} == documented_in("Three experiments")
+    assert [one["b"] for one in found_json["comparisons"]] == ["b", "c", "d"]
+    assert tokbench("compare-experiments", runs[0], runs[0], runs[0]).status == 0
+
+
+def documented_in(title: str) -> set[str]:
+    body = PAGE.read_text(encoding="utf-8").partition(f"## {title}")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| `([^`]+)` \|", body, re.MULTILINE))
 
 
 def test_keys_tell_rows_apart() -> None:

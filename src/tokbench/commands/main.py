@@ -34,6 +34,7 @@ GROUPS = {
         "decode": "decode ids with a tokenizer",
         "export": "write a tokenizer for another library",
         "measure": "measure a tokenizer on a text",
+        "count_tokens": "count the tokens of every document",
         "measure_resource": "measure a tokenizer on gold data",
         "check": "tell whether a tokenizer is fit",
         "bound": "prove how few tokens any vocabulary of a size could need",

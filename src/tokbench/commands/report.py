@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @content_options
+@click.option("--speed", "speeds", multiple=True, help="How fast a tokenizer encodes; may be repeated.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="HTML file.")
-def command(content: "ReportContent", output: str) -> None:
+def command(content: "ReportContent", speeds: tuple[str, ...], output: str) -> None:
     """Write one self-contained HTML file with every table and figure."""
-    from tokbench.report.html import render
+    from dataclasses import replace
 
-    render(content, output)
+    from tokbench.report.html import render
+    from tokbench.report.speeds import read_speeds
+
+    render(replace(content, speeds=read_speeds(speeds)), output)

@@ -11,6 +11,7 @@ from tokbench.errors import TokbenchError
 @click.command("tabulate")
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, to compare; may be repeated.")
+@click.option("--tokens", multiple=True, help="Tokens of every document by a tokenizer; may be repeated.")
 @click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
 @click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
@@ -26,6 +27,7 @@ from tokbench.errors import TokbenchError
 def command(
     intrinsic: tuple[str, ...],
     tokenizers: tuple[str, ...],
+    tokens: tuple[str, ...],
     bounds: tuple[str, ...],
     ngram_bits: tuple[str, ...],
     embeddings: tuple[str, ...],
@@ -60,6 +62,7 @@ def command(
         downstream,
         by_corpus(baselines),
         venn,
+        token_files=tokens,
         ngram_files=ngram_bits,
         along=convergence,
         scored_translations=translations,

@@ -14,7 +14,12 @@ from tokbench.options import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("byte_fallback", per_language=True, cites=())
+@metric(
+    "byte_fallback",
+    per_language=True,
+    cites=(),
+    better={"byte_fallback": "lowest", "tokens_cutting_characters": "lowest"},
+)
 def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
     tokens, total = usage.vocabulary.tokens, usage.total

@@ -25,7 +25,12 @@ def chunkability(words: Words) -> NDArray[np.float64]:
     return 1.0 - words.tokens_per_word / np.maximum(characters, 1)
 
 
-@metric("cognition", of="lexical_decisions", cites=("beinborn2023", "uzan2024"))
+@metric(
+    "cognition",
+    of="lexical_decisions",
+    cites=("beinborn2023", "uzan2024"),
+    better={"cognitive_plausibility": "highest"},
+)
 def cognition(words: Words, options: Options) -> list[Measurement]:
     """The four signed correlations, the mean of their absolute values, and the items left out."""
     import polars as pl  # the table is given: it is imported already

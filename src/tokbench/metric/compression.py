@@ -1,5 +1,6 @@
 """Compression: how many tokens a text takes."""
 
+from tokbench.better import End
 from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
@@ -9,7 +10,16 @@ from tokbench.options import Options
 NO_TOKENS = "the text has no tokens"
 
 
-@metric("compression", per_language=True, of_ids=True, cites=("schmidt2024",))
+BETTER: dict[str, End] = {
+    "corpus_token_count": "lowest",
+    "relative_corpus_token_count": "lowest",
+    "gap": "lowest",
+    "bytes_per_token": "highest",
+}
+"""Of the counts, and of what tables derive from those of several tokenizers and from bounds."""
+
+
+@metric("compression", per_language=True, of_ids=True, cites=("schmidt2024",), better=BETTER, over_the_same=("gap",))
 def compression(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Corpus token count, and bytes per token.
 

@@ -33,7 +33,14 @@ def split_words(counts: PretokenCounts) -> int:
     return int(np.diff(breaks[counts.offsets]) @ counts.counts)
 
 
-@metric("fertility", per_language=True, of_ids=True, cites=("rust2021", "goriely2025"))
+@metric(
+    "fertility",
+    per_language=True,
+    of_ids=True,
+    cites=("rust2021", "goriely2025"),
+    better={"fertility": "lowest"},
+    over_the_same=("fertility",),
+)
 def fertility(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Tokens per pre-token, per word, and per space-separated word."""
     if isinstance(usage, EncodedText):

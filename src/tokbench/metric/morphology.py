@@ -60,7 +60,12 @@ def agreement(words: Words, chosen: NDArray[np.bool_]) -> tuple[int, int, int]:
     return common, len(found) - common, len(right) - common
 
 
-@metric("morphology", of="segmentations", cites=("uzan2024", "goriely2025"))
+BOUNDARIES: tuple[str, ...] = ("morphological_alignment", "morphological_precision", "morphological_recall")
+
+
+@metric(
+    "morphology", of="segmentations", cites=("uzan2024", "goriely2025"), better=dict.fromkeys(BOUNDARIES, "highest")
+)
 def morphology(words: Words, options: Options) -> list[Measurement]:
     """Alignment over the words that can be scored and over all that are no token, coverage, and what is left out."""
     cuts = words.gold["boundaries"].list.len()

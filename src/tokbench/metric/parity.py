@@ -19,7 +19,14 @@ class ParityOptions(Options):
     """Language tag to which the others are relative; the one with the fewest tokens where it is left out."""
 
 
-@metric("parity", options=ParityOptions, of="languages", of_ids=True, cites=("petrov2023",))
+@metric(
+    "parity",
+    options=ParityOptions,
+    of="languages",
+    of_ids=True,
+    cites=("petrov2023",),
+    better={"parity_range": "lowest"},
+)
 def parity(usages: Mapping[str, Usage | EncodedText], options: ParityOptions) -> list[tuple[str, Measurement]]:
     """Tokens of each language relative to the reference, and how far the languages lie apart."""
     totals = {language: usage.total for language, usage in usages.items()}

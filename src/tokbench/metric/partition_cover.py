@@ -19,7 +19,11 @@ JOINED = "pairs of adjacent bytes of the text's pre-tokens inside one token (byt
 COVERED = "pairs of adjacent bytes of the text's pre-tokens inside some occurrence of some token"
 
 
-@metric("partition_cover", cites=("lim2025",))
+DERIVED = ("partition_cover_ratio", "partition_cover_attained")
+"""What tables derive from the joined pairs of several tokenizers, and from bounds."""
+
+
+@metric("partition_cover", cites=("lim2025",), better={"partition_cover_ratio": "highest"}, over_the_same=DERIVED)
 def partition_cover(usage: Usage, options: Options) -> list[Measurement]:
     """Pairs that the tokenizer joins, pairs that its vocabulary covers, and the share of the one in the other."""
     pairs = usage.counts.total_bytes - usage.counts.total

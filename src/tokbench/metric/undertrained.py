@@ -25,7 +25,13 @@ class UndertrainedOptions(Options):
     for under-trained."""
 
 
-@metric("undertrained", options=UndertrainedOptions, of="embeddings", cites=("chizhov2024", "land2024"))
+@metric(
+    "undertrained",
+    options=UndertrainedOptions,
+    of="embeddings",
+    cites=("chizhov2024", "land2024"),
+    better={"undertrained_tokens": "lowest"},
+)
 def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list[Measurement]:
     """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""
     norms, occurrences = embeddings.norms, embeddings.occurrences

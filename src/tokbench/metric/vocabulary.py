@@ -34,7 +34,13 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     return len(whole & frequent)
 
 
-@metric("vocabulary", options=VocabularyOptions, of_ids=True, cites=())
+@metric(
+    "vocabulary",
+    options=VocabularyOptions,
+    of_ids=True,
+    cites=(),
+    better={"unused_tokens": "lowest", "unused_token_share": "lowest"},
+)
 def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[Measurement]:
     """Size, unused tokens, single bytes in use, and whole words.
 

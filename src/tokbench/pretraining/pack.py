@@ -16,7 +16,6 @@ from tokbench.occurrences import write_occurrences
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
-from tokbench.pretraining.occurrences import write_occurrences
 from tokbench.pretraining.order import Text
 
 PACKING = "packing.json"

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tokbench.atomic import atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+from tokbench.occurrences import write_occurrences
 from tokbench.pretraining import budget, order
 from tokbench.pretraining.budget import Course, Reading, TextBudget, course, reading
 from tokbench.pretraining.mds import read_mds
-from tokbench.occurrences import write_occurrences
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.order import Text
 from tokbench.pretraining.pack import PACKING, Packing, check_sequences, pack

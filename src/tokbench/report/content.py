@@ -34,6 +34,8 @@ class ReportContent:
         configuration: the text of the configuration file.
         provenance: versions, source revision, seconds, hardware; values may be mappings.
         missing: part -> why it is not there, in one sentence.
+        speeds: MB of text that each tokenizer encodes in a second, by corpus, size and variant; they differ from run to
+            run, and are in no table but the page's.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
     """
@@ -49,6 +51,7 @@ class ReportContent:
     models: Sequence[str] = ()
     resources: Sequence[str] = ()
     baselines: Sequence[str] = ()
+    speeds: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

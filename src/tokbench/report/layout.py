@@ -32,6 +32,7 @@ class Column:
         at: keys that all cells of the column share, such as a vocabulary size, for the names of files.
         files: files that its numbers come from, where they are not those of the table, see `Source.files`.
         about: what the column holds, told where its header is pointed at.
+        timed: whether its numbers are times, which differ from run to run.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Column:
     at: Mapping[str, object] = field(default_factory=dict)
     files: Sequence[str] = ()
     about: str = ""
+    timed: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
-from tokbench.report.wording import counted, listed
+from tokbench.report.wording import listed
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
@@ -18,9 +18,9 @@ _NAMED = 4
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 _FIRST = {
     TOKENS: "{best} needs the fewest tokens for {corpus}",
-    BITS: "{best} gives the fewest bits per byte under {model}",
-    NGRAM: "{best} gives the fewest bits per byte under n-gram models of {corpus}",
-    ACCURACY: "{best} answers most questions of {suite} right under {model}",
+    BITS: "with the language model {model}, {best} gives the fewest bits per byte",
+    NGRAM: "with token n-gram models of {corpus}, {best} gives the fewest bits per byte",
+    ACCURACY: "with the language model {model}, {best} answers the most questions of {suite} right",
     ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
 }
 
@@ -140,7 +140,7 @@ def _others(claim: Claim) -> str:
     """What is told apart from the best, and how far the last one is behind."""
     rest = claim.ranked - 1
     if claim.untested:
-        told = "No interval stands behind this order."
+        told = "Nothing tells whether chance made this order: the numbers have no intervals."
     elif not claim.alike:
         told = f"After correction it is told apart from {'the other one' if rest == 1 else f'all {rest} others'}."
     elif len(claim.alike) == rest:
@@ -159,7 +159,8 @@ def _others(claim: Claim) -> str:
     elif claim.measure == ACCURACY:
         far = f"is {printed(-behind, 'percent', 1)} points behind"
     else:
-        far = f"has {printed(abs(behind), 'real', fitting_decimals([behind]))} {'less' if behind < 0 else 'more'}"
+        far = f"{printed(abs(behind), 'real', fitting_decimals([behind]))} {'less' if behind < 0 else 'more'}"
+        far = f"has {far}" if claim.measure == ALIGNMENT else f"needs {far}"
     return f"{told} The last, {last['variant']}, {far}."
 
 
@@ -169,7 +170,7 @@ def _sizes(claim: Claim) -> str:
         return ""
     different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != claim.best["variant"]]
     if not different:
-        return f"It comes first at each of {counted(len(claim.elsewhere), 'size')}."
+        return f"It comes first at {'both' if len(claim.elsewhere) == 2 else f'all {len(claim.elsewhere)}'} sizes."
     return f"At other sizes the first is another: {_few(different)}."
 
 

@@ -32,3 +32,15 @@ def few(names: Sequence[str], most: int = many.EVERY_PAIR_UP_TO) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 size``, ``3 sizes``, ``2 vocabularies``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def defined(columns: Sequence[tuple[str, str]]) -> list[str]:
+    """What columns hold, a line for each definition: those that share one stand together.
+
+    Args:
+        columns: header and definition of each.
+    """
+    headers: dict[str, list[str]] = {}
+    for header, definition in columns:
+        headers.setdefault(definition, []).append(header)
+    return [f"{listed(told)}: {definition}" for definition, told in headers.items()]

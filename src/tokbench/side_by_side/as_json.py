@@ -4,6 +4,7 @@ from typing import Any
 
 from tokbench.side_by_side.cells import Change
 from tokbench.side_by_side.comparison import JUDGEMENTS, Both, Comparison
+from tokbench.side_by_side.several import Several
 
 FORMAT = 1
 """Raised when a key changes its meaning or goes."""
@@ -37,6 +38,16 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
             )
         },
         "changes": [_change(change) for change in found.changes()],
+    }
+
+
+def several_json(found: Several) -> dict[str, Any]:
+    """All of several runs beside the first."""
+    return {
+        "format": FORMAT,
+        "runs": [run.name for run in found.runs],
+        "differs": found.differs,
+        "comparisons": [comparison_json(one) for one in found.comparisons],
     }
 
 

@@ -1,11 +1,13 @@
 """Two runs side by side, as a page that needs nothing but itself."""
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from tokbench.atomic import atomic_file
 from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison
-from tokbench.side_by_side.told import HEADS, MEANINGS, row, sources, summary
+from tokbench.side_by_side.several import LEGEND, Several, letters
+from tokbench.side_by_side.told import HEADS, MEANINGS, beside, row, sources, summary
 
 STYLE = """\
 :root { color-scheme: light dark; }
@@ -19,10 +21,10 @@ OPEN = 50
 """Changes up to which a table is open at first."""
 
 
-def write_page(found: Comparison, path: Path) -> None:
-    """Write the page, whole or not at all."""
+def write_page(text: str, path: Path) -> None:
+    """Write a page, whole or not at all."""
     with atomic_file(path) as partial:
-        partial.write_text(page(found), encoding="utf-8", errors="backslashreplace")
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def page(found: Comparison) -> str:
@@ -46,6 +48,26 @@ def page(found: Comparison) -> str:
                 _table([row(change) for change in changes]),
                 "</details>",
             ]
+    return _whole(title, parts)
+
+
+def several_page(found: Several) -> str:
+    """The text of the page of several runs."""
+    names = letters(found)
+    runs = [f"{letter} is {escape(run.name)}" for letter, run in zip(names, found.runs, strict=True)]
+    title = f"{found.runs[0].name} and {len(found.comparisons)} others"
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{', '.join(runs)}. All are compared with A.</p>"]
+    for letter, one in zip(names[1:], found.comparisons, strict=True):
+        parts += [f"<h2>{letter} beside A: {escape(one.b.name)}</h2>"]
+        parts += [f"<p>{escape(line)}</p>" for line in summary(one, f"A{letter}")]
+        parts += [f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(one, f'A{letter}'))}</ul>"]
+    if cells := found.cells():
+        parts += ["<h2>What changed</h2>", f"<p>{escape(LEGEND)}</p>"]
+        parts += [_table([beside(cell) for cell in cells], ("table", "cell", "number", *names))]
+    return _whole(title, parts)
+
+
+def _whole(title: str, parts: list[str]) -> str:
     body = "\n".join(parts)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -55,8 +77,8 @@ def page(found: Comparison) -> str:
     )
 
 
-def _table(rows: list[list[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in HEADS)
+def _table(rows: list[list[str]], heads: Sequence[str] = HEADS) -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in heads)
     body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in one)}</tr>" for one in rows)
     return (
         '<div class="scrolls" tabindex="0" role="region" aria-label="changes"><table>\n'

@@ -5,7 +5,8 @@ import textwrap
 from tokbench.errors import shortened
 from tokbench.report.wording import counted
 from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison
-from tokbench.side_by_side.told import HEADS, MEANINGS, row, sources, summary
+from tokbench.side_by_side.several import LEGEND, Several, letters
+from tokbench.side_by_side.told import HEADS, MEANINGS, beside, row, sources, summary
 
 MOST = 20
 """Changes of a kind that are listed, unless all are asked for."""
@@ -29,6 +30,26 @@ def comparison_text(found: Comparison, *, every: bool = False) -> str:
         lines += ["", *textwrap.wrap(head, WIDTH), *_aligned([list(HEADS), *map(row, shown)])]
         if len(changes) > len(shown):
             lines.append(f"  and {counted(len(changes) - len(shown), 'more change')}; --all lists every one")
+    return "\n".join(lines) + "\n"
+
+
+def several_text(found: Several, *, every: bool = False) -> str:
+    """Several runs beside the first: each one's answer, then the cells that differ, a column for each run."""
+    names = letters(found)
+    lines = [f"{letter}: {run.name}" for letter, run in zip(names, found.runs, strict=True)]
+    for letter, one in zip(names[1:], found.comparisons, strict=True):
+        told = [*summary(one, f"A{letter}"), *sources(one, f"A{letter}")]
+        lines += ["", f"{letter} beside A"]
+        lines += [
+            part for line in told for part in textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        ]
+    cells = found.cells()
+    shown = cells if every else cells[: 2 * MOST]
+    if cells:
+        heads = ["table", "cell", "number", *names]
+        lines += ["", *textwrap.wrap(LEGEND, WIDTH), *_aligned([heads, *map(beside, shown)])]
+    if len(cells) > len(shown):
+        lines.append(f"  and {counted(len(cells) - len(shown), 'more cell')}; --all lists every one")
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ from tokbench.report.numbers import MINUS, fitting_decimals, printed, probabilit
 from tokbench.report.wording import counted, few
 from tokbench.side_by_side.cells import BEYOND, EXACT, SINGLE, WITHIN, Change, Judgement
 from tokbench.side_by_side.comparison import Both, Comparison
+from tokbench.side_by_side.several import SAME, Changed, sign
 from tokbench.tidy.table import Kind
 
 MEANINGS: dict[Judgement, str] = {
@@ -20,8 +21,8 @@ CHECKSUM = 12
 """Characters of a checksum that are shown."""
 
 
-def summary(found: Comparison) -> list[str]:
-    """The answer, a sentence a line."""
+def summary(found: Comparison, letters: str = "AB") -> list[str]:
+    """The answer, a sentence a line; ``letters`` are what the two are called."""
     changed = {judgement: len(found.changes(judgement)) for judgement in MEANINGS}
     cells = found.same + sum(changed.values())
     if not cells:
@@ -36,8 +37,8 @@ def summary(found: Comparison) -> list[str]:
         first = f"Of {counted(cells, 'cell')} that both have, {', '.join(told)}; {found.same:,} are the same."
     lines = [first]
     for letter, number, tables, values in (
-        ("A", found.alone[0], found.tables_a, found.values_a),
-        ("B", found.alone[1], found.tables_b, found.values_b),
+        (letters[0], found.alone[0], found.tables_a, found.values_a),
+        (letters[1], found.alone[1], found.tables_b, found.values_b),
     ):
         if number:
             lines.append(f"Only {letter} has {counted(number, 'row')} of these tables.")
@@ -47,12 +48,12 @@ def summary(found: Comparison) -> list[str]:
     return lines
 
 
-def sources(found: Comparison) -> list[str]:
+def sources(found: Comparison, letters: str = "AB") -> list[str]:
     """What made the two, where it is not the same, a line each."""
-    lines = [f"{what}: {_both(pair)}" for what, pair in found.versions.items()]
+    lines = [f"{what}: {_both(pair, letters)}" for what, pair in found.versions.items()]
     if not found.a.versions and not found.b.versions:
         lines.append("Neither tells what made it.")
-    lines += [f"corpus {what}: {_both(pair, short=True)}" for what, pair in found.corpora.items()]
+    lines += [f"corpus {what}: {_both(pair, letters, short=True)}" for what, pair in found.corpora.items()]
     one_sided = [what for what, pair in found.tokenizers.items() if not all(pair)]
     other = [what for what, pair in found.tokenizers.items() if all(pair)]
     if other:
@@ -62,9 +63,9 @@ def sources(found: Comparison) -> list[str]:
     return lines or ["Versions, corpora and tokenizers are the same."]
 
 
-def _both(pair: Both, *, short: bool = False) -> str:
+def _both(pair: Both, letters: str, *, short: bool = False) -> str:
     return ", ".join(
-        f"{letter} {(one[:CHECKSUM] if short else one) or 'none'}" for letter, one in zip("AB", pair, strict=True)
+        f"{letter} {(one[:CHECKSUM] if short else one) or 'none'}" for letter, one in zip(letters, pair, strict=True)
     )
 
 
@@ -87,6 +88,18 @@ def row(change: Change) -> list[str]:
     n = "–" if change.n is None else f"{change.n:,}"
     p_value = "–" if change.holm is None else probability(change.holm)
     return [change.table.name, cell, change.column.name, *values, difference, interval, n, p_value]
+
+
+def beside(changed: Changed) -> list[str]:
+    """A cell of several runs as text: table, cell, number, the first run's value and each other's with its sign."""
+    first = changed.first
+    decimals = max(_decimals(change) for change in changed.by_run if change is not None)
+    values = [
+        SAME if change is None else f"{printed(change.b, change.column.kind, decimals)} {sign(change)}".rstrip()
+        for change in changed.by_run
+    ]
+    cell = ", ".join(_named(name, value) for name, value in first.where.items())
+    return [first.table.name, cell, first.column.name, printed(first.a, first.column.kind, decimals), *values]
 
 
 def _named(name: str, value: object) -> str:

@@ -210,10 +210,10 @@ QUESTION_COMPARISONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Is a better than b over the questions that both answered, {model} on {suite}? The questions that one of "
-            "them answered right more often than the other, over all sizes, and p of the one-sided exact sign test on "
-            "them (of a single size McNemar's). low, high: 95 % interval of the difference of the averages, by the "
-            "paired bootstrap over the questions of each task; a question is drawn with all its sizes.",
+            "Is a better than b on the questions that both answered, by {model} on {suite}? How many questions one of "
+            "the two answered right more often than the other, over all sizes, and p of the one-sided exact sign test "
+            "on these (of a single size McNemar's test). low, high: 95 % interval of the difference of the averages, "
+            "by the paired bootstrap over the questions of each task; a question is drawn with all its sizes.",
             (
                 "a", "b", "mean_difference", "low", "high", "bootstrap_p", "better", "worse", "p_value", "holm",
                 "benjamini_hochberg", "questions", "missing",

@@ -173,7 +173,8 @@ R_SQUARED = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Do vocabulary sizes agree? R² of the variants' average accuracies at two sizes; n variants.",
+            "Do two vocabulary sizes order the variants alike? R² of their average accuracies at the two sizes; n is "
+            "the number of variants.",
             ("model", "suite", "size_a", "size_b", "r_squared", "n"),
             arranged=True,
         ),
@@ -212,7 +213,8 @@ CORRELATIONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Pearson's r of each intrinsic measure with average accuracy; n tokenizers: variants at a vocabulary size.",
+            "Pearson's r of each intrinsic measure with average accuracy; n is the number of tokenizers (a variant at "
+            "a vocabulary size).",
             ("model", "suite", "corpus", "metric", "definition", "r", "n"),
             folds_above=30,
             arranged=True,
@@ -237,8 +239,8 @@ METRIC_CORRELATIONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Pearson's r of every intrinsic measure with {measures}, each under its first definition; n tokenizers, "
-            "the fewest of a row. The source has every two measures.",
+            "Pearson's r of every intrinsic measure with {measures}, each by its first definition; n is the "
+            "number of tokenizers, the least of the row. The source has every pair of measures.",
             folds_above=30,
             arranged=True,
         ),

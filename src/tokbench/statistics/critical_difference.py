@@ -111,7 +111,7 @@ CRITICAL_DIFFERENCES = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Average rank of each variant over cells (vocabulary size and task), {of}. The lowest in bold.",
+            "Average rank of each variant over cells (a vocabulary size and a task each), {of}. The lowest is bold.",
             ("variant", "average_rank", "blocks", "critical_difference"),
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),

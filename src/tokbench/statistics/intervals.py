@@ -102,8 +102,8 @@ INTERVALS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Average accuracy in percent with a 95 % interval, were the same models asked other questions of the same "
-            "kind: questions independent, tasks, sizes and seeds fixed.",
+            "Average accuracy in percent. The 95 % interval says how it would vary if the same models were asked other "
+            "questions of the same kind: questions are independent draws; tasks, sizes and seeds are fixed.",
             ("variant", "model", "suite", "average", "stderr", "low", "high", "cells", "questions"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

@@ -82,6 +82,6 @@ def judgement_columns(over: str, family: str) -> tuple[Column, ...]:
                "intervals that hold for all pairs of the family together with 95 %", BITS, "excluded above", 4,
                "the two are told apart"),
         Column("detectable", pl.Float64, "true difference that the test, uncorrected, sees with probability 0.8", BITS,
-               "seen from", 4),
+               "detectable", 4),
         REASON,
     )  # fmt: skip

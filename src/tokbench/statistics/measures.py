@@ -123,9 +123,10 @@ MEASURES = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Which measure orders tokenizers as {model} does ({suite})? Of pairs that its bits per byte tell apart "
-            "by Holm's procedure, those that the measure orders alike, with an exact binomial interval; a half is what "
-            "chance gives. Pairs share tokenizers, so that the interval is too narrow rather than too wide.",
+            "Which measure orders tokenizers as the bits per byte of {model} do ({suite})? Of the pairs that these "
+            "bits tell apart after Holm's correction, how many the measure orders the same way, with an exact binomial "
+            "interval; chance gives a half. Pairs share tokenizers, so the interval is too narrow rather than too "
+            "wide.",
             ("corpus", "metric", "definition", "end", "pairs", "agreed", "tied", "share", "low", "high"),
             by=("model", "suite"),
             folds_above=40,

@@ -158,8 +158,8 @@ BITS_COMPARISONS = TidyTable(
         Print(
             "statistics",
             "Bits per byte of a minus those of b, {model} on the evaluation split of {corpus} at vocabulary size "
-            "{size}, paired by seed and document; 95 % interval with both in it. Fewer bits are better. Of pairs that "
-            "Holm's procedure does not tell apart it is told which differences are excluded.",
+            "{size}, paired by seed and document; the 95 % interval allows for both. Fewer bits are better. Where "
+            "Holm's procedure does not tell two apart, the table says which differences are excluded.",
             (
                 "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "seeds",
                 "documents", "seed_deviation", "document_error",

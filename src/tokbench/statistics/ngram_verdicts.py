@@ -1,7 +1,7 @@
 """What token n-gram models say of each pair of tokenizers: better, worse, or not told apart and within what.
 
-The bootstrap of :mod:`tokbench.statistics.ngram_bits` draws the documents that there are, and of a handful it knows too
-little: with seven, all on one side give p = 0.0001. Student's t pays for the few.
+A bootstrap draws the documents that there are, and of a handful it knows too little: with seven, all on one side give
+the least p that there is. Student's t pays for the few.
 """
 
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ NGRAM_VERDICTS = TidyTable(
             "statistics",
             "Bits per byte of a minus those of b at vocabulary size {size}, by token n-gram models of order {order} "
             "trained on {training_bytes} bytes, on the evaluation split of {corpus}; by Student's t over its "
-            "documents, which holds for few of them, too. " + CANNOT,
+            "documents, which allows for there being few. " + CANNOT,
             ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "documents"),
             by=KEY,
             files=("ngram_bits/{a}/{size}.json", "ngram_bits/{b}/{size}.json"),

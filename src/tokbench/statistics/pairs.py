@@ -208,7 +208,7 @@ COMPARISONS = TidyTable(
         ),
         Column(
             "detectable", pl.Float64, "mean difference that the test sees with probability 0.8", DIFFERENCE,
-            "seen from (points)", 2,
+            "detectable (points)", 2,
             "fewer than five cells allow no p-value under 0.05, and differences that do not vary tell nothing",
         ),
         Column("statistic", pl.Float64, "of the signed-rank test: the sum of the ranks of positive differences"),
@@ -225,8 +225,8 @@ COMPARISONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Is a better than b, {model} on {suite}? p of the {test}; n: differences that are not zero, zeros: those "
-            "that are.",
+            "Is a better than b, by the accuracy of {model} on {suite}? p of the {test}; n: differences that are not "
+            "zero, zeros: those that are.",
             (
                 "a", "b", "mean_difference", "low", "high", "task_low", "task_high", "p_value", "holm",
                 "benjamini_hochberg", "bootstrap_p", "rank_biserial", "standardized_mean", "detectable", "n", "zeros",
@@ -257,7 +257,7 @@ POWER = TidyTable(
     prints=(
         Print(
             "statistics",
-            "What the comparisons of {model} on {suite} could have seen.",
+            "Which differences the comparisons of {model} on {suite} could have detected.",
             by=("model", "suite"),
             arranged=True,
             form="sentence",

@@ -91,7 +91,8 @@ RANKS = TidyTable(
         Print(
             "downstream",
             "Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
-            "the average at each size, and the distance from random guessing in points; n scores. The highest in bold.",
+            "the average at each size, and the distance from random guessing in points; n is the number of scores. The "
+            "highest is bold.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,
@@ -108,8 +109,8 @@ RANKS_BY_SIZE = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Average accuracy over the tasks of {suite} under each model, at vocabulary size {sizes}, which all models "
-            "have.",
+            "Average accuracy over the tasks of {suite} with each model, at vocabulary size {sizes}, for which all "
+            "models were trained.",
             by=("suite",),
             name="accuracy-by-model",
             arranged=True,

@@ -29,7 +29,7 @@ TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
     "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte", "accuracy", "alignment",
 )  # fmt: skip
 ALL_RESOURCES = "all resources"
-UNCOUNTED = "the run has no token counts by document, for which it needs ngram_bits"
+UNCOUNTED = "tokens were not counted document by document"
 LOSSY = "does not give back all of a text"
 POOLED = "the words of the gold data are counted together, which allows no interval"
 OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
@@ -39,6 +39,7 @@ Documents = Mapping[str, NDArray[np.float64]]
 def scoreboard(
     intrinsic: pl.DataFrame,
     imported: pl.DataFrame,
+    tokens_by_document: pl.DataFrame,
     ngram_documents: pl.DataFrame,
     bits_by_seed: pl.DataFrame,
     ranks_by_size: pl.DataFrame,
@@ -50,6 +51,7 @@ def scoreboard(
     Args:
         intrinsic: the tidy table of intrinsic metrics.
         imported: that of tokenizers made elsewhere: those that lose some of a text are not ranked.
+        tokens_by_document: tokens of documents, or of groups of them.
         ngram_documents: bits of documents by token n-gram models, without tokenizers that lose some of a text.
         bits_by_seed: bits of documents by language models, with a column ``seed``.
         ranks_by_size: average accuracies.
@@ -61,7 +63,7 @@ def scoreboard(
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
     families = [
-        *_tokens(intrinsic, ngram_documents),
+        *_tokens(intrinsic, tokens_by_document),
         *_ngram_bits(ngram_documents),
         *model_bits(BITS, bits_by_seed),
         *accuracies(ACCURACY, ranks_by_size, outcomes),
@@ -88,20 +90,21 @@ def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
     return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
 
 
-def _tokens(intrinsic: pl.DataFrame, ngram_documents: pl.DataFrame) -> Iterator[Family]:
+def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family]:
     """Tokens of the evaluation split, and the gap to the bound, which is compared with no other pre-tokenization."""
     counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _whole(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
-        sizes, by_document = _by_document(ngram_documents, str(corpus), int(str(size)))
+        here = documents.filter(corpus=corpus, size=size)
+        sizes, by_document = _by_document(here)
         values = {
             row["variant"]: _count(row, sizes, by_document.get(row["variant"])) for row in part.iter_rows(named=True)
         }
         head = (corpus, size, TOKENS, None, None, part["definition"][0])
-        timed = {name: by_document[name] for name, one in values.items() if one.low is not None}
-        over = "documents" if timed else ""
-        untested = "" if timed else UNCOUNTED
-        yield Family(head, over, None, "lowest", values, partial(_more_tokens, timed), untested, relative=True)
+        counted_in = {name: by_document[name] for name, one in values.items() if one.low is not None}
+        over = ("documents" if here["documents"].max() == 1 else "groups of documents") if counted_in else ""
+        untested = "" if counted_in else UNCOUNTED
+        yield Family(head, over, None, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
         of_gap = gaps.filter(corpus=corpus, size=size)
         bound = {
             row["variant"]: Value(row["value"], reason=row["reason"] or OWN_BOUND, ranked=False)
@@ -111,10 +114,9 @@ def _tokens(intrinsic: pl.DataFrame, ngram_documents: pl.DataFrame) -> Iterator[
             yield Family((corpus, size, GAP, None, None, of_gap["definition"][0]), "", None, "lowest", bound)
 
 
-def _by_document(documents: pl.DataFrame, corpus: str, size: int) -> tuple[NDArray[np.float64], Documents]:
+def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
     """Bytes of the documents, and their tokens by variant, of those that have them for every document."""
-    part = documents.filter(corpus=corpus, size=size, order=1).drop_nulls("tokens")
-    part = part.filter(pl.col("training_bytes") == pl.col("training_bytes").max()).sort("variant", "document")
+    part = documents.sort("variant", "document")
     if part.is_empty():
         return np.empty(0), {}
     wide = part.pivot("variant", index=["document", "bytes"], values="tokens").filter(pl.col("bytes") > 0)
@@ -206,7 +208,8 @@ SCOREBOARD = TidyTable(
     ),
     maker=scoreboard,
     takes=(
-        "intrinsic", "imported", "ngram_documents", "bits_by_seed", "ranks_by_size", "outcomes", "baselines_of_all",
+        "intrinsic", "imported", "tokens_by_document", "ngram_documents", "bits_by_seed", "ranks_by_size", "outcomes",
+        "baselines_of_all",
     ),
     prints=(
         Print(

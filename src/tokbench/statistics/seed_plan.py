@@ -203,7 +203,7 @@ SEEN_BY_SEEDS = TidyTable(
     (
         *_HEAD,
         Column("seeds", pl.Int64, "seeds", "seeds"),
-        Column("detectable", pl.Float64, "true difference that they see, documents included", BITS, "seen from", 4),
+        Column("detectable", pl.Float64, "true difference that they see, documents included", BITS, "detectable", 4),
         Column("by_rule", pl.Float64, "that by the rule n = 15.7 (deviation of a run / difference)^2", BITS, "by rule",
                4),
         Column("power", pl.Float64, "probability that they see the difference that is asked for", PROBABILITY,

@@ -147,7 +147,7 @@ SEEDS = TidyTable(
         Print(
             "statistics",
             "Average accuracy over the tasks, in percent, from seed to seed: mean, sample standard deviation, least "
-            "and greatest. Beside the deviation, the one that so many independent questions would give any average.",
+            "and greatest. Beside the deviation: the one that chance would give in as many questions.",
             (
                 "variant", "size", "model", "suite", "seeds", "average", "deviation", "lowest", "highest",
                 "question_deviation",

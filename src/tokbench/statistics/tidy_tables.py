@@ -15,6 +15,7 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.tidy.documents import TOKENS
 from tokbench.tidy.table import require, schema
 from tokbench.tidy.translations import SENTENCES
 
@@ -91,6 +92,13 @@ class TidyTables:
         """Bits of every document by token n-gram models, without tokenizers that do not give back all of a text: they
         spell other documents than the rest."""
         return given_back(self._read("ngram_documents"), NGRAM_BITS)
+
+    @cached_property
+    def tokens_by_document(self) -> pl.DataFrame:
+        """Tokens of every document; nothing where an older version has made the tables."""
+        if not (self.folder / "tokens_by_document.parquet").is_file():
+            return pl.DataFrame(schema=schema(TOKENS))
+        return self._read("tokens_by_document")
 
     @cached_property
     def translation_sentences(self) -> pl.DataFrame:

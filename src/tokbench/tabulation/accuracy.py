@@ -63,8 +63,8 @@ ACCURACY = TidyTable(
         ),
         Print(
             "downstream",
-            "Every score: accuracy and its standard error in percent, n questions, and straddling: choices that "
-            "change how the end of their context is tokenized.",
+            "Every score: accuracy and its standard error in percent over n questions. Straddling counts the answers "
+            "to choose from that change how the end of the question before them is tokenized.",
             ("variant", "model", "suite", "size", "task", "accuracy", "stderr", "random_baseline", "n", "straddling"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

@@ -167,9 +167,10 @@ BOUNDARIES = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Choices that change how the end of their context is tokenized (straddling), and questions with such "
-            "choices. Their scores are given the context's text, however it is tokenized; to drop as many tokens as "
-            "the context alone has would score the wrong ones.",
+            "Answers to choose from (choices) that change how the end of the text before them, their context, is "
+            "tokenized: a token straddles the two. Such a choice is scored by the probability of its text after "
+            "the context's text, whatever tokens spell them; scoring the tokens that remain after as many as the "
+            "context alone has would score the wrong text.",
             ("variant", "size", "suite", *_COUNTS),
             files=(ANSWERS,),
             folds_above=0,
@@ -177,7 +178,7 @@ BOUNDARIES = TidyTable(
         ),
         Print(
             "downstream",
-            "The same by task, where there are such choices.",
+            "Choices that straddle the end of their context, by task, where there are any.",
             ("variant", "size", "suite", "task", *_COUNTS),
             files=(ANSWERS,),
             folds_above=0,

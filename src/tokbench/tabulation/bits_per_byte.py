@@ -61,10 +61,11 @@ BITS_PER_BYTE = TidyTable(
     prints=(
         Print(
             "models",
-            "Bits per byte of {names} by vocabulary size: what the model spends on the text of the evaluation split, "
-            "which is no part of its training, over the bytes of that text; n = {models}. A window of tokens holds "
-            "more text where tokens are longer; beside it, therefore, with equally many bytes of context for every "
-            "tokenizer. The lowest in bold; each is one number, which no test stands behind.",
+            "Bits per byte of {names} by vocabulary size: the bits that the model needs for the text of the "
+            "evaluation split, on which it was not trained, divided by the bytes of that text; n = {models}. A window "
+            "of a fixed number of tokens holds more text where tokens are longer. The columns with equal context "
+            "therefore give every tokenizer the same number of bytes to look back on. The lowest is bold; these "
+            "numbers are not tested here.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,

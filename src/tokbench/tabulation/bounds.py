@@ -8,7 +8,7 @@ import polars as pl
 from tokbench.inputs.json import read_json
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tidy.columns import CORPUS, LANGUAGE, REASON, SIZE
-from tokbench.tidy.table import SHARE, Column, Print, TidyTable
+from tokbench.tidy.table import EXCESS, Column, Print, TidyTable
 
 TOLD = ("bound", "relaxed", "tokens", "gap", "unsettled", "unrounded", "candidates")
 
@@ -49,10 +49,10 @@ BOUNDS = TidyTable(
         Column("relaxed", pl.Float64, "tokens of a solution of the linear relaxation, above which no prices prove "
                "anything, or of the best vocabulary where those are fewer", "tokens", "relaxation", 0),
         Column("tokens", pl.Int64, "tokens of the best vocabulary that was found", "tokens", "best found"),
-        Column("gap", pl.Float64, "best vocabulary over bound, less 1", SHARE, "gap (%)", 3),
+        Column("gap", pl.Float64, "best vocabulary over bound, less 1", EXCESS, "gap (%)", 3),
         Column("unsettled", pl.Float64, "relaxation over bound, less 1: what is left to the search for prices, at most",
-               SHARE, "unsettled (%)", 3),
-        Column("unrounded", pl.Float64, "best vocabulary over relaxation, less 1: what no prices close", SHARE,
+               EXCESS, "unsettled (%)", 3),
+        Column("unrounded", pl.Float64, "best vocabulary over relaxation, less 1: what no prices close", EXCESS,
                "unrounded (%)", 3),
         Column("candidates", pl.Int64, "substrings that a vocabulary may choose from: all", "substrings"),
         REASON,
@@ -64,8 +64,10 @@ BOUNDS = TidyTable(
     prints=(
         Print(
             "intrinsic",
-            "How few tokens any vocabulary could need for the evaluation split of {corpus}, and the vocabulary nearest "
-            "to that. The gap between them has two parts: what better prices might still prove, and what they cannot.",
+            "The fewest tokens that any vocabulary could need for the evaluation split of {corpus}: a proven lower "
+            "bound, and the best vocabulary that was found. The gap between the two has two parts: unsettled, which "
+            "a longer search might still close by a better bound, and unrounded, which no bound of this kind can "
+            "close.",
             by=("corpus",),
             files=("bounds/{corpus}/{pretokenization}/{size}.json",),
             folds_above=12,

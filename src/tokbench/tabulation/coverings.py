@@ -69,9 +69,10 @@ COVERINGS = TidyTable(
     prints=(
         Print(
             "downstream",
-            "What is left out of p(context) where choices straddle: by so many nats a context would be likelier if "
-            "tokens counted that no text which was tried is cut into. Tokenizers that merge, match greedily or take "
-            "best paths never write these; of others some may be written, and scores could be lower by as much.",
+            "How much of a context's probability may be missing where choices straddle its end, in nats: the context "
+            "would be likelier by so much if sequences of tokens also counted that the tokenizer produced for none of "
+            "the continuations tried. Tokenizers that merge, match greedily or take best paths never produce them; "
+            "others may produce some, and scores could then be lower by at most this much.",
             ("variant", "model", "suite", "size", "task", "questions", "mean", "largest"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

@@ -89,8 +89,8 @@ EMBEDDING_NORMS = TidyTable(
         Print(
             "models",
             "Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their "
-            "probability in the packed pretraining text; over 0 those that it never holds. Tokens that are rare and "
-            "have a small norm are taken for under-trained.",
+            "probability in the pretraining text; above 0 stand the tokens that never occur in it. Tokens that are "
+            "both rare and of small norm are probably under-trained.",
             by=("model", "size"),
             files=("embeddings/{model}/{variant}/{size}/tokens.csv",),
             arranged=True,

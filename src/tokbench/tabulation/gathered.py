@@ -31,6 +31,7 @@ class Gathered:
         downstream: results of models.
         baselines: variant that others are relative to, by corpus.
         venn_variants: three variants of a Venn diagram.
+        token_files: tokens of every document by tokenizers.
         ngram_files: bits of the token n-gram models of tokenizers.
         scored_translations: scores of translation models on tests.
         translation_embeddings_folders: embeddings of translation models.
@@ -46,6 +47,7 @@ class Gathered:
     downstream: tuple[str, ...]
     baselines: Mapping[str, str]
     venn_variants: tuple[str, ...]
+    token_files: tuple[str, ...] = ()
     ngram_files: tuple[str, ...] = ()
     scored_translations: tuple[str, ...] = ()
     translation_embeddings_folders: tuple[str, ...] = ()

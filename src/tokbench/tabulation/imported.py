@@ -78,9 +78,9 @@ IMPORTED = TidyTable(
     prints=(
         Print(
             "tokenizers",
-            "Tokenizers that were made elsewhere, as they are. Those in our three phases have the ids of their own "
-            "library, which was tried on probes and on every document of the evaluation split. What is lost was found "
-            "by encoding and decoding these documents.",
+            "Tokenizers that were made elsewhere, used as they are. Those that Tokbench runs by itself give the same "
+            "ids as their own library; that was checked on test strings and on every document of the evaluation split. "
+            "What they lose of a text was found by encoding and decoding these documents.",
             ("variant", "size", "ids", "works_through", "why", "documents", "documents_changed", "bytes", "bytes_lost",
              "unknown_tokens", "characters_normalised"),
             files=("tokenizers/{variant}/own/tokbench.json",),

@@ -60,8 +60,9 @@ ONE_SEGMENTATION = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Bits per byte are those of each tokenizer's own segmentation, and by so much more than the model would "
-            "need for the text in whatever tokens. Estimated by drawing segmentations of the first bytes of documents.",
+            "What a single segmentation costs: bits per byte count only the tokenizer's own segmentation of a text. "
+            "The model would need fewer bits if all segmentations counted; this is the difference, estimated by "
+            "drawing segmentations of the first bytes of documents.",
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,
         ),

@@ -18,7 +18,7 @@ COLUMNS = (
     Column("size_a", pl.Int64, "such tokens of a", "tokens"),
     Column("size_b", pl.Int64, "such tokens of b", "tokens"),
     Column("shared", pl.Int64, "those that both have", "tokens", "shared tokens"),
-    Column("jaccard", pl.Float64, "shared tokens / tokens in either", "ratio", decimals=3),
+    Column("jaccard", pl.Float64, "shared tokens / tokens in either", "ratio", "Jaccard index", 3),
     Column("share_of_a", pl.Float64, "shared tokens / tokens of a", "ratio"),
     Column("share_of_b", pl.Float64, "shared tokens / tokens of b", "ratio"),
     REASON,
@@ -99,7 +99,7 @@ OVERLAPS = TidyTable(
     prints=(
         Print(
             "vocabularies",
-            "Tokens that two vocabularies of one size share; Jaccard: shared tokens / tokens in either.",
+            "Tokens that two vocabularies of one size share. Jaccard index: tokens in both / tokens in either.",
             ("size", "a", "b", "shared", "jaccard"),
             files=("tokenizers/{a}/{size}/tokens.vocab", "tokenizers/{b}/{size}/tokens.vocab"),
             folds_above=40,

@@ -136,7 +136,7 @@ PARALLEL_CORPORA = TidyTable(
     prints=(
         Print(
             "translation",
-            "Pairs of the parallel corpora: read, left out of training by each rule, and kept.",
+            "Sentence pairs of the parallel corpora: how many were read, left out of training by each rule, and kept.",
             files=("parallel/{parallel}/counts.json",),
             arranged=True,
         ),

@@ -89,8 +89,8 @@ VENN = TidyTable(
     prints=(
         Print(
             "vocabularies",
-            "Tokens in the vocabularies of {a}, {b} and {c} at size {size:,}. Areas are in proportion as nearly as "
-            "three circles allow; the numbers are exact.",
+            "Tokens in the vocabularies of {a}, {b} and {c} at size {size:,}. The numbers are exact; three circles can "
+            "show them by their areas only nearly.",
             by=("a", "b", "c", "size"),
             arranged=True,
             form="figure",

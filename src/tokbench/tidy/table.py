@@ -32,10 +32,17 @@ Section = Literal[
 FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
 """Where each command writes its tables, within the experiment's folder."""
 
-SHARE, DIFFERENCE, PROBABILITY, MEASURE = "share", "difference of shares", "probability", "that of the measure"
-"""Units that settle how a real number prints. A share lies between 0 and 1; shares and their differences print in
-percent."""
-_KINDS: dict[str, Kind] = {SHARE: "percent", DIFFERENCE: "percent", PROBABILITY: "p", MEASURE: "mixed"}
+SHARE, DIFFERENCE, EXCESS = "share", "difference of shares", "ratio less 1"
+PROBABILITY, MEASURE = "probability", "that of the measure"
+"""Units that settle how a real number prints. A share lies between 0 and 1; shares, their differences, and
+ratios less 1, which may be above 1, print in percent."""
+_KINDS: dict[str, Kind] = {
+    SHARE: "percent",
+    DIFFERENCE: "percent",
+    EXCESS: "percent",
+    PROBABILITY: "p",
+    MEASURE: "mixed",
+}
 
 
 @dataclass(frozen=True)

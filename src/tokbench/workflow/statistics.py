@@ -64,6 +64,16 @@ def all_measured(experiment: Experiment) -> list[Measured]:
     ]
 
 
+def all_counted(experiment: Experiment) -> list[Measured]:
+    """Every tokenizer on its own corpus and on those beside it, as far as these have documents."""
+    return [
+        Measured(one.variant, one.size, corpus)
+        for one in all_tokenizers(experiment)
+        for corpus in (experiment.corpus_of(one.variant), *experiment.measured_on_of(one.variant))
+        if not experiment.corpora[corpus].counted
+    ]
+
+
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Every corpus, scheme and size that a tokenizer has, each once.
 

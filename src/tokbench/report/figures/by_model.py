@@ -38,9 +38,7 @@ def draw(
             (line,) = axes.plot(
                 *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER
             )
-            figure.add_tooltip(
-                line, variant, *(f"{variant} under {models[place]}: {value:,.4g}" for place, value in path)
-            )
+            figure.add_tooltip(line, variant, *(f"{variant}, {models[place]}: {value:,.4g}" for place, value in path))
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.15, len(models) - 0.85)
         axes.set_ylabel(ylabel)

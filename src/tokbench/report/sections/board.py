@@ -8,30 +8,39 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
+from tokbench.report.wording import defined
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST
 from tokbench.tidy.table import Kind
 
 FIRST, SAME = "★", "≈"
-ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT)
+SPEED = "speed"
+ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
 DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
 FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTREAM, ACCURACY: DOWNSTREAM,
-         ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json"}  # fmt: skip
+         ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json",
+         SPEED: "benchmarks/speed/{variant}/{size}/*.json"}  # fmt: skip
 ABOUT = {
     TOKENS: "tokens that the text takes; the fewer the better",
-    GAP: "tokens above the fewest that any vocabulary of this size needs for the same pre-tokens (proven), in "
-    "percent. Compare it within one pre-tokenization alone",
+    GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "
+    "percent. Compare only tokenizers of the same pre-tokenization by it",
     NGRAM: "how well models that count runs of tokens predict the text; the fewer bits the better. A quick stand-in "
-    "for a language model, which orders tokenizers and says nothing of the level that one reaches",
+    "for a language model, good for ordering tokenizers; its level says nothing",
     BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
     ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better",
+    SPEED: "megabytes of text that one thread encodes in a second of processor time, having met the text "
+    "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
+    "jobs ran beside it",
 }
 SEEDS = (
     "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
-    "number, not how training again would; differences as small as those from seed to seed mean nothing."
+    "number, not how another training would; a difference no larger than those between seeds means nothing."
 )
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
+
+
+_TIMED = dict.fromkeys(("low", "high", "n", "over", "seeds", "reason", "verdict"), None) | {"definition": ""}
 
 
 class Key(NamedTuple):
@@ -54,6 +63,7 @@ class Key(NamedTuple):
             BITS: f"bits per byte, {self.model}",
             ACCURACY: f"accuracy, {self.model} on {self.suite} (%)",
             ALIGNMENT: "agreement with morphemes",
+            SPEED: "encoding (MB/s)",
         }[self.measure]
 
     @property
@@ -67,14 +77,19 @@ def scoreboard(content: ReportContent) -> Table | None:
     if frame is None or frame.is_empty():
         return None
     frame = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
+    timed = {Key(SPEED, "", "")} if content.speeds else set()
     keys = sorted(
-        {Key(*row) for row in frame.select("measure", "model", "suite").rows()},
+        {Key(*row) for row in frame.select("measure", "model", "suite").rows()} | timed,
         key=lambda key: (ORDER.index(key.measure), _place(content, key.model), key.suite),
     )
     cells: dict[tuple[str, int, str, Key], dict[str, Any]] = {}
     for row in frame.iter_rows(named=True):
         corpus = "" if row["measure"] in (ACCURACY, ALIGNMENT) else row["corpus"]
         cells[corpus, row["size"], row["variant"], Key(row["measure"], row["model"], row["suite"])] = row
+    known = {key[:3] for key in cells}
+    for at, speed in content.speeds.items():
+        if at in known:
+            cells[*at, Key(SPEED, "", "")] = {**_TIMED, "value": speed}
     return _table(content, keys, cells)
 
 
@@ -111,7 +126,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         best=frozenset(place for place, _, cell in known if cell["verdict"] == BEST),
         marks=marks,
         intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
-        definitions=[f"{column.header}: {column.about}." for column in columns[2 + several :]],
+        definitions=defined([(column.header, f"{column.about}.") for column in columns[2 + several :]]),
         notes=[*_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
         source=Source([path_of(SCOREBOARD)], [TEXT]),
         choose=["size", *["corpus"] * several],
@@ -139,19 +154,21 @@ def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
     if drawn:
         most = max(n for n, _ in drawn)
         told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
-    elif key.measure != GAP:
+    elif key.measure not in (GAP, SPEED):
         told += "; without an interval: " + (sorted({cell["reason"] or "" for cell in cells})[-1] or UNEXPLAINED)
-    decimals = 1 if key.kind == "percent" else None
+    decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
-    return Column(key.name, key.header, key.kind, decimals, None, at, [FILES[key.measure]], told)
+    return Column(
+        key.name, key.header, key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
+    )
 
 
 def _caption(corpora: list[str]) -> str:
     on = f" on the evaluation split of {corpora[0]}" if len(corpora) == 1 else ""
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
-        f"size. {SAME}: not told apart from it at level 0.05, corrected for all tests of the size; what has neither is "
-        "told apart from the best, or was not tested. Compare within one size."
+        f"size. {SAME}: not told apart from the best at level 0.05, corrected for all tests of the size. Numbers "
+        "without either sign are told apart from the best, or were not tested. Compare only tokenizers of one size."
     )
 
 

@@ -10,6 +10,7 @@ from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, differences, p_values
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import sides_of_zero, told_apart, within_reach
 from tokbench.report.layout import UNEXPLAINED, Table
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.origins import source_of
@@ -25,19 +26,20 @@ TEST = (
     "number of pairs"
 )
 NOTES = (
-    "low, high: 95 % interval of the mean difference by the paired bootstrap (1000 resamples of cells; of whole tasks, "
-    "which allows for cells of one task being alike, under low, tasks and high, tasks). p, bootstrap: one-sided, by "
-    "the same resamples of cells; with 1000 of them it is 0.001 at least.",
+    "low, high: 95 % interval of the mean difference by the paired bootstrap (1,000 resamples of cells, a cell being a "
+    "vocabulary size and a task). low, tasks and high, tasks: the same with resamples of whole tasks, since cells of "
+    "one task resemble each other. p, bootstrap: one-sided, from the same resamples of cells; 1,000 of them allow no "
+    "less than 0.001.",
     "p, Holm and p, BH: p adjusted among all tests of this table by Holm's and by Benjamini and Hochberg's procedure.",
     "rank-biserial: (W+ − W−) / (W+ + W−), 1 where a is better in every cell. mean / sd: mean difference over the "
-    "standard deviation of the differences. seen from: mean difference that the test at level 0.05 sees with "
-    "probability 0.8, from the spread of these differences.",
+    "standard deviation of the differences. detectable: the mean difference that the test at level 0.05 would find "
+    "with probability 0.8, given the spread of these differences.",
 )
 
 
 SELECTED = (
-    "The best is chosen by the accuracies that it is tested on, so that its p-values, the corrected ones too, are too "
-    "small rather than too large."
+    "The best is chosen by the same numbers that it is tested on, so its p-values, corrected or not, are too small "
+    "rather than too large."
 )
 """What is said of tests of the best."""
 CHOSEN = f"each variant with the baseline of its corpus and with the best, both ways round. {SELECTED}"
@@ -47,7 +49,7 @@ CHOSEN = f"each variant with the baseline of its corpus and with the best, both 
 def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
     """The p-values of one model and suite as a triangle of colours."""
     values = {(row["a"], row["b"]): row["p_value"] for row in part.iter_rows(named=True)}
-    return Drawing(name, caption, partial(p_values.draw, values, order))
+    return Drawing(name, caption, partial(p_values.draw, values, order), says=told_apart(values))
 
 
 def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str]) -> list[Drawing]:
@@ -74,13 +76,13 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
         return []
     caption = (
         f"Average accuracy of {model} on {suite} minus that of the baseline {listed(sorted(set(part['b'])))}, in "
-        "points, with its 95 % interval by the paired bootstrap over cells; hollow where it holds zero. At the right p "
-        "of the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for the "
-        "tests of the model and suite that were made: those with the baseline and those with the best."
+        "points, with its 95 % interval by the paired bootstrap over cells; a mark is hollow where the interval "
+        "includes zero. On the right, p of the one-sided Wilcoxon signed-rank test that the variant is better, "
+        "corrected by Holm's procedure for all tests made of this model and suite: with the baseline and with the "
+        "best."
     )
-    return [
-        Drawing(name, caption, partial(differences.draw, lines, "difference from the baseline (points)", heading="p"))
-    ]
+    draw = partial(differences.draw, lines, "difference from the baseline (points)", heading="p")
+    return [Drawing(name, caption, draw, says=sides_of_zero("the baseline", [line.interval for line in lines]))]
 
 
 def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
@@ -110,14 +112,18 @@ def power_statement(power: pl.DataFrame) -> str:
     """What the comparisons of one model and suite could have seen, in a sentence."""
     row = power.row(0, named=True)
     if row["detectable"] is None:
-        return "No difference of any size could have been seen here: the cells are fewer than five, or do not differ."
+        return (
+            "no difference of any size could have been detected. There are fewer than five cells (a cell is a "
+            "vocabulary size and a task), or they do not differ."
+        )
     low, middle, high = (
         printed(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
     )
     without = f"; {counted(row['without'], 'pair')} allow no such statement" if row["without"] else ""
     return (
-        f"A mean difference under {middle} points could not have been seen here with probability 0.8 or more (median "
-        f"over {counted(row['pairs'], 'pair')} of variants, from {low} to {high}; level 0.05, uncorrected{without})."
+        f"a mean difference under {middle} points had a chance of less than 0.8 to be detected (median "
+        f"over {counted(row['pairs'], 'pair')} of variants, from {low} to {high}; level 0.05, "
+        f"uncorrected{without})."
     )
 
 
@@ -141,20 +147,20 @@ def average_ranks(
         if first["p_value"] is not None:
             notes.append(
                 f"Friedman's test over {counted(first['blocks'], 'cell')}: chi-squared {first['friedman']:.1f}, "
-                f"p = {probability(first['p_value'])}. Cells of one task are alike, so that p is too small rather than "
-                "too large."
+                f"p = {probability(first['p_value'])}. Cells of one task resemble each other, so p is too small "
+                "rather than too large."
             )
         ranks = dict(known.select("variant", "average_rank").iter_rows())
         caption = (
-            f"Average rank over {counted(first['blocks'], 'cell')} (vocabulary size and task), {of}. A bar joins "
-            "variants that Nemenyi's test at level 0.05 does not tell apart."
+            f"Average rank over {counted(first['blocks'], 'cell')} (a vocabulary size and a task each), {of}. A bar "
+            "joins variants that Nemenyi's test at level 0.05 does not tell apart."
         )
         look, order = styles([*variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
         if told := left_out(order, baselines, BEST):
             caption += f"{told} Ranks and the critical difference are those among all."
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
         draw = partial(critical_difference.draw, drawn, first["critical_difference"], look, of=len(ranks))
-        exhibits.append(Drawing(name, caption, draw))
+        exhibits.append(Drawing(name, caption, draw, says=within_reach(ranks, first["critical_difference"])))
     place = CRITICAL_DIFFERENCES.prints[0]
     columns = [
         replace(column_of(column), best="lowest" if column.name == "average_rank" else None)
@@ -185,9 +191,9 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
         elif len(order) > 1:
             caption = (
-                f"p-values under {model} on {suite} that the column's variant is better than the row's: {TEST}. "
-                "Outlined cells are above 0.05: the two cannot be told apart. Crossed cells have no p-value. Columns "
-                "and rows by rank; equal averages by name."
+                f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
+                f"of the {TEST}. Outlined cells are above 0.05: the two are not told apart. Crossed cells have no "
+                "p-value. Columns and rows are in order of rank, and of name where averages are equal."
             )
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))

@@ -56,7 +56,8 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
         caption = f"{title.format(about=about)}, at a vocabulary of {size:,}.{content.left_out(order)}"
         peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
         most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
-        says = f"Most tokenizers, {list(peaks.values()).count(most)} of {len(peaks)}, peak at {most} {xlabel}."
+        share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
+        says = f"The most frequent peak is at {most} {xlabel}: {share}."
         source = Source([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says))
     return drawings

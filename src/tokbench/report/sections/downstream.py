@@ -10,6 +10,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
 from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between, first_by_model
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts
 from tokbench.report.sections.origins import path_of, source_of
@@ -44,7 +45,7 @@ def downstream(content: ReportContent) -> Section:
             exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
         exhibits.append(in_order(content, ACCURACY, accuracy, 1))
     if further := [*boundaries(content), *coverings(content), *one_segmentation(content), *texts(content)]:
-        exhibits += [Heading("straddling", "Where contexts end inside a token, and texts of the suites"), *further]
+        exhibits += [Heading("straddling", "Tokens across the end of a question, and texts of the suites"), *further]
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
 
 
@@ -106,7 +107,8 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     )  # fmt: skip
     caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
     caption += content.left_out(order, ranked=True)
-    return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source), table]
+    says = between(f"Average accuracy of {model} on {suite} in percent", values, 1)
+    return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:
@@ -129,7 +131,8 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
-    return [Drawing(slug("accuracy-by-model", suite), caption, draw, source_of(RANKS_BY_SIZE))]
+    name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
+    return [Drawing(name, caption, draw, source, says=first_by_model(values))]
 
 
 def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:

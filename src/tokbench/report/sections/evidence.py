@@ -9,6 +9,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Section
 from tokbench.report.figures import by_language, by_model, differences, scatter
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, said
@@ -64,7 +65,9 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
             f"with one size alone have no line.{content.left_out(order)}"
         )
-        says = said(claim) if claim is not None and claim.corpus == corpus else ""
+        says = between(f"Tokens of {corpus}", _values(part), 0)
+        if claim is not None and claim.corpus == corpus:
+            says = said(claim)
         name = slug("tokens-by-size", corpus)
         drawings.append(Drawing(name, caption, draw, _SOURCE, content.drawn(order), says))
     return drawings
@@ -91,8 +94,8 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         kept = lines[: many.DRAWN] if content.many else lines
         caption = (
             f"How far each tokenizer is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. Lines are "
-            "95 % intervals of the difference; a hollow mark has zero in it. At the right what is told after "
-            "correction for all pairs of this size."
+            "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
+            "verdict after correction for all pairs of this size."
         )
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
@@ -134,7 +137,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
     shown = set(content.drawn(order))
     drawn = {key: point for key, point in points.items() if key[0] in shown}
-    of = f"under {claim.model}" if claim.measure == BITS else "under n-gram models"
+    of = f"of {claim.model}" if claim.measure == BITS else "of token n-gram models"
     draw = partial(
         scatter.draw, drawn, order, styles([*content.variants, *order]), f"tokens of {claim.corpus}", "bits per byte",
         others=[point for key, point in points.items() if key[0] not in shown],
@@ -145,9 +148,11 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     )
     few = min(points, key=lambda key: (points[key][0], key))
     low = min(points, key=lambda key: (points[key][1], key))
-    says = (
-        f"{few[0]} at {few[1]:,} has the fewest tokens and {points[few][1]:.4f} bits per byte; {low[0]} at {low[1]:,} "
-        f"has the fewest bits per byte, {points[low][1]:.4f}."
+    says = f"{few[0]} at {few[1]:,} has the fewest tokens and {points[few][1]:.4f} bits per byte"
+    says += (
+        ", the fewest of all."
+        if few == low
+        else (f"; {low[0]} at {low[1]:,} has the fewest bits per byte, {points[low][1]:.4f}.")
     )
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
 

@@ -14,16 +14,18 @@ from tokbench.report.exhibits import Cutting, Section, ShownToken
 from tokbench.report.wording import counted
 
 HOW = (
-    "Tokens stand end to end, in two shades by turns, and each ends with a line. Tokens that not all tokenizers have "
-    "are coloured, and a line is heavy where some have no border. A blank is ␣; what would not show by itself stands "
-    "as its code point, and a byte of no whole character in hexadecimal, in ⟨brackets⟩. The number beside a name is "
-    "that of its tokens; a token's id shows where it is pointed at, or below every token if that is asked for."
+    "Each row is the same sentence, cut by one tokenizer at the vocabulary size beside its name; the small number is "
+    "how many tokens it takes. Neighbouring tokens have different shades. A token is coloured where some other "
+    "tokenizer here does not have the same piece, and ends with a heavy line where some other has no boundary. A space "
+    "is shown as ␣; characters that cannot be seen are shown by their code points, and bytes that are no whole "
+    "character in hexadecimal, in ⟨brackets⟩. Point at a token to see its id."
 )
 CHOSEN = (
-    "The configuration's own sentences come first. The others are those of the evaluation split, in its first shard, "
-    f"on which these tokenizers differ most, by borders that not all have a byte: among the first {OF_LANGUAGE} "
-    f"sentences of each language, {OF_DOCUMENT} of a document at most, that have {SHORTEST} to {LONGEST} bytes and are "
-    "four fifths letters or blanks. There are three of a language at most, and one of a document."
+    "Sentences that the configuration names come first. The others are those on which these tokenizers differ most: "
+    "they have the most boundaries, for each byte, that not all tokenizers share. They are chosen from the first shard "
+    f"of the evaluation split, among the first {OF_LANGUAGE} sentences of each language with {SHORTEST} to {LONGEST} "
+    f"bytes, at least four fifths of them letters or spaces, at most {OF_DOCUMENT} from one document. At most three "
+    "are shown of each language, and one of each document."
 )
 Span = tuple[int | None, int | None]
 
@@ -32,7 +34,7 @@ def examples(content: ReportContent) -> Section:
     """Every sentence with its cuts; nothing where none were made."""
     sentences, cuts = content.part("examples"), content.part("cuts")
     if sentences is None or cuts is None:
-        return Section("examples", "How they cut")
+        return Section("examples", "The same sentences, cut by each tokenizer")
     shown = cuts["variant"].n_unique()
     told = [HOW, CHOSEN]
     if shown < len(content.variants):
@@ -44,7 +46,7 @@ def examples(content: ReportContent) -> Section:
         for row in sentences.iter_rows(named=True)
         if row["example"] in by_example
     ]
-    return Section("examples", "How they cut", told, exhibits)
+    return Section("examples", "The same sentences, cut by each tokenizer", told, exhibits)
 
 
 def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame) -> Cutting:
@@ -73,9 +75,9 @@ def _tokens(
 
 def _caption(sentence: dict[str, Any]) -> str:
     if sentence["source"] == CONFIGURED:
-        return "From the configuration."
+        return "Named in the configuration."
     language = f", {sentence['language']}" if sentence["language"] else ""
-    return f"{sentence['corpus']}{language}, document {sentence['document']:,} of the corpus."
+    return f"From {sentence['corpus']}{language}, document {sentence['document']:,}."
 
 
 def _direction(text: str) -> str:

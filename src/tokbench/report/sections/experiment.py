@@ -47,7 +47,7 @@ def tokenizers(content: ReportContent) -> Section:
     reasons = {(index, key): "not set" for index, row in enumerate(rows) for key in keys if row[key] is None}
     table = Table(
         "recipes",
-        "Recipe of each variant, as configured. A variant at a vocabulary size is one tokenizer.",
+        "The recipe of each variant, as configured. A variant at one vocabulary size is a tokenizer.",
         frame,
         [Column(name, words(name)) for name in frame.columns],
         reasons,
@@ -84,7 +84,7 @@ def provenance(content: ReportContent) -> Section:
     if not rows:
         return Section("provenance", "Provenance", missing=[f"Provenance: {content.why_missing('provenance')}"])
     frame = pl.DataFrame(rows, schema={"what": pl.String, "value": pl.String}, orient="row")
-    times = "How long each stage of a run took stands beside this page, in run.html: times differ from run to run."
+    times = "How long each stage took is told beside this page, in run.html, since times differ from run to run."
     return Section(
         "provenance", "Provenance", [times], exhibits=[Table("provenance", "What made these results.", frame)]
     )

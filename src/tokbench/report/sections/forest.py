@@ -7,14 +7,15 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import differences
+from tokbench.report.findings import by_verdict
 from tokbench.report.layout import Source
 from tokbench.statistics.judgement import BETTER, NOT_TOLD, WORSE
 
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD}
 SAID = (
-    "fewer bits are better. Lines are 95 % intervals, {over}; hollow where one holds zero. At the right what Holm's "
-    "procedure over all pairs says: better, worse, or not told apart, and then within what the difference lies, all "
-    "pairs together with 95 %."
+    "fewer bits are better. Lines are 95 % intervals, {over}; a mark is hollow where its interval includes zero. On "
+    "the right, the verdict of Holm's procedure over all pairs: better, worse, or, where the two are not told apart, "
+    "the range that the difference lies within (95 % for all pairs together)."
 )
 """How a forest is read; ``over`` is what its intervals have in them."""
 
@@ -30,13 +31,14 @@ def forest(content: ReportContent, part: pl.DataFrame, name: str, caption: str, 
     """
     names = set(part["a"]) | set(part["b"])
     baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
-    found = {}
+    found, verdicts = {}, []
     for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
         if row["low"] is None:
             continue
         forth = row["b"] == baseline
         ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
         verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
+        verdicts.append(verdict)
         told = verdict
         if verdict == NOT_TOLD:
             told = f"within ± {row['excluded']:.4f}" if row["excluded"] else "the same bits"
@@ -48,4 +50,4 @@ def forest(content: ReportContent, part: pl.DataFrame, name: str, caption: str, 
     lines = [found[one] for one in content.drawn(order)]
     draw = partial(differences.draw, lines, f"bits per byte minus those with {baseline}")
     caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
-    return [Drawing(name, caption, draw, source, [row.name for row in lines])]
+    return [Drawing(name, caption, draw, source, [row.name for row in lines], by_verdict(str(baseline), verdicts))]

@@ -10,14 +10,14 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
 from tokbench.report.figures import by_variant
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
-from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.distributions import distributions
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
 from tokbench.report.subjects import Measure, by_subject
-from tokbench.report.wording import counted, listed, slug, words
+from tokbench.report.wording import counted, defined, listed, slug, words
 from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -156,20 +156,20 @@ def _table(
             if row is None or row[0] is None:
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
         over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
-        notes.append(f"{header}: {definition}{_over([n for _, n in over])}.")
+        notes.append((header, f"{definition}{_over([n for _, n in over])}."))
         alike = not over_the_same(metric) or len(set(over)) == len({size for size, _ in over})
         best = None if by_language or not alike else better_end(metric)
         unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
         columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=definition))
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=texts)
     if any(column.best for column in columns):
-        caption += " In bold the best at each size, where one end is better by itself."
+        caption += " Bold: the best at each size, in columns of which one end is plainly better."
     frame = pl.DataFrame(data, infer_schema_length=None)
     return Table(
         name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
-        definitions=notes,
+        definitions=defined(notes),
         notes=[
-            *[f"Not ranked, as each scheme counts over its own: {listed(unlike)}."] * bool(unlike),
+            *[f"Without a best, as each pre-tokenization divides by its own numbers: {listed(unlike)}."] * bool(unlike),
             *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
         ],
         source=_source(content, corpus), folded=True,
@@ -206,22 +206,11 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
-            over = definition
-            caption = f"{words(metric).capitalize()} ({over}) over {texts}, by variant and vocabulary size."
+            caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {definition}."
             if over_the_same(metric):
-                caption += " Tokenizers of different pre-tokenizations are not to be compared by it."
+                caption += " Compare only tokenizers of the same pre-tokenization by it."
             caption += content.left_out(order)
             source = _source(content, corpus)
-            says = _finding(metric, values)
+            says = between(words(metric).capitalize(), values)
             drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order), says))
     return drawings
-
-
-def _finding(metric: str, values: dict[tuple[str, int], float]) -> str:
-    """Which tokenizers lie at the two ends of the largest size, in a sentence."""
-    size = max(size for _, size in values)
-    here = {variant: value for (variant, other), value in values.items() if other == size}
-    low, high = (end(here, key=lambda one: (here[one], one)) for end in (min, max))
-    decimals = fitting_decimals(list(here.values()))
-    least, most = (printed(here[one], "real", decimals) for one in (low, high))
-    return f"{words(metric).capitalize()} at a vocabulary of {size:,}: from {least}, {low}, to {most}, {high}."

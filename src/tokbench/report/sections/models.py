@@ -9,6 +9,7 @@ from tokbench.report.elsewhere import Elsewhere
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import by_variant, curves, norms
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
@@ -61,7 +62,8 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
     caption = CURVES.prints[0].caption.format(model=model) + content.left_out(order)
     source = source_of(CURVES, model=model)
-    return Drawing(slug("curves", model), caption, draw, source)
+    says = between(f"Loss of {model} per token after its last batch", {key: one[1][-1] for key, one in losses.items()})
+    return Drawing(slug("curves", model), caption, draw, source, says=says)
 
 
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
@@ -70,7 +72,10 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
     cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
     caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
-    return Drawing(slug("embedding-norms", model, size), caption, partial(norms.draw, cells, content.variants), source)
+    unseen = {(one, size): float(found.filter(probability_high=0.0)["tokens"].sum()) for one, found in cells.items()}
+    says = between("Tokens that never occur in the pretraining text", unseen, 0)
+    draw = partial(norms.draw, cells, content.variants)
+    return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says)
 
 
 def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
@@ -121,4 +126,5 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     caption += content.left_out(order, ranked=True)
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
-    return [Drawing(table.name, caption, draw, source), table]
+    says = between(f"Bits per byte of {', '.join(names)}", drawn)
+    return [Drawing(table.name, caption, draw, source, says=says), table]

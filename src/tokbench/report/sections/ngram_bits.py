@@ -9,6 +9,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, ngram_bits
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between, within_reach
 from tokbench.report.layout import Column, Table
 from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
@@ -59,7 +60,8 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             )  # fmt: skip
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
             name = slug("ngram-ranks", *at.values())
-            exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn)))
+            says = within_reach(place, here["critical_difference"][0])
+            exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
         exhibits += _forest(content, at)
         for table in (NGRAM_VERDICTS, NGRAM_LANGUAGES):
             exhibits += split(content, table, **at)
@@ -98,7 +100,11 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
     )
     draw = partial(ngram_bits.draw, values, order, styles([*content.variants, *order]))
     source = source_of(NGRAM_BITS, corpus=corpus)
-    return Drawing(slug("ngram-bits", corpus), caption + content.left_out(order), draw, source, content.drawn(order))
+    last = part.filter(**_last(part))
+    bits = {(variant, size): value for variant, size, value in last.select("variant", "size", "value").rows()}
+    says = between("Bits per byte by the models of the highest order and the most training text", bits)
+    caption += content.left_out(order)
+    return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
 
 
 def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame) -> Table:

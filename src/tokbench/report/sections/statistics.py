@@ -30,8 +30,8 @@ from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
 FISHER = (
-    "Small numbers: 95 % intervals of r by Fisher's z, which takes tokenizers for independent draws; they are not, so "
-    "that the intervals are too narrow."
+    "Small numbers: 95 % intervals of r by Fisher's z. It assumes that tokenizers are independent draws; they are not, "
+    "so the intervals are too narrow."
 )
 ONE_TRAINING = (
     "The language models were trained with one seed, so that their differences cannot be told from those between two "
@@ -94,7 +94,7 @@ def _power(content: ReportContent) -> list[str]:
     if power is None:
         return []
     return [
-        f"{model} on {suite}: {power_statement(part)}"
+        f"Accuracy of {model} on {suite}: {power_statement(part)}"
         for (model, suite), part in power.group_by("model", "suite", maintain_order=True)
     ]
 
@@ -102,10 +102,10 @@ def _power(content: ReportContent) -> list[str]:
 def _seeds_in_words(content: ReportContent) -> str:
     if content.part("seeds") is None:
         return (
-            "Every model was trained with one seed: how much an accuracy varies from seed to seed is not known "
-            "here, and no interval or test holds it."
+            "Every model was trained with one seed: how much accuracy varies from seed to seed is not known here, "
+            "and no interval or test on this page includes it."
         )
-    return "Accuracies of models that differ in nothing but the seed are averaged over seeds before anything else."
+    return "Accuracies of models that differ only in their seed are averaged before anything else is computed."
 
 
 def _scatters(content: ReportContent) -> list[Drawing]:
@@ -139,15 +139,21 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             )  # fmt: skip
             caption = (
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
-                f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's, n counts tokenizers."
+                f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's correlation, n the "
+                "number of tokenizers."
             )
             ends = None if correlation is None else fisher_interval(*correlation)
             if correlation is not None:
                 told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
-                caption += f" Its 95 % interval: {told}. Tokenizers are no random draw, so that it is too narrow."
+                caption += f" The 95 % interval of r: {told}. Tokenizers are no random draw, so it is too narrow."
             if others:
                 caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
-            drawings.append(Drawing(slug(metric, "accuracy", model, suite, corpus), caption, draw, SCATTERED))
+            says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
+            says += (
+                f"r = {correlation[0]:.2f}, n = {correlation[1]}." if correlation else "no correlation was computed."
+            )
+            name = slug(metric, "accuracy", model, suite, corpus)
+            drawings.append(Drawing(name, caption, draw, SCATTERED, says=says))
     return drawings
 
 

@@ -6,6 +6,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import venn
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import shared
 from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows
@@ -27,7 +28,8 @@ def vocabularies(content: ReportContent) -> Section:
             at = {key: row[key] for key in VENN.prints[0].by}
             caption = VENN.prints[0].caption.format(**at)
             draw = partial(venn.draw, row, names, styles(content.variants))
-            exhibits.append(Drawing(slug("venn", *names, row["size"]), caption, draw, source_of(VENN)))
+            name, says = slug("venn", *names, row["size"]), shared(row, names)
+            exhibits.append(Drawing(name, caption, draw, source_of(VENN), says=says))
     overlaps = content.part("overlaps")
     if overlaps is None:
         missing.append(f"Overlaps: {content.why_missing('overlaps')}")

@@ -38,6 +38,10 @@ function filter(table) {
   }
 }
 
+function bySize(a, b) {
+  return Number(a.replaceAll(",", "")) - Number(b.replaceAll(",", ""));
+}
+
 /* Selections above a table, such as that of a vocabulary size: the last value of the first column comes first. */
 function choices(table, names) {
   const heads = Array.from(table.tHead.rows[0].cells, (head) => head.dataset.name);
@@ -47,7 +51,7 @@ function choices(table, names) {
     const column = heads.indexOf(name);
     const values = [...new Set(Array.from(table.tBodies[0].rows, (row) => row.cells[column].textContent))];
     if (values.length < 2) continue;
-    values.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    values.sort(name === "size" ? bySize : (a, b) => a.localeCompare(b, "en", { numeric: true }));
     const label = document.createElement("label");
     const select = document.createElement("select");
     select.dataset.column = column;
