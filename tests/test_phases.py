@@ -14,6 +14,7 @@ from tests.packing import Bytes, Pairs, ids_of, pieces
 from tests.small_llama import SHAPE
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import encoded, write_encoded
 from tokbench.pretraining.needs import parameters

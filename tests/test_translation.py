@@ -20,12 +20,14 @@ from scipy.stats import ttest_rel
 
 from tests.conftest import Tokbench
 from tests.test_parallel_corpora import corpus
+from tokbench.commands.translation_comparison import translation_parts
 from tokbench.config.load import validate
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.parallel.pairs import read_sentences
 from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
+from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.translations import translation_comparisons
 from tokbench.tabulation.translation_embeddings import (
     TRANSLATION_EMBEDDING_NORMS,
@@ -266,6 +268,30 @@ def test_two_systems_are_compared_as_by_brute_force() -> None:
     values = [single.filter(tokenizers=name)["value"].to_numpy() for name in ("a", "b")]
     assert found["t_test_p"] == pytest.approx(ttest_rel(*values).pvalue)
     assert (found["n"], found["seeds"]) == (5, 2)
+
+
+def test_two_joint_vocabularies_are_compared_by_their_translations(tmp_path: Path) -> None:
+    """Either way round, at the sizes that both have."""
+    of = {"parallel": "news", "source_language": "en", "target_language": "de", "test": "held", "model": "m"}
+    row = {**of, "metric": "BLEU", "a": "one", "b": "two", "score_a": 5.0, "score_b": 4.0, "difference": 1.0}
+    row |= {"low": 0.5, "high": 1.75, "bootstrap_p": 0.001, "t_test_p": 0.2, "n": 40, "seeds": 1}
+    rows = [row | {"size": size} for size in (300, 400)] + [row | {"size": 300, "b": "two + three"}]
+    (tmp_path / "statistics").mkdir()
+    pl.DataFrame(rows).write_parquet(tmp_path / "statistics" / "translation_comparisons.parquet")
+    [found] = translation_parts("two", "one", [(300, 300)], tmp_path)
+    assert found.heading == "m, news from en into de, test held; drawn: sentences"
+    [line] = found.lines
+    assert line.contrast == Contrast(4.0, 5.0, -1.0, -1.75, -0.5, 40, 0.002)
+    assert line.winner == "b"
+    [other] = translation_parts("one", "two", [(300, 300)], tmp_path)
+    assert other.lines[0].contrast == Contrast(5.0, 4.0, 1.0, 0.5, 1.75, 40, 0.002)
+    assert translation_parts("one", "two", [(300, 300)], tmp_path / "nowhere") == []
+    same = row | {"difference": 0.0, "low": 0.0, "high": 0.0, "bootstrap_p": 1.0, "size": 300}
+    tied = same | {"difference": -0.1, "low": -0.2}
+    for rows, least in (([same], 1.0), ([tied], 0.05)):
+        pl.DataFrame(rows).write_parquet(tmp_path / "statistics" / "translation_comparisons.parquet")
+        [found] = translation_parts("one", "two", [(300, 300)], tmp_path)
+        assert found.lines[0].contrast.p_value == least
 
 
 CONFIGURED: dict[str, Any] = {

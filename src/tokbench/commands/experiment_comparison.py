@@ -8,6 +8,7 @@ import polars as pl
 
 from tokbench.better import better_end, over_the_same
 from tokbench.commands.sides import Side, Sizes, distinct, size_label
+from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
 from tokbench.report.numbers import probability
@@ -26,8 +27,9 @@ BITS = "bits that the model spends on the documents of the evaluation split, ove
 
 
 def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
-    """Parts of the comparison: metrics by corpus, accuracy and bits per byte by model and suite."""
-    return _intrinsic(a.name, b.name, sizes, experiment) + _downstream(a, b, sizes, experiment)
+    """Parts of the comparison: metrics by corpus, accuracy and bits per byte by suite, translations by test."""
+    own = _intrinsic(a.name, b.name, sizes, experiment) + _downstream(a, b, sizes, experiment)
+    return own + translation_parts(a.name, b.name, sizes, experiment)
 
 
 def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:

@@ -111,6 +111,7 @@ TRANSLATION_SCORES = TidyTable(
         ),
     ),
     of_models=True,
+    keys=(*(column.name for column in SYSTEM), "tokenizers", "metric"),
 )
 TRANSLATION_SENTENCES = TidyTable(
     "translation_sentences",
