@@ -114,7 +114,7 @@ rule evaluate:
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
     shell:
-        "tokbench evaluate {params.inputs:q}"
+        "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
         " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

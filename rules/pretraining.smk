@@ -85,5 +85,5 @@ rule pretrain:
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pretrain --recipe {params.recipe:q} --packed {input.packed:q} --tokenizer {input.tokenizer:q}"
-        " --checkpoints {params.checkpoints:q} -o {output:q} &> {log:q}"
+        "tokbench pretrain --memory {resources.mem_mb:q} --recipe {params.recipe:q} --packed {input.packed:q}"
+        " --tokenizer {input.tokenizer:q} --checkpoints {params.checkpoints:q} -o {output:q} &> {log:q}"

@@ -27,7 +27,10 @@ PLUMBING = tuple(
         "allowance",
         "atomic",
         "auto_tokenizer",
+        "byte_lm.needs",
         "commands.arguments",
+        "commands.devices",
+        "commands.evaluation_needs",
         "commands.fields",
         "commands.log",
         "commands.main",
@@ -45,8 +48,10 @@ PLUMBING = tuple(
         "memory",
         "needs",
         "options",
+        "pretraining.needs",
         "registry",
         "tokenizer_config",
+        "translation.needs",
         "workflow",
     )
 )

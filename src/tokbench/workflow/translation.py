@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.config.translations import Translation
-from tokbench.translation.needs import training_memory
+from tokbench.translation.needs import ON_GPU, training_memory
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
 
 PAIRS = 1000
 """MB for the pairs as ids, and for text."""
-ON_GPU = 4000
-"""MB of main memory beside a GPU."""
 
 
 class TrainedTranslation(NamedTuple):
@@ -94,7 +92,7 @@ class Translations:
         """MB of main memory that training asks for; the search takes less."""
         options = self._options(wildcards)
         if self.gpus(wildcards):
-            return more_memory(ON_GPU + PAIRS, attempt)
+            return more_memory(PAIRS + round(ON_GPU / 1e6), attempt)
         size, joint = int(wildcards.size), wildcards.variant == wildcards.target_variant
         own = training_memory(options, size, size, joint=joint)
         return more_memory(BESIDE + PAIRS + round(own / 1e6), attempt)
