@@ -19,7 +19,7 @@ THREADS = Path("/proc/self/task")
 """Where Linux lists the threads of a process. A fork takes only one along, whatever locks the others hold."""
 HARMLESS = ("jemalloc_bg_thd\n", "polars-ooc-clea\n")
 """Names of threads that no fork misses: that of Arrow's allocator, which sees to forks itself, and that of polars which
-waits to remove what is spilled to disk; without it, it is removed by whoever spills."""
+waits for data that were spilled to disk: no job has so many, and a fork that spilled would leave them behind."""
 
 
 def may_be_forked() -> bool:
