@@ -1,5 +1,5 @@
 from tokbench.workflow.canonical import canonical
-from tokbench.workflow.downstream import Suites
+from tokbench.workflow.downstream import Suites, evaluating_memory
 
 suites = Suites(experiment)
 
@@ -108,7 +108,7 @@ rule evaluate:
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
-        mem_mb=models.applying_memory,
+        mem_mb=evaluating_memory(models.applying_memory),
         runtime=lengthening(480),
         gpu=models.gpus,
     message:

@@ -15,12 +15,14 @@ from tokbench.config.load import read
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
+from tokbench.downstream.needs import DOCUMENT, documents_held
 from tokbench.intrinsic.embeddings import PER_NUMBER, TENSOR, room
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.needs import PAIR, PER_BYTE, held, searching_memory
 from tokbench.translation.options import PRESETS
 from tokbench.workflow.attempts import BESIDE
+from tokbench.workflow.downstream import evaluating_memory
 from tokbench.workflow.translation import Translations
 
 ROOT = Path(__file__).parents[1]
@@ -97,6 +99,22 @@ def test_a_rule_asks_for_what_a_search_is_told_to_need(preset: str, place: Path)
     (place / "other" / "config.json").write_text(json.dumps(sizes))
     experiment = read(ROOT / "config.yaml", {}).model_copy(update={"translation_models": {"one": options}})
     wildcards = SimpleNamespace(model="one", variant="bpe", target_variant="bpe", size="10000")
-    asked = Translations(experiment).memory(wildcards, 1) - BESIDE
+    asked = Translations(experiment).memory(wildcards, SimpleNamespace(corpus=place / "pairs"), 1) - BESIDE
     weights = 4 * options.d_model * 20_000
     assert searching_memory(options, place / "other", on_gpu=False) + weights < asked * 1e6
+
+
+def test_an_evaluation_asks_for_its_documents_too(place: Path) -> None:
+    """Once they are there; what is no shard is left to the job to tell."""
+    (place / "corpus" / "evaluation").mkdir(parents=True)
+    shard = place / "corpus" / "evaluation" / "0000.parquet"
+    with open_shards([shard]) as add:
+        for number in range(1_000):
+            add(Document(number, "en", b"%d" % number * 1_000))
+    asked = evaluating_memory(lambda wildcards, attempt: 1_000 * attempt)
+    given, later = SimpleNamespace(corpus=place / "corpus"), SimpleNamespace(corpus=place / "nowhere")
+    assert documents_held([shard]) > DOCUMENT * 1_000 + 2_800_000
+    assert asked(None, given, 1) == 1_000 + round(documents_held([shard]) / 1e6)
+    assert asked(None, later, 2) == 2_000
+    shard.write_bytes(b"no shard")
+    assert asked(None, given, 1) == 1_000

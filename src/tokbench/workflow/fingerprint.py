@@ -39,6 +39,7 @@ PLUMBING = tuple(
         "commands.outputs",
         "commands.pretokenization_option",
         "config",
+        "downstream.needs",
         "errors",
         "faults",
         "inputs",
