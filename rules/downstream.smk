@@ -1,5 +1,5 @@
 from tokbench.workflow.canonical import canonical
-from tokbench.workflow.downstream import Suites, checkpoint_flags
+from tokbench.workflow.downstream import Suites, checkpoint_flags, evaluating_memory
 
 suites = Suites(experiment)
 
@@ -108,13 +108,13 @@ rule evaluate:
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
-        mem_mb=models.applying_memory,
+        mem_mb=evaluating_memory(models.applying_memory),
         runtime=lengthening(480),
         gpu=models.testing_gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
     shell:
-        "tokbench evaluate {params.inputs:q}"
+        "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
         " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"
@@ -153,14 +153,14 @@ rule evaluate_checkpoint:
         source=fingerprint("tokbench.commands.evaluate"),
     threads: 1
     resources:
-        mem_mb=models.applying_memory,
+        mem_mb=evaluating_memory(models.applying_memory),
         runtime=lengthening(480),
         gpu=models.testing_gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}, "
         "trained by {wildcards.share}"
     shell:
-        "tokbench evaluate {params.inputs:q}"
+        "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
         " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

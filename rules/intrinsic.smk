@@ -142,7 +142,7 @@ rule measure_resource:
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.resource}"
     shell:
-        "tokbench measure_resource --recipe {params.recipe:q} --metrics {params.metrics:q}"
+        "tokbench measure_resource --memory {resources.mem_mb:q} --recipe {params.recipe:q} --metrics {params.metrics:q}"
         " --name {wildcards.resource} -o {output:q} -- {input.tokenizer:q} {input.files:q} &> {log:q}"
 
 
@@ -171,5 +171,5 @@ rule measure_embeddings:
     message:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure_embeddings {params.inputs:q} --model-name {wildcards.model} --corpus {params.corpus:q}"
-        " --metrics {params.metrics:q} -o {output:q} &> {log:q}"
+        "tokbench measure_embeddings --memory {resources.mem_mb:q} {params.inputs:q} --model-name {wildcards.model}"
+        " --corpus {params.corpus:q} --metrics {params.metrics:q} -o {output:q} &> {log:q}"

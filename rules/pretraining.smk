@@ -89,6 +89,7 @@ rule pretrain:
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench pretrain --recipe {params.recipe:q} --packed {input.packed:q} --tokenizer {input.tokenizer:q}"
-        " --nodes {resources.nodes:q} --processes-per-node {resources.processes_per_node:q}"
-        " --checkpoints {params.checkpoints:q} -o {output:q} &> {log:q}"
+        "tokbench pretrain --memory {resources.mem_mb:q} --recipe {params.recipe:q} --packed {input.packed:q}"
+        " --tokenizer {input.tokenizer:q} --nodes {resources.nodes:q}"
+        " --processes-per-node {resources.processes_per_node:q} --checkpoints {params.checkpoints:q} -o {output:q}"
+        " &> {log:q}"

@@ -30,7 +30,7 @@ rule train_translation:
         "train {wildcards.model} to translate {wildcards.source} into {wildcards.target} with {wildcards.variant}"
         " and {wildcards.target_variant} at {wildcards.size}"
     shell:
-        "tokbench train_translation --recipe {params.recipe:q} --corpus {input.corpus:q}"
+        "tokbench train_translation --memory {resources.mem_mb:q} --recipe {params.recipe:q} --corpus {input.corpus:q}"
         " --source-tokenizer {input.source_tokenizer:q} --target-tokenizer {input.target_tokenizer:q}"
         " --from {wildcards.source} --to {wildcards.target} --checkpoints {params.checkpoints:q} -o {output:q}"
         " &> {log:q}"
@@ -61,7 +61,8 @@ rule measure_translation_embeddings:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
         " {wildcards.size}"
     shell:
-        "tokbench measure_translation_embeddings {params.inputs:q} --metrics {params.metrics:q} -o {output:q} &> {log:q}"
+        "tokbench measure_translation_embeddings --memory {resources.mem_mb:q} {params.inputs:q}"
+        " --metrics {params.metrics:q} -o {output:q} &> {log:q}"
 
 
 rule translate:
@@ -88,8 +89,8 @@ rule translate:
         "translate {wildcards.test} by {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
         " {wildcards.size}"
     shell:
-        "tokbench translate --recipe {params.recipe:q} --model {input.model:q} --from {wildcards.source}"
-        " --to {wildcards.target} -o {output:q} -- {input.corpus:q}/{wildcards.test}.parquet &> {log:q}"
+        "tokbench translate --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
+        " --from {wildcards.source} --to {wildcards.target} -o {output:q} -- {input.corpus:q}/{wildcards.test}.parquet &> {log:q}"
 
 
 rule score_translation:

@@ -10,6 +10,7 @@ import pytest
 
 from tokbench.commands.main import main
 from tokbench.config.load import read
+from tokbench.counting.languages import write_languages
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
@@ -126,6 +127,7 @@ def used_by(*command: str) -> float:
 
 
 SIZES = [("bpe", words, 8) for words in (10_000, 40_000, 160_000)]
+SIZES += [("unigram", words, letters) for words, letters in ((5_000, 8), (20_000, 16), (80_000, 8))]
 SIZES += [("greedtok", words, letters) for words, letters in ((10_000, 8), (40_000, 16), (160_000, 12))]
 SIZES += [("convextok", words, letters) for words, letters in ((5_000, 8), (10_000, 16), (40_000, 8))]
 
@@ -145,6 +147,18 @@ def test_building_asks_for_what_it_uses(construction: str, words: int, letters: 
 def test_measuring_asks_for_what_it_uses(words: int, letters: int, tmp_path: Path) -> None:
     file, tokenizer = words_of_letters(tmp_path / "counts.parquet", words, letters), str(tmp_path / "bytes")
     main(["build", "bpe", "--counts", file, "--size", "256", "-o", tokenizer])
+    used = used_by("measure", tokenizer, "--counts", file, "-o", str(tmp_path / "measured.json"))
+    asked = counts_memory(["measure"], file, 1)
+    assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
+
+
+@pytest.mark.parametrize(("words", "letters"), [(1_000, 8), (4_000, 12), (12_000, 8)])
+def test_measuring_languages_asks_for_what_it_uses(words: int, letters: int, tmp_path: Path) -> None:
+    """Counts of ten languages, each held by itself and in all."""
+    file, tokenizer = words_of_letters(tmp_path / "counts.parquet", words, letters), str(tmp_path / "bytes")
+    main(["build", "bpe", "--counts", file, "--size", "256", "-o", tokenizer])
+    counts = PretokenCounts.read(file)
+    write_languages({f"l{number}": counts for number in range(10)}, Path(file))
     used = used_by("measure", tokenizer, "--counts", file, "-o", str(tmp_path / "measured.json"))
     asked = counts_memory(["measure"], file, 1)
     assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN

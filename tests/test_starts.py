@@ -135,6 +135,17 @@ def test_what_reads_the_environment_while_it_is_imported_is_not_forked(start: St
         assert failing.wait() == 2
 
 
+def test_libraries_that_jobs_import_may_be_forked() -> None:
+    """Else jobs of their commands would start anew each time, and nobody would notice."""
+    code = """
+import polars, pyarrow.parquet, safetensors.numpy, tokenizers
+from tokbench.workflow.fork_server import may_be_forked
+assert may_be_forked()
+"""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
 def test_servers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
     code = f"""

@@ -327,7 +327,8 @@ def test_the_workflow_asks_for_every_model_on_every_test() -> None:
     assert asked.scoring(wildcards) == ["--tokenize", "intl"]
     assert json.loads(asked.training_recipe(wildcards))["beam"] == 5
     assert json.loads(asked.recipe(wildcards))["beam"] == 2
-    assert asked.memory(wildcards, 2) == 2 * asked.memory(wildcards, 1)
+    given = SimpleNamespace(corpus="nowhere")
+    assert asked.memory(wildcards, given, 2) == 2 * asked.memory(wildcards, given, 1)
 
 
 def test_a_side_may_be_cut_by_a_tokenizer_made_elsewhere() -> None:

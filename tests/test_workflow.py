@@ -1,5 +1,6 @@
 """The rules keep the house's order: one shape for all, one name for rule, command, log and benchmark."""
 
+import importlib
 import importlib.util
 import json
 import re
@@ -32,6 +33,32 @@ COMMAND_OF = {
 }
 """Rules whose command bears another name: an initial vocabulary is built, a checkpoint evaluated as a model is, a part
 of many shards merged, and a tokenizer measured on a corpus beside its own, as any other, under a place of its own."""
+FETCHED = "what is fetched is streamed, or a few files of which nobody knows the size beforehand"
+OF_RUNS = "grows with the runs of an experiment, and not with a text"
+QUESTIONS = "takes some hundred documents or questions"
+UNBOUND = {
+    "fetch": FETCHED,
+    "fetch_pairs": FETCHED,
+    "fetch_tokenizer": FETCHED,
+    "fetch_tasks": FETCHED,
+    "import": "takes a tokenizer's own files and no text",
+    "import_counts": "holds a file of counts once; whatever reads them after it holds more, and tells so beforehand",
+    "prepare_parallel": "holds no text but that of tests, and some hundred bytes a pair",
+    "make_tasks": QUESTIONS,
+    "import_tasks": QUESTIONS,
+    "cut_examples": QUESTIONS,
+    "score_translation": "takes a test's sentences, some thousand",
+    "published": "takes the numbers of the papers",
+    "cite": OF_RUNS,
+    "tabulate": OF_RUNS,
+    "power": OF_RUNS,
+    "analyse": OF_RUNS,
+    "draw": OF_RUNS,
+    "typeset": OF_RUNS,
+    "report": OF_RUNS,
+    "leaderboard": OF_RUNS,
+}
+"""Commands that are held to no memory, each with the reason."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
@@ -81,6 +108,16 @@ def test_command(name: str) -> None:
     assert shell.rstrip().endswith('&> {log:q}"')
     assert command in COMMANDS
     assert importlib.util.find_spec(f"tokbench.commands.{command}") is not None
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_command_is_told_the_memory_that_its_rule_asks_for(name: str) -> None:
+    """Or it is known why it need not be."""
+    command = COMMAND_OF.get(name, name)
+    told = "--memory {resources.mem_mb:q}" in RULES[name][1]["shell"]
+    parameters = importlib.import_module(f"tokbench.commands.{command}").command.params
+    takes = any("--memory" in parameter.opts for parameter in parameters)
+    assert told == takes == (command not in UNBOUND)
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -174,6 +174,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("measure @tokenizer --counts @counts.parquet -o @out --metrics {renyi:_{orders:_[.inf]}}", ("finite number",)),
     ("measure @tokenizer --counts @counts.parquet -o @out --metrics {renyi:_{orders:_[yes]}}", ("must be a number",)),
     ("measure_resource @tokenizer @plain.txt --recipe ladek -o @out", ("'ladek' is not a",)),
+    ("measure_resource @tokenizer @plain.txt --recipe ladec --memory 1 -o @out", ("--memory 1: 'ladec' needs about",)),
     ("measure_resource @tokenizer --recipe ladec -o @out", ("--recipe ladec: no file of the resource",)),
     ("measure_resource @tokenizer @nowhere --recipe ladec -o @out", ("nowhere",)),
     (

@@ -88,6 +88,23 @@ def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> Allowance:
     return Allowance(megabytes, room)
 
 
+def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> None:
+    """End where a whole process would take more than it is allowed, before it takes that.
+
+    Args:
+        what: what the memory is for.
+        size: bytes of the process at its most.
+        megabytes: what is allowed; anything where it is None.
+        remedy: what would take less; empty where nothing is known.
+
+    Raises:
+        TokbenchError: it would take more.
+    """
+    if megabytes is not None and size > megabytes * 1_000_000:
+        told = f"--memory {megabytes}: {what} needs about {to_allow(int(size)):,} MB"
+        raise TokbenchError(f"{told}; allow that much{f', or {remedy}' if remedy else ''}")
+
+
 def to_allow(size: int) -> int:
     """Megabytes that a message asks for where a process of this one's size would need so many bytes."""
     return -(-(size + SPREAD) // 1_000_000)

@@ -1,8 +1,11 @@
 """``tokbench evaluate``: evaluate a language model."""
 
+from pathlib import Path
+
 import click
 
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import VocabularySize, Whole
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
@@ -24,6 +27,7 @@ from tokbench.inputs.numbers import LARGEST_VOCABULARY
 )
 @click.option("--corpus", default="", help="What the SHARDS are of, for the tables.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+@memory_option()
 @click.argument("shards", nargs=-1)
 def command(
     model: str,
@@ -40,14 +44,22 @@ def command(
     size: int | str,
     corpus: str,
     output: str,
+    megabytes: int | None,
     shards: tuple[str, ...],
 ) -> None:
-    """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any."""
+    """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any.
+
+    Where the model and the documents need more than --memory, a line says how much before either is read.
+    """
     from tokbench.commands.arguments import recipe_options
     from tokbench.corpus.documents import read_documents
     from tokbench.downstream.suites import SuiteOptions, named_suites
 
     log_to_stderr()
+    if megabytes is not None:
+        from tokbench.commands.evaluation_needs import check_evaluation
+
+        check_evaluation(Path(model), shards, batch_size, device, megabytes)
     from tokbench.downstream.evaluate import evaluate
 
     evaluate(

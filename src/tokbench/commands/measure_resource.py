@@ -4,6 +4,7 @@ from typing import cast
 
 import click
 
+from tokbench.commands.memory_option import memory_option
 from tokbench.errors import TokbenchError
 
 
@@ -13,6 +14,7 @@ from tokbench.errors import TokbenchError
 @click.option("--name", help="Name of the resource in the tables; its type if left out.")
 @click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
+@memory_option()
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
 @click.argument("files", nargs=-1)
 def command(
@@ -21,15 +23,20 @@ def command(
     name: str | None,
     variant: str | None,
     metrics: str | None,
+    megabytes: int | None,
     output: str | None,
     files: tuple[str, ...],
 ) -> None:
-    """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON."""
+    """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON.
+
+    Where the resource needs more than --memory, a line says how much before anything of it is read.
+    """
+    from tokbench.allowance import RESERVE, require, resident
     from tokbench.commands.arguments import check_same_files, mapping_of
     from tokbench.commands.measurements import metric_families, write_measurements
     from tokbench.config.errors import validated
     from tokbench.intrinsic.measure import measure_words
-    from tokbench.intrinsic.read_resource import read_resource
+    from tokbench.intrinsic.read_resource import read_resource, room
     from tokbench.intrinsic.resource_files import resource_files
     from tokbench.resource import ResourceOptions, resource_types
     from tokbench.tokenizer import Tokenizer
@@ -43,6 +50,8 @@ def command(
         options = options.model_copy(update={"path": list(files)})
     if not options.path:
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
+    if megabytes is not None:
+        require(f"'{name or kind}'", resident() + RESERVE + room(kind, options), megabytes)
     gold = read_resource(kind, options)
     tokenizer = Tokenizer.load(folder)
     of, families = resource_types[kind].gold, metric_families(metrics)

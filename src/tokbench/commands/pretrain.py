@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import OutputFolder
 from tokbench.pretraining.presets import RECIPES
 
@@ -19,6 +20,7 @@ from tokbench.pretraining.presets import RECIPES
 @click.option("--nodes", type=click.IntRange(1), help="Machines, those of a SLURM job; the recipe's if left out.")
 @click.option("--processes-per-node", type=click.IntRange(1), help="One for each GPU of one; the recipe's if left out.")
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
+@memory_option()
 def command(
     recipe: str,
     packed: str,
@@ -27,8 +29,12 @@ def command(
     nodes: int | None,
     processes_per_node: int | None,
     output: str,
+    megabytes: int | None,
 ) -> None:
-    """Pretrain a language model with llm-foundry; a run that was stopped goes on from its checkpoint."""
+    """Pretrain a language model with llm-foundry; a run that was stopped goes on from its checkpoint.
+
+    Where the model needs more than --memory, a line says how much before anything of it is made.
+    """
     from tokbench.commands.arguments import recipe_options
     from tokbench.config.errors import validated
     from tokbench.inputs.yaml import parse_yaml
@@ -42,6 +48,15 @@ def command(
     resources = options.resources.model_dump() | {name: value for name, value in given.items() if value is not None}
     options = validated(options.model_dump(mode="json") | {"resources": resources}, type(options), "--recipe")
     standing = checkpoints or f"{output}.checkpoints"
+    if megabytes is not None and options.resources.mem_mb is None:
+        from tokbench.allowance import require
+        from tokbench.commands.devices import on_gpu
+        from tokbench.pretraining.needs import training_memory
+        from tokbench.pretraining.phases import read_phases
+
+        there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
+        need = training_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
+        require("this training", need, megabytes, "lower microbatch")
     if options.resources.processes > 1 and not launched():
         text = options.model_dump_json()
         called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.memory_option import memory_option
 from tokbench.translation.presets import RECIPES
 
 
@@ -14,14 +15,25 @@ from tokbench.translation.presets import RECIPES
 @click.option("--from", "source", required=True, help="Language that is translated.")
 @click.option("--to", "target", required=True, help="Language that it is translated into.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file.")
+@memory_option()
 @click.argument("split", type=click.Path(exists=True, dir_okay=False))
-def command(recipe: str, model: str, source: str, target: str, output: str, split: str) -> None:
-    """Translate SPLIT, a file of a prepared parallel corpus, by beam search."""
+def command(recipe: str, model: str, source: str, target: str, output: str, megabytes: int | None, split: str) -> None:
+    """Translate SPLIT, a file of a prepared parallel corpus, by beam search.
+
+    Where the model and the sentences need more than --memory, a line says how much before either is held.
+    """
     from tokbench.commands.arguments import recipe_options
     from tokbench.translation.options import PRESETS, TranslationOptions
 
     log_to_stderr()
     options = recipe_options(recipe, TranslationOptions, PRESETS)
+    if megabytes is not None:
+        from tokbench.allowance import require
+        from tokbench.commands.devices import on_gpu
+        from tokbench.translation.needs import held, searching_memory
+
+        need = searching_memory(options, Path(model), on_gpu=on_gpu(options.device)) + held(Path(split))
+        require("this translation", need, megabytes, "lower translate_batch")
     from tokbench.translation.translate import translate
 
     count = translate(Path(model), Path(split), (source, target), options, Path(output))

@@ -51,6 +51,18 @@ def opened(path: Path, remedy: str, suffix: str | None = None) -> Iterator[io.Bu
         raise TokbenchError(f"{path}: cannot be read ({first_line(error)}); {remedy}") from None
 
 
+def size_of(path: Path, remedy: str) -> int:
+    """Bytes of a file once it is decompressed, for which a compressed one is read through.
+
+    Raises:
+        TokbenchError: the file cannot be read, or its compressed data are damaged or cut short.
+    """
+    with opened(path, remedy) as file:
+        if path.suffix in GZIP + ZSTD:
+            return sum(map(len, iter(lambda: file.read(PIECE), b"")))
+        return file.seek(0, os.SEEK_END)
+
+
 def _failures() -> tuple[type[Exception], ...]:
     """What reading raises; Arrow's own where Arrow has been imported, to read zstd."""
     arrow = sys.modules.get("pyarrow")

@@ -5,10 +5,12 @@ hardly met keep embeddings of small L2 norm. The embeddings are those of the fil
 occurrences those in its packed sequences.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -19,6 +21,11 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 
 WEIGHTS = "model.safetensors"
+PER_NUMBER = 24
+"""Bytes for each number of the embeddings: as they lie in their file, and in double precision with its squares; 20
+measured of numbers of four bytes."""
+PER_TOKEN = 3_000
+"""Bytes for each token beside them, its name and what metrics sort; 2,100 measured."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +123,33 @@ def embeddings_of(
     return Embeddings(vocabulary, norms, occurrences[rows], layout.text)
 
 
+def room(model: Path, layout: Layout = LANGUAGE_MODEL) -> int:
+    """Bytes in which the embeddings of a trained model are measured.
+
+    Raises:
+        TokbenchError: they are not there.
+    """
+    with _tensor(model, layout) as (_, tensor):
+        shape = tensor.get_shape()
+    return PER_NUMBER * math.prod(shape) + PER_TOKEN * max(shape, default=0)
+
+
 def rows_of(vocabulary: Tokens) -> NDArray[np.int64]:
     """int64 [tokens], the row of each token in a matrix of embeddings: its id."""
     return np.arange(len(vocabulary.tokens)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
 
 
 def _input_embeddings(model: Path, layout: Layout) -> NDArray[np.floating]:
+    with _tensor(model, layout) as (file, tensor):
+        matrix: NDArray[np.floating] = tensor[:]
+        if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
+            raise TokbenchError(f"{file}: '{layout.tensors[0]}' is no matrix of numbers; {layout.again}")
+        return matrix
+
+
+@contextmanager
+def _tensor(model: Path, layout: Layout) -> Iterator[tuple[Path, Any]]:
+    """The file of a model's input embeddings, and they, which are read where they are asked for."""
     from safetensors import SafetensorError, safe_open
 
     index = model / f"{WEIGHTS}.index.json"
@@ -136,10 +164,9 @@ def _input_embeddings(model: Path, layout: Layout) -> NDArray[np.floating]:
     try:
         with safe_open(model / name, framework="np") as weights:
             there = set(weights.keys())
-            tensor = next((tensor for tensor in layout.tensors if tensor in there), layout.tensors[0])
-            matrix: NDArray[np.floating] = weights.get_tensor(tensor)
+            yield (
+                model / name,
+                weights.get_slice(next((one for one in layout.tensors if one in there), layout.tensors[0])),
+            )
     except (OSError, TypeError, ValueError, SafetensorError) as error:
         raise TokbenchError(f"{model / name}: no input embeddings here ({error}); {layout.again}") from None
-    if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
-        raise TokbenchError(f"{model / name}: '{tensor}' is no matrix of numbers; {layout.again}")
-    return matrix

@@ -17,7 +17,8 @@ these count numbers of four bytes."""
 SCORES = 5
 """That over heads times pairs of tokens, likewise."""
 LOGITS = 3
-"""Copies of the logits: themselves, their probabilities, their gradient."""
+"""Copies of the logits: themselves, their probabilities, their gradient; in scoring those that are scored, of all
+windows one behind the other."""
 NUMBER = 4
 PER_SECOND = {"cpu": 2e10, "gpu": 1e14}
 """Floating-point operations of one processor thread in float32, half of the 4e10 measured, and of an A100 in bfloat16,
@@ -51,14 +52,24 @@ def training_memory(options: ModelOptions, vocabulary: int) -> float:
 
 def applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> float:
     """Bytes of main memory in which a model scores so many sequences at a time."""
-    if not on_processor(options):
-        return ON_GPU + WEIGHT * parameters(options, vocabulary)
-    tokens = sequences * options.max_seq_len
-    return (
-        BASE
-        + WEIGHT * parameters(options, vocabulary)
-        + NUMBER * tokens * (2 * options.vocabulary_rows(vocabulary) + 8 * options.d_model)
-    )
+    weights = WEIGHT * parameters(options, vocabulary)
+    rows, tokens = options.vocabulary_rows(vocabulary), sequences * options.max_seq_len
+    return scoring_memory(weights, rows, options.d_model, tokens, on_gpu=not on_processor(options))
+
+
+def scoring_memory(weights: int, rows: int, width: int, tokens: int, *, on_gpu: bool) -> float:
+    """Bytes of main memory in which any model scores so many tokens at a time.
+
+    Args:
+        weights: bytes of the model's.
+        rows: of its output layer.
+        width: numbers of a token between its layers.
+        tokens: scored at a time.
+        on_gpu: whether it is computed there.
+    """
+    if on_gpu:
+        return ON_GPU + weights
+    return BASE + weights + NUMBER * tokens * (LOGITS * rows + 8 * width)
 
 
 def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:

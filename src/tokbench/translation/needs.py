@@ -1,5 +1,9 @@
 """What a translation model takes: parameters, memory and time, by its options."""
 
+from pathlib import Path
+
+from tokbench.inputs.json import read_json
+from tokbench.inputs.parquet import parquet
 from tokbench.translation.options import TranslationOptions
 from tokbench.translation.special import SPECIAL
 
@@ -11,6 +15,15 @@ ACTIVATIONS = 40
 """Numbers that a layer keeps over tokens times width."""
 LOGITS = 4
 NUMBER = 4
+KEPT = 4
+"""Numbers that a layer keeps of a hypothesis and its sentence, each as long as the longest translation, over tokens
+times width."""
+PAIR = 1_200
+"""Bytes of a pair of sentences, as text and as ids, beside those that grow with it."""
+PER_BYTE = 6
+"""Bytes of a pair for each of its text, as it lies in its file."""
+ON_GPU = 4e9
+"""Bytes of main memory of a process whose model is on a GPU."""
 
 
 def parameters(options: TranslationOptions, source: int, target: int, *, joint: bool) -> int:
@@ -25,9 +38,44 @@ def parameters(options: TranslationOptions, source: int, target: int, *, joint: 
     return (max(source, target) + SPECIAL) * width * (1 if joint else 2) + encoder + decoder
 
 
-def training_memory(options: TranslationOptions, source: int, target: int, *, joint: bool) -> float:
+def training_memory(
+    options: TranslationOptions, source: int, target: int, *, joint: bool, on_gpu: bool = False
+) -> float:
     """Bytes of main memory in which a model is trained, its pairs not counted."""
+    if on_gpu:
+        return ON_GPU
     layers = options.encoder_layers + options.decoder_layers
     kept = layers * ACTIVATIONS * options.d_model + LOGITS * (max(source, target) + SPECIAL)
     weights = STATE * parameters(options, source, target, joint=joint)
     return BASE + weights + NUMBER * options.batch_tokens * kept
+
+
+def held(split: Path) -> int:
+    """Bytes in which the pairs of a split are held.
+
+    Raises:
+        TokbenchError: it is not there or cannot be read.
+    """
+    with parquet(split, "a split of a parallel corpus", "prepare the parallel corpus again") as file:
+        groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
+        return int(PAIR * file.metadata.num_rows + PER_BYTE * sum(group.total_byte_size for group in groups))
+
+
+def searching_memory(options: TranslationOptions, model: Path, *, on_gpu: bool) -> float:
+    """Bytes of main memory in which sentences are searched, they themselves not counted.
+
+    Args:
+        options: of the search.
+        model: folder that training wrote; of one that is none, what libraries take alone is told.
+        on_gpu: whether it is computed there.
+    """
+    if on_gpu:
+        return ON_GPU
+    if not (model / "config.json").is_file():
+        return BASE
+    config = read_json(model / "config.json", "train the model again")
+    sizes = (config.get(name) for name in ("d_model", "decoder_layers", "decoder_vocab_size"))
+    width, layers, rows = (size if type(size) is int else 0 for size in sizes)
+    kept = KEPT * width * layers * options.max_tokens
+    weights = sum(file.stat().st_size for file in model.glob("*.safetensors"))
+    return BASE + weights + NUMBER * options.translate_batch * options.beam * (kept + LOGITS * rows)

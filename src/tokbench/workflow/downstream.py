@@ -1,13 +1,18 @@
 """What the rules ask of an experiment's suites: where their tasks come from and what settles them."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.downstream.local import task_files
+from tokbench.downstream.needs import documents_held
 from tokbench.downstream.suites import SuiteOptions
+from tokbench.errors import TokbenchError
+from tokbench.workflow.attempts import Request, more_memory
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.shell import flags
 
@@ -62,6 +67,23 @@ def checkpoint_flags(wildcards: Any, input: Any) -> list[str]:
     """Every named input as a flag, the checkpoint of the model in place of the model."""
     named = {name: paths for name, paths in input.items() if name != "model"}
     return ["--model", f"{input.model}/checkpoints/{wildcards.share}", *flags(wildcards, named)]
+
+
+def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
+    """MB that evaluation asks for: what its model asks for, and for the documents, once they are there.
+
+    Args:
+        applying: the model's.
+    """
+
+    def asked(wildcards: Any, input: Any, attempt: int) -> int:
+        try:
+            held = documents_held(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
+        except TokbenchError:  # The job itself tells what is wrong with them.
+            held = 0
+        return applying(wildcards, attempt) + more_memory(round(held / 1e6), attempt)
+
+    return asked
 
 
 def _digest(suite: SuiteOptions) -> str:

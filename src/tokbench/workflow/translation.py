@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.config.translations import Translation
+from tokbench.errors import TokbenchError
 from tokbench.tokenizer_folder import OWN
-from tokbench.translation.needs import training_memory
+from tokbench.translation.needs import ON_GPU, held, training_memory
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.pretraining import vocabulary_of
 
 PAIRS = 1000
-"""MB for the pairs as ids, and for text."""
-ON_GPU = 4000
-"""MB of main memory beside a GPU."""
+"""MB for pairs that are not there yet, and for tests."""
 
 
 class TrainedTranslation(NamedTuple):
@@ -100,15 +100,16 @@ class Translations:
         """Threads of matrix products."""
         return self._options(wildcards).cpu_threads
 
-    def memory(self, wildcards: Any, attempt: int) -> int:
-        """MB of main memory that training asks for; the search takes less."""
+    def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """MB of main memory that training asks for, with its pairs once they are there; the search takes less."""
         options = self._options(wildcards)
+        pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
         if self.gpus(wildcards):
-            return more_memory(ON_GPU + PAIRS, attempt)
+            return more_memory(BESIDE + pairs + round(ON_GPU / 1e6), attempt)
         names = wildcards.variant, wildcards.target_variant
         source, target = (vocabulary_of(self._size(name, wildcards.size)) for name in names)
         own = training_memory(options, source, target, joint=names[0] == names[1])
-        return more_memory(BESIDE + PAIRS + round(own / 1e6), attempt)
+        return more_memory(BESIDE + pairs + round(own / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
         """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
@@ -123,6 +124,14 @@ class Translations:
 
     def _options(self, wildcards: Any) -> TranslationOptions:
         return self.experiment.translation_models[wildcards.model]
+
+
+def _held(corpus: Path) -> int:
+    """Bytes in which the pairs of training are held; 0 while they are not there."""
+    try:
+        return sum(held(split) for split in (corpus / "train.parquet", corpus / "dev.parquet") if split.is_file())
+    except TokbenchError:  # The job itself tells what is wrong with them.
+        return 0
 
 
 def _path(wildcards: Any) -> str:
