@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import tokenizers
 
+from tests import made_elsewhere
 from tests.conftest import ODD, TOPICS, Tokbench
 from tests.downstream import DOCUMENTS, tiny_mpt
+from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.exports import export
 from tokbench.construction import bpe, unigram
 from tokbench.corpus.documents import Document
@@ -208,3 +210,18 @@ def test_a_list_of_tokens_has_no_ids(merges: Vocabulary, tmp_path: Path, tokbenc
     with pytest.raises(TokbenchError, match="numbers them by line, and ids of this one have holes or another order"):
         export(Tokenizer(own(merges), "gpt2", "merge"), "tokens", COUNTS, tmp_path)
     assert not (tmp_path / "tokens.vocab").exists()
+
+
+def test_auto_tokenizer_says_what_opens_one_that_works_through_its_library(tmp_path: Path) -> None:
+    auto = pytest.importorskip("transformers").AutoTokenizer
+    content = json.dumps(made_elsewhere.byte_level()).encode()
+    for _ in range(2):  # The second time files of the first are in its place.
+        AdaptedTokenizer("tokenizers", content, {}, special={}, tokens=SIZE, ids=SIZE).save(tmp_path)
+    with pytest.raises(TokbenchError) as error:
+        auto.from_pretrained(tmp_path)
+    [line] = str(error.value).splitlines()
+    assert line.startswith(f"{tmp_path}: the tokenizer works through tokenizers, which AutoTokenizer does not call; ")
+    assert "tokbench.Tokenizer.load" in line
+    (tmp_path / "tokbench.json").write_text("{}")
+    with pytest.raises(TokbenchError, match=r"no tokens\.vocab; save or import the tokenizer again"):
+        auto.from_pretrained(tmp_path)

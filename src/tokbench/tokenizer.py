@@ -157,6 +157,9 @@ class Tokenizer:
 
         They are places in the vocabulary, or the ids that it has of its own, as those have that were made elsewhere.
 
+        How pre-tokens were cut is remembered for later texts, of up to 200,000 of them for each thread in at most
+        50 MB. The ids do not depend on it, nor does it go along when the tokenizer is saved, pickled or copied.
+
         Raises:
             TokbenchError: a pre-token has 2 GiB or more.
         """

@@ -16,7 +16,7 @@ from tokbench.errors import TokbenchError
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, special_tokens
+from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS
 from tokbench.vocabulary import Named
 
@@ -190,10 +190,13 @@ class AdaptedTokenizer(Tokenizer):
             raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
 
     def save(self, folder: Path | str, *, configuration: bool = True) -> None:
-        """Write the library's file and the settings into a folder; see :meth:`Tokenizer.save`."""
+        """Write the library's file and the settings into a folder; see :meth:`Tokenizer.save`.
+
+        With ``configuration`` ``AutoTokenizer`` finds our class there, too, which says what to use in its place.
+        """
         folder = Path(folder)
         place_of_folder(folder)
-        stale = files_to_remove(folder / SETTINGS, configuration=False)
+        stale = files_to_remove(folder / SETTINGS, configuration)
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
             (partial / FILE).write_bytes(self.content)
             settings = {
@@ -206,6 +209,8 @@ class AdaptedTokenizer(Tokenizer):
                 "origin": self.origin,
             }
             (partial / SETTINGS).write_text(sealed_adapted(settings, self.content), encoding="utf-8")
+            if configuration:
+                write_configuration(partial)
             stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod

@@ -18,6 +18,7 @@ from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedTok
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
+from tokbench.adapters.adapted_folder import read_adapted
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.encoded import Encoded, Padding, Source
 from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
@@ -27,6 +28,7 @@ from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_folder import is_adapted
 
 ATTRIBUTES = {
     "input_ids": "ids",
@@ -43,6 +45,9 @@ class TokbenchTokenizer(PreTrainedTokenizer):
 
     Args:
         vocab_file: ``tokens.vocab`` in the tokenizer's folder, beside its other files.
+
+    Raises:
+        TokbenchError: the folder has none: its tokenizer works through another library.
     """
 
     vocab_files_names = {  # noqa: RUF012
@@ -57,9 +62,10 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
-    def __init__(self, vocab_file: str, **settings: Any) -> None:
-        for beside in self.vocab_files_names:  # They lie in one folder.
-            settings.pop(beside, None)
+    def __init__(self, vocab_file: str | None = None, **settings: Any) -> None:
+        beside = [settings.pop(name, None) for name in self.vocab_files_names]  # They lie in one folder.
+        if vocab_file is None:
+            raise _without_vocabulary(next(filter(None, beside), ""))
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
         self._names = names_by_id(self.tokenizer)
         self._ids = {name: index for index, name in enumerate(self._names)}
@@ -243,6 +249,18 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         folder = Path(save_directory)
         self.tokenizer.save(folder, configuration=False)
         return tuple(str(path) for name in self.vocab_files_names.values() if (path := folder / name).exists())
+
+
+def _without_vocabulary(settings_file: str) -> TokbenchError:
+    """Why a folder without ``tokens.vocab`` is not opened, on one line."""
+    folder = Path(settings_file).parent
+    if not settings_file or not is_adapted(folder):
+        return TokbenchError(f"{folder}: no tokens.vocab; save or import the tokenizer again")
+    library = read_adapted(folder)[0].library
+    return TokbenchError(
+        f"{folder}: the tokenizer works through {library}, which AutoTokenizer does not call; open it with "
+        f"tokbench.Tokenizer.load, or the file that it came from with the class that transformers has for it"
+    )
 
 
 AutoTokenizer.register(TokbenchTokenizer, slow_tokenizer_class=TokbenchTokenizer, exist_ok=True)

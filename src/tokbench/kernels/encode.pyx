@@ -31,7 +31,8 @@ import numpy as np
 
 
 cdef enum:
-    BLOCK = 256
+    SCANNED = 1024              # pre-tokens that are scanned at once; scanners look far ahead where they have room
+    BLOCK = 256                 # and of these, those that are looked up at once
     FIRST_BITS = 12
     FEW = 3                     # ids that fit a slot
     ELSEWHERE = FEW + 1
@@ -226,11 +227,11 @@ cdef class Encoder:
         bint keep,
         Scratch* scratch,
     ) except -1 nogil:
-        cdef int64_t bounds[BLOCK + 1]
+        cdef int64_t bounds[SCANNED + 1]
         cdef int64_t found, i, more, tokens = 0, first = start
         while start < end:
             bounds[0] = start
-            found = self.scanner.next_boundaries(data, start, end, bounds + 1, BLOCK)
+            found = self.scanner.next_boundaries(data, start, end, bounds + 1, SCANNED)
             more = bounds[found] - start
             if ids.written + more + AT_ONCE > ids.room and start > first:
                 more = max(more, min(end - start, <int64_t>(<double>ids.written / (start - first) * (end - start))))
@@ -239,7 +240,10 @@ cdef class Encoder:
                 for i in range(found):
                     self.cut(data, bounds[i], bounds[i + 1], place_of(document, bounds[i]), ids, scratch)
             else:
-                self.encode_block(data, bounds, found, limit, ids, scratch)
+                i = 0
+                while i < found:
+                    self.encode_block(data, bounds + i, min(found - i, <int64_t>BLOCK), limit, ids, scratch)
+                    i += BLOCK
             start = bounds[found]
             if not keep:
                 tokens += ids.written
