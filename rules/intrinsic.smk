@@ -74,7 +74,7 @@ rule count_tokens:
         corpus="<results>/corpus/{on}",
     output:
         tokens="<results>/tokens/{variant}/{size}/{on}.json",
-        speed="<benchmarks>/speed/{variant}/{size}/{on}.json",
+        speed="<results>/speeds/{variant}/{size}/{on}.json",
     log:
         "<logs>/count_tokens/{variant}/{size}/{on}.log",
     benchmark:

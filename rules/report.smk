@@ -103,7 +103,7 @@ rule report:
         tables="<results>/tables",
         statistics="<results>/statistics",
         examples=["<results>/examples"] if examples.any else [],
-        speed=collect("<benchmarks>/speed/{of.variant}/{of.size}/{of.on}.json", of=counted),
+        speed=collect("<results>/speeds/{of.variant}/{of.size}/{of.on}.json", of=counted),
     output:
         report("<results>/report.html", caption="../report/report.rst", category="Report"),
     log:

@@ -14,6 +14,7 @@ EXPERIMENT = Path(__file__).parent / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
 PARTS = ("packed", "models", "embeddings")
+COUNTED = ("tokens", "speeds")
 VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
 READ = ("bpe", "unigram", "ranks")
 """Variants that the language models read."""
@@ -54,6 +55,7 @@ def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
         }
         | measured_on("gold", *variants, sizes=sizes)
         | measured_on("reading", *variants, sizes=sizes)
+        | {f"{part}/{variant}/{size}/books.json" for part in COUNTED for variant in variants for size in sizes}
         | {"examples"}
     )
 
@@ -86,7 +88,8 @@ def made_elsewhere() -> set[str]:
     models = ("small", "large")
     measured = {f"intrinsic/ranks/own{on}.json" for on in ("", "/gold", "/reading")}
     follows = trained(*models, variants=("ranks",)) | evaluated(*models, variants=("ranks",))
-    return {"tokenizers/ranks/own", "examples"} | measured | follows
+    counted = {f"{part}/ranks/own/books.json" for part in COUNTED}
+    return {"tokenizers/ranks/own", "examples"} | measured | counted | follows
 
 
 def with_models(*variants: str) -> set[str]:

@@ -16,7 +16,7 @@ from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.downstream.needs import DOCUMENT, documents_held
-from tokbench.intrinsic.embeddings import PER_NUMBER, TENSOR, room
+from tokbench.intrinsic.embeddings import LANGUAGE_MODEL, PER_NUMBER, room
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.needs import PAIR, PER_BYTE, held, searching_memory
@@ -40,7 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, config in (("model", MPT), ("marian", MARIAN)):
         (folder / name).mkdir()
         (folder / name / "config.json").write_text(json.dumps(config))
-        save_file({TENSOR: np.ones((ROWS, WIDTH), np.float32)}, folder / name / "model.safetensors")
+        save_file({LANGUAGE_MODEL.tensors[0]: np.ones((ROWS, WIDTH), np.float32)}, folder / name / "model.safetensors")
     with open_shards([folder / "text.parquet"]) as add:
         add(Document(0, "en", b"the cat sat"))
     pairs = {"pair": [0, 1], "en": ["one", "two"], "de": ["eins", "zwei"]}
@@ -52,7 +52,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COMMANDS = [
-    ("pretrain --recipe tiny --packed @packed --tokenizer @bpe", "this training", "lower microbatch"),
+    (
+        'pretrain --recipe {"max_seq_len":32,"d_model":64,"n_heads":4,"batches":4,"batch":4,"device":"cpu"} --packed @packed --tokenizer @bpe',
+        "this training",
+        "lower microbatch",
+    ),
     ("evaluate --model @model --tokenizer @bpe @text.parquet", "this evaluation", "lower --batch-size"),
     (
         "measure_embeddings --model @model --token-counts @occurrences.parquet --tokenizer @bpe --model-name tiny",

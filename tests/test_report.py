@@ -117,7 +117,7 @@ def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
     assert {*IDENTIFIERS, "summary", "evidence", "published"} <= set(checker.ids)
     assert checker.ids.index("summary") < checker.ids.index("evidence") < checker.ids.index("intrinsic")
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 23
+    assert page.count("<svg") == len(drawings(whole())) == 24
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in folder.iterdir()] == ["report.html"]
 

@@ -137,7 +137,9 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
 def done_but(split: str) -> set[str]:
     counted = {f"count text {one} gpt2 {shard}" for one in ("evaluation", "tokenizer") for shard in ("0000", "0001")}
     merged = {f"merge_counts text {one} gpt2" for one in ("evaluation", "tokenizer")}
-    return {"cite", "prepare text", *counted, *merged, "build unigram 300"} - {f"merge_counts text {split} gpt2"}
+    return {"cite", "prepare text", *counted, *merged, "build unigram 300", "count_tokens unigram 300 text"} - {
+        f"merge_counts text {split} gpt2"
+    }
 
 
 def killed(checkout: Checkout, tokbench: Tokbench) -> None:
@@ -152,7 +154,7 @@ def killed(checkout: Checkout, tokbench: Tokbench) -> None:
     said = tokbench("cancel", results).stdout.decode().splitlines()
     assert said[0] == "No job of a cluster: the run did not go through SLURM."
     assert said[1] == f"Unlocked {checkout.folder}."
-    assert said[2].startswith(f"{results}: 8 of 20 jobs done, 1 failed, 1 interrupted, ")
+    assert said[2].startswith(f"{results}: 9 of 22 jobs done, 1 failed, 1 interrupted, ")
     assert said[3] == f"Go on with: cd {checkout.folder} && snakemake --cores 2"
     assert [file.name for file in other.parent.iterdir()] == ["7.output.lock"]
     assert is_held(results) is False
@@ -165,7 +167,7 @@ def after_failure(checkout: Checkout, tokbench: Tokbench) -> None:
     results = checkout.folder / "results" / "small"
     told = json.loads(tokbench("status", results, "--json").stdout)
     assert told["run"]["state"] == "ended"
-    assert (told["total"]["done"], told["total"]["failed"], told["total"]["missing"]) == (11, 1, 8)
+    assert (told["total"]["done"], told["total"]["failed"], told["total"]["missing"]) == (12, 1, 9)
     [failed] = [job for job in told["jobs"] if job["state"] == "failed"]
     assert failed["log"] == f"{results}/logs/build/bpe/300.log"
     assert failed["message"] == "tokbench: no such luck"
@@ -182,16 +184,17 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
     found = seen(checkout)
     assert by_state(found).keys() == {"done"}
     assert [stage.name for stage in found.stages] == [
-        *("prepare", "count", "merge_counts", "build", "measure", "bound", "tabulate", "analyse", "cut_examples"),
+        *("prepare", "count", "merge_counts", "build", "measure", "count_tokens", "bound", "tabulate", "analyse"),
+        "cut_examples",
         *("draw", "typeset", "report", "leaderboard", "cite"),
     ]
     assert found.total.left == 0
     assert all(stage.longest is not None for stage in found.stages)
     assert tokbench("cancel", results).stdout.decode().splitlines()[1:] == [
         f"{checkout.folder} was not locked.",
-        f"{results}: 20 of 20 jobs done",
+        f"{results}: 22 of 22 jobs done",
     ]
-    assert "20 of 20 jobs done" in (results / "run.html").read_text()
+    assert "22 of 22 jobs done" in (results / "run.html").read_text()
     named = subprocess.run(
         ["python", "-m", "tokbench.commands.main", "status", "--configfile", "config.yaml"],
         cwd=checkout.folder,
@@ -199,10 +202,10 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
         capture_output=True,
         text=True,
     )
-    assert named.stdout.startswith("results/small: 20 of 20 jobs done\n"), named.stderr
+    assert named.stdout.startswith("results/small: 22 of 22 jobs done\n"), named.stderr
     moved = checkout.folder / "seen elsewhere"
     shutil.copytree(results, moved)
-    assert tokbench("status", moved).stdout.decode().startswith(f"{moved}: 20 of 20 jobs done\n")
+    assert tokbench("status", moved).stdout.decode().startswith(f"{moved}: 22 of 22 jobs done\n")
 
 
 def outdated(checkout: Checkout) -> None:

@@ -82,7 +82,7 @@ def test_from_shards_to_the_table(tokbench: Tokbench, tmp_path: Path) -> None:
     out = tmp_path / "bpe"
     assert tokbench("build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", "262", "-o", out).status == 0
     tokens, speed = tmp_path / "tokens.json", tmp_path / "speed.json"
-    call = ("count_tokens", out, tmp_path / "0000.parquet", "--corpus", "books", "--memory", "500")
+    call = ("count_tokens", out, tmp_path / "0000.parquet", "--corpus", "books", "--memory", "9000")
     assert tokbench(*call, "--speed", speed, "-o", tokens).status == 0
     from tokbench.tokenizer import Tokenizer
 

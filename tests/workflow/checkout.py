@@ -27,6 +27,8 @@ arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
 output = Path(arguments[arguments.index("--result" if "--result" in arguments else "-o") + 1])
 if arguments[0] == "pack":
     Path(arguments[arguments.index("--token-counts") + 1]).write_text("counts")
+if arguments[0] == "count_tokens":
+    Path(arguments[arguments.index("--speed") + 1]).write_text("speed")
 if arguments[0] == "leaderboard":
     Path(arguments[arguments.index("--table") + 1]).write_text("scores")
 if output.suffix not in (".json", ".parquet", ".html", ".bib"):

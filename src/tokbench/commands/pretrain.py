@@ -6,6 +6,7 @@ import click
 
 from tokbench.commands.log import log_to_stderr
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.pretraining.presets import RECIPES
 
@@ -17,8 +18,8 @@ from tokbench.pretraining.presets import RECIPES
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
 )
-@click.option("--nodes", type=click.IntRange(1), help="Machines, those of a SLURM job; the recipe's if left out.")
-@click.option("--processes-per-node", type=click.IntRange(1), help="One for each GPU of one; the recipe's if left out.")
+@click.option("--nodes", type=Whole(1), help="Machines, those of a SLURM job; the recipe's if left out.")
+@click.option("--processes-per-node", type=Whole(1), help="One for each GPU of one; the recipe's if left out.")
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 @memory_option()
 def command(

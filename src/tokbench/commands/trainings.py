@@ -4,12 +4,16 @@ from pathlib import Path
 
 import click
 
+from tokbench.commands.numbers import Real
+
+LEAST_PEAK = 1e-12
+
 
 @click.command("trainings")
 @click.argument("results", type=click.Path(exists=True, file_okay=False))
 @click.option(
     "--peak-tflops",
-    type=click.FloatRange(0, min_open=True),
+    type=Real(LEAST_PEAK),
     help="TFLOP/s of a device in the trainings' arithmetic, where it is not known by its name.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="As CSV, numbers in full.")

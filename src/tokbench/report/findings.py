@@ -21,6 +21,11 @@ def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | 
     return f"{what} at a vocabulary of {size:,}: {_from_to(here, decimals)}"
 
 
+def ends(what: str, values: Mapping[str, float], decimals: int | None = None) -> str:
+    """Which tokenizers lie at the two ends, of one size or of their own sizes; arguments as of :func:`between`."""
+    return f"{what}: {_from_to(values, decimals)}"
+
+
 def _from_to(values: Mapping[str, float], decimals: int | None = None) -> str:
     low, high = (end(values, key=lambda one: (values[one], one)) for end in (min, max))
     digits = fitting_decimals(list(values.values())) if decimals is None else decimals

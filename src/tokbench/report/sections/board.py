@@ -19,7 +19,7 @@ ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
 DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
 FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTREAM, ACCURACY: DOWNSTREAM,
          ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json",
-         SPEED: "benchmarks/speed/{variant}/{size}/*.json"}  # fmt: skip
+         SPEED: "speeds/{variant}/{size}/*.json"}  # fmt: skip
 ABOUT = {
     TOKENS: "tokens that the text takes; the fewer the better",
     GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "

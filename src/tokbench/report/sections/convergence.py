@@ -8,6 +8,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import convergence
 from tokbench.report.figures.style import styles
+from tokbench.report.findings import between
 from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
@@ -45,4 +46,7 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
         return None
     draw = partial(convergence.draw, measures, content.variants, styles(content.variants))
     caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
-    return Drawing(slug("convergence", model, suite), caption, draw, source_of(CONVERGENCE, model=model, suite=suite))
+    title, lines = next(iter(measures.items()))
+    says = between(f"{title.capitalize()} at the last checkpoint", {key: line[-1][1] for key, line in lines.items()})
+    source = source_of(CONVERGENCE, model=model, suite=suite)
+    return Drawing(slug("convergence", model, suite), caption, draw, source, says=says)

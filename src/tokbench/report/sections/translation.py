@@ -5,6 +5,7 @@ from functools import partial
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section
 from tokbench.report.figures import norms
+from tokbench.report.findings import ends
 from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import split, split_all
@@ -38,5 +39,7 @@ def _norms(content: ReportContent) -> list[Drawing]:
         caption = TRANSLATION_EMBEDDING_NORMS.prints[0].caption.format(**at)
         draw = partial(norms.draw, cells, list(cells), text="training text")
         name = slug("translation-embedding-norms", *at.values())
-        drawings.append(Drawing(name, caption, draw, source_of(TRANSLATION_EMBEDDING_NORMS, **at)))
+        unseen = {one: float(found.filter(probability_high=0.0)["tokens"].sum()) for one, found in cells.items()}
+        says = ends(f"Tokens of {at['side']} that never occur in the training text", unseen, 0)
+        drawings.append(Drawing(name, caption, draw, source_of(TRANSLATION_EMBEDDING_NORMS, **at), says=says))
     return drawings
