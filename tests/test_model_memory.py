@@ -51,9 +51,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+RECIPE = '{"max_seq_len":32,"d_model":64,"n_heads":4,"batches":4,"batch":4,"device":"cpu"}'
 COMMANDS = [
     (
-        'pretrain --recipe {"max_seq_len":32,"d_model":64,"n_heads":4,"batches":4,"batch":4,"device":"cpu"} --packed @packed --tokenizer @bpe',
+        f"pretrain --recipe {RECIPE} --packed @packed --tokenizer @bpe",
         "this training",
         "lower microbatch",
     ),
