@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
+from tokbench.inputs.parquet_pages import ends_of_pages
 
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 """Parquet's types of text."""
@@ -42,7 +44,7 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
-            _require_whole(Path(path), file.metadata)
+            _require_whole(Path(path), file.metadata, pages=in_pieces)
             yield file
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
@@ -108,16 +110,22 @@ def _require_rows(found: int, about: pq.FileMetaData | pq.RowGroupMetaData) -> N
         raise ValueError(f"{found} rows where it says {about.num_rows}")
 
 
-def _require_whole(path: Path, about: pq.FileMetaData) -> None:
-    """Reject a file from whose beginning or middle something was lost: its end alone tells where everything stands."""
-    with path.open("rb") as file:
-        begins = file.read(len(MAGIC))
+def _require_whole(path: Path, about: pq.FileMetaData, *, pages: bool) -> None:
+    """Reject a file from whose beginning or middle something was lost: its end alone tells where everything stands.
+
+    With ``pages``, one with a page that is longer than the file, too: read in pieces, Arrow would take memory for it.
+    """
     groups = map(about.row_group, range(about.num_row_groups))
-    chunks = (group.column(number) for group in groups for number in range(about.num_columns))
-    end = max((_start(chunk) + chunk.total_compressed_size for chunk in chunks), default=0)
+    columns = (group.column(number) for group in groups for number in range(about.num_columns))
+    chunks = [(_start(column), _start(column) + column.total_compressed_size) for column in columns]
     footer = path.stat().st_size - about.serialized_size - 8
-    if begins != MAGIC or end > footer:
-        raise ValueError("its parts do not stand where it says")
+    with path.open("rb") as file:
+        ends = chain(
+            (end for _, end in chunks),
+            chain.from_iterable(ends_of_pages(file, start, end) for start, end in chunks if pages and start >= 0),
+        )
+        if file.read(len(MAGIC)) != MAGIC or any(end > footer for end in ends):
+            raise ValueError("its parts do not stand where it says")
 
 
 def _start(chunk: pq.ColumnChunkMetaData) -> int:
