@@ -61,6 +61,7 @@ LANGUAGE_MODELS = [
     "test_determinism",
     "test_translation",
     *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_phases", "test_recipes"),
+    "test_model_options",
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
@@ -264,6 +265,15 @@ def torch() -> Iterator[ModuleType]:
         module = pytest.importorskip("torch")
         module.set_num_threads(1)
         yield module
+
+
+@pytest.fixture(scope="module")
+def own_environment() -> Iterator[None]:
+    """Pretraining sets variables that the libraries read; other tests shall not see them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "CUDA_VISIBLE_DEVICES"):
+            patch.setenv(name, os.environ.get(name, ""))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -53,3 +53,11 @@ def packed_documents(
 def ids_of(folder: Path) -> list[int]:
     """The ids of the sequences, padding left out."""
     return [token for block in read_mds(folder) for token in block.tolist() if token != 257]
+
+
+def shown(folder: Path, start: int = 0, **length: int) -> list[tuple[list[int], list[int]]]:
+    from tokbench.pretraining.sequences import PackedSequences
+
+    sequences = PackedSequences(folder, **length)
+    sequences.load_state_dict(sequences.state_dict(length["batch"] * start, True))
+    return [(ids.tolist(), labels.tolist()) for ids, labels in sequences]

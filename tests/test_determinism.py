@@ -5,8 +5,6 @@ one shard with one thread, and on seven shards with two. That a killed training 
 where training is.
 """
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +60,14 @@ def run(text: Path, folder: Path, shards: int, threads: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def runs(text: bytes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+def runs(text: bytes, own_environment: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The results of both runs."""
     one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "CUDA_VISIBLE_DEVICES"):
-            patch.setenv(name, os.environ.get(name, ""))
-        manual = tmp_path_factory.mktemp("text") / "manual.txt"
-        manual.write_bytes(text)
-        run(manual, one, shards=1, threads=1)
-        run(manual, other, shards=7, threads=2)
-        yield one, other
+    manual = tmp_path_factory.mktemp("text") / "manual.txt"
+    manual.write_bytes(text)
+    run(manual, one, shards=1, threads=1)
+    run(manual, other, shards=7, threads=2)
+    return one, other
 
 
 @pytest.mark.parametrize(

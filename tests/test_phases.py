@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,8 @@ from tokbench.pretraining.order import in_order, merged, place_of
 from tokbench.pretraining.phases import pack_phases, read_in_all, read_phases
 from tokbench.pretraining.schedule import learning_rate
 from tokbench.pretraining.train import pretrain
+
+pytestmark = pytest.mark.usefixtures("own_environment")
 
 DOCUMENTS = [b"document %d: the cat sat on the mat %d times. " % (number, number) * 3 for number in range(60)]
 
@@ -105,15 +105,6 @@ def test_sequences_of_other_phases_are_rejected(packed: Path) -> None:
         read_phases(SHAPE.model_copy(update={"second_phase": None}), packed)
     with pytest.raises(TokbenchError, match="holds sequences of 32"):
         read_phases(SHAPE.model_copy(update={"max_seq_len": 64}), packed)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_environment() -> Iterator[None]:
-    """Pretraining sets variables that the libraries read; other tests shall not see them."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "CUDA_VISIBLE_DEVICES"):
-            patch.setenv(name, os.environ.get(name, ""))
-        yield
 
 
 @pytest.fixture(scope="module")
