@@ -1,5 +1,6 @@
 """Numbers that kernels cannot hold are rejected before they are reckoned with; a failure leaves nothing half done."""
 
+import ctypes
 import os
 import resource
 from collections.abc import Callable
@@ -182,14 +183,23 @@ def in_a_child(act: Callable[[], bool]) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
+def take_all_but_small_pieces() -> None:
+    """End large allocations from here on, those too that fit what this process has freed and keeps."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
+    allocate = ctypes.CDLL(None).malloc
+    allocate.argtypes, allocate.restype = [ctypes.c_size_t], ctypes.c_void_p
+    while allocate(1 << 18):
+        pass
+
+
 def test_a_run_that_failed_is_not_continued() -> None:
     text = np.random.default_rng(0).integers(0, 256, 400_000).astype(np.int32)
     words = np.array([0, len(text)], np.int64), np.ones(1, np.int64)
     training = picky.Training(text, *words, np.arange(256), 0.5)
 
     def fails_once_and_for_all() -> bool:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
+        take_all_but_small_pieces()
         try:
             training.run(300_000)
         except MemoryError:
