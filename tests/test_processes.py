@@ -34,9 +34,15 @@ def _silent_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shell(*scripts: str) -> list[Process]:
-    """Processes of a shell that wait for a file to appear where they say ``upon``."""
-    wait = "upon() { while [ ! -e $1 ]; do sleep .01; done; }; "
-    return [Process(rank, ["sh", "-c", wait + script], {"OF": "2"}) for rank, script in enumerate(scripts)]
+    """Processes of a shell, which wait for the end of one that ``signs`` where they say ``after``."""
+    words = """
+        signs() { echo $$ > $1.partial; mv $1.partial $1; }
+        after() {
+            while [ ! -e $1 ]; do sleep .01; done
+            while grep -qs ') [^Z]' /proc/$(cat $1)/stat; do sleep .01; done
+        }
+    """
+    return [Process(rank, ["sh", "-c", words + script], {"OF": "2"}) for rank, script in enumerate(scripts)]
 
 
 def test_what_the_first_says_is_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
@@ -49,14 +55,14 @@ def test_what_the_first_says_is_passed_on(capfd: pytest.CaptureFixture[str]) -> 
     [
         ("echo working; sleep 60", "echo 'tokbench: no room'; exit 2", 2, "tokbench: no room"),
         (
-            "upon {0}; sleep .05; echo 'tokbench: the other is gone'; exit 70",
-            "echo lost; echo 'tokbench: why'; touch {0}; exit 2",
+            "after {0}; echo 'tokbench: the other is gone'; exit 70",
+            "echo lost; echo 'tokbench: why'; signs {0}; exit 2",
             2,
             "tokbench: why",
         ),
         (
-            "upon {0}; echo 'tokbench: the other is gone'; exit 70",
-            "touch {0}; kill -9 $$",
+            "after {0}; echo 'tokbench: the other is gone'; exit 70",
+            "signs {0}; kill -9 $$",
             137,
             "tokbench: process 1 of 2 was ended by SIGKILL; the training ends with it",
         ),
