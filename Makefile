@@ -48,9 +48,9 @@ published-results: install  ## make every table and figure of results/published 
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
 
-nightly: install  ## send a million adversarial strings through every tokenizer, damaged files through readers, bulk through a peer
+nightly: install  ## a million adversarial strings, damaged files, bulk through a peer, what the hub's libraries fetch
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_BULK=1 \
-	  python -m pytest tests/test_fuzz.py tests/test_readers.py tests/test_large_counts.py
+	  python -m pytest tests/test_fuzz.py tests/test_readers.py tests/test_large_counts.py tests/test_hub.py
 
 mutants: install  ## change one operator or constant at a time where results are computed, list what no test notices
 	@python tools/mutants.py --number $(MUTANTS) --seed $(SEED) --cores $(CORES)

@@ -3,6 +3,7 @@ for by name and revision. No code is fetched, and none is run."""
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +69,7 @@ def fetch_files(path: str, revision: str, folder: Path) -> None:
         snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
     except Exception as error:
         raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
+    shutil.rmtree(folder / ".cache", ignore_errors=True)  # When the library fetched what, for its next time.
     (folder / RECORD).write_text(json.dumps({"path": path, "revision": revision}) + "\n", encoding="utf-8")
 
 
