@@ -30,7 +30,7 @@ from tokbench.workflow.downstream import Suites
 from tokbench.workflow.pretraining import Models
 
 ROOT = Path(__file__).parents[1]
-OVER = ("existing_models", "study_models")
+OVER = ("existing_models", "study_models", "study_models_in_full")
 """Given over another file, of which they say less than all."""
 FILES = [
     ROOT / "config.yaml",

@@ -128,15 +128,19 @@ def test_evaluate_writes_the_same_file_twice(
     monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: adapter)
     tiny_mpt(torch, 64).save_pretrained(tmp_path / "model")
     suite = named_suite("offline").model_copy(update={"segmentations": 2})
+    begun = suite.model_copy(update={"document_bytes": 500})
     written = []
-    for name in ("one", "two"):
+    for name, asked, documents in (
+        ("one", suite, [(number, text[:500]) for number, text in DOCUMENTS]),
+        ("two", begun, DOCUMENTS),
+    ):
         evaluate(
             tmp_path / "model",
             tmp_path,
             offline_tasks,
-            suite,
+            asked,
             tmp_path / f"{name}.json",
-            bits_per_byte_documents=[Document(number, "en", text[:500]) for number, text in DOCUMENTS],
+            bits_per_byte_documents=[Document(number, "en", text) for number, text in documents],
         )
         result = json.loads((tmp_path / f"{name}.json").read_text())
         assert result.pop("manifest")["device"] == "cpu"

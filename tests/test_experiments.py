@@ -21,8 +21,17 @@ from tokbench.workflow.statistics import all_trained
 from tokbench.workflow.translation import Translations
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-IN_FULL = ("books_in_full", "languages_in_full", "existing", "existing_models", "study", "study_models", "study_pilot")
-OVER = {"study_models": "study", "existing_models": "existing"}
+IN_FULL = (
+    "books_in_full",
+    "languages_in_full",
+    "existing",
+    "existing_models",
+    "study",
+    "study_models",
+    "study_models_in_full",
+    "study_pilot",
+)
+OVER = {"study_models": "study", "study_models_in_full": "study", "existing_models": "existing"}
 """Files that are given together with another, and change it."""
 ALONE = [file for file in sorted(FOLDER.rglob("*.yaml")) if file.stem not in OVER]
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))
@@ -169,7 +178,7 @@ def test_validates_over_another(name: str, base: str, text: Path) -> None:
 
 
 def test_the_pilot_of_the_study_trains_what_the_study_trains(text: Path) -> None:
-    study = read_all([FOLDER / "study.yaml", FOLDER / "study_models.yaml"], given(FOLDER / "study.yaml", text))
+    study = read_all([FOLDER / "study.yaml", FOLDER / "study_models_in_full.yaml"], given(FOLDER / "study.yaml", text))
     pilot = load("study_pilot", text)
     assert pilot.models == {name: study.models[name] for name in pilot.models}
     assert pilot.variants == {name: study.variants[name] for name in pilot.variants}

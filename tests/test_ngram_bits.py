@@ -19,9 +19,10 @@ from tokbench.commands.ngram_bits import each_flagged
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
-from tokbench.intrinsic.budgets import before, budgets_of
+from tokbench.intrinsic.budgets import budgets_of
 from tokbench.intrinsic.ngram_bits import ngram_bits
 from tokbench.kernels import token_ngrams as kernel
+from tokbench.offsets import before
 from tokbench.pretraining.encoded import Encoded
 from tokbench.reference import token_ngrams as twin
 from tokbench.statistics.lossy import given_back
@@ -72,6 +73,7 @@ def test_texts_are_cut_between_characters(text: str, size: int) -> None:
     if size < len(whole):
         assert text.startswith(before(whole, size).decode())
         assert size - 3 <= len(before(whole, size)) <= size
+    assert before(whole, len(whole)) == before(whole, len(whole) + 1) == whole
 
 
 def test_bytes_that_are_no_characters_are_cut_all_the_same() -> None:

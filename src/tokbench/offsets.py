@@ -23,3 +23,11 @@ def character_spans(text: str, borders: NDArray[np.int64]) -> NDArray[np.int64]:
     begun = np.zeros(len(data) + 1, np.int64)
     np.cumsum((data & 0xC0) != CONTINUES, out=begun[1:])
     return np.stack([begun[borders[:-1] + 1] - 1, begun[borders[1:]]], axis=1)
+
+
+def before(text: bytes, size: int) -> bytes:
+    """The first bytes of a text, ``size`` or a few less, so that no character of UTF-8 is cut; all of a shorter one."""
+    end = size
+    while max(0, size - 3) < end < len(text) and text[end] & 0xC0 == CONTINUES:
+        end -= 1
+    return text[:size] if size < len(text) and text[end] & 0xC0 == CONTINUES else text[:end]

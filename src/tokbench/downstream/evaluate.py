@@ -21,6 +21,7 @@ from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
 from tokbench.errors import TokbenchError
 from tokbench.lean import OPTIONAL, VISION, lean_imports
+from tokbench.offsets import before
 from tokbench.tokenizer_folder import OWN
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def evaluate(
         limit: only the first so many questions of each task, whatever the suite allows; for trials.
         bits_per_byte_documents: texts for bits per byte, with their numbers and languages: in windows of the model's
             ``max_seq_len`` that move by half their length, and again with half as many bytes of context as that is
-            tokens, and up to as many.
+            tokens, and up to as many; the suite may have the beginning of each only.
 
     Raises:
         TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device is absent.
@@ -156,7 +157,8 @@ def evaluate(
     result: dict[str, Any] = {**(names or {}), **own, "suite": suite_name, **found}
     result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
     if bits_per_byte_documents is not None:
-        named = list(bits_per_byte_documents)
+        most = suite.document_bytes
+        named = [one._replace(text=before(one.text, most)) if most else one for one in bits_per_byte_documents]
         documents = [document.text for document in named]
         half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
         result["bits_per_byte"], result["bits_per_byte_of"] = half

@@ -74,6 +74,9 @@ class SuiteOptions(Options):
     """Only the first so many questions of each task."""
     overrides: dict[str, TaskSettings] = Field(default_factory=dict)
     """By task, what it does otherwise."""
+    document_bytes: int | None = Field(default=None, ge=1)
+    """Bits per byte are of the first so many bytes of each document, a few less where a character would be cut; of all
+    by default. What takes longest of an evaluation is long documents."""
     segmentations: int = Field(default=0, ge=0, le=10_000)
     """Segmentations to draw of each of some texts of the evaluation split, by which is estimated how much the
     tokenizer's own one loses; 0 for no estimate. Each draw is a pass of the model over the text for every token."""

@@ -42,11 +42,3 @@ def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[in
     if asked[-1] > total:
         raise TokbenchError(f"training_bytes: {asked[-1]:,} are asked for, and the training text has {total:,}")
     return [Budget(size, {language: part * size // total for language, part in whole.items()}) for size in asked]
-
-
-def before(text: bytes, size: int) -> bytes:
-    """The first bytes of a text, ``size`` or a few less, so that no character of UTF-8 is cut."""
-    end = size
-    while end > max(0, size - 3) and text[end] & 0xC0 == 0x80:
-        end -= 1
-    return text[: end if text[end] & 0xC0 != 0x80 else size]

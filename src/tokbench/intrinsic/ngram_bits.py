@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from tokbench.allowance import Allowance
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.budgets import Budget, before, budgets_of
+from tokbench.intrinsic.budgets import Budget, budgets_of
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
+from tokbench.offsets import before
 
 SPENT = -1
 """What is left of a budget of which the last document has been cut: not even one without text goes in."""
