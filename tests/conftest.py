@@ -43,6 +43,7 @@ SCHEMES = (
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
+gc.disable()  # Until all is collected: what is imported stays.
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
 LANGUAGE_MODELS = [
@@ -61,7 +62,7 @@ LANGUAGE_MODELS = [
     "test_determinism",
     "test_translation",
     *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_phases", "test_recipes"),
-    "test_model_options",
+    *("test_model_options", "test_byte_lm_needs"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
@@ -88,10 +89,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Thousands of tests and the modules that they are in stay to the end: no collection of garbage looks at them
-    again, and there are fewer of them."""
+    again, and there are fewer of them.
+
+    Each process that shares the work imports all modules of tests, but one alone what language models need."""
+    assert "torch" not in sys.modules, "tests of language models import what they need when they run"
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
+    gc.enable()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -101,6 +106,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             if isinstance(cached, _lru_cache_wrapper):
                 cached.cache_clear()
         gc.collect()
+        gc.freeze()  # What is left was imported, or is kept for good: one look at it is enough.
         if sys.platform == "linux" and hasattr(LIBC, "malloc_trim"):
             LIBC.malloc_trim(0)
 

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from tokbench.byte_lm.model import build
 from tokbench.byte_lm.needs import BASE, parameters, scoring_room, training_room
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.config.load import read
@@ -39,6 +38,8 @@ def test_what_is_told_is_what_was_taken_and_not_much_more(shape: dict[str, int],
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_parameters_are_counted(tied: bool) -> None:
+    from tokbench.byte_lm.model import build
+
     chosen = options(TINY).model_copy(update={"tied_embeddings": tied})
     assert parameters(chosen) == build(chosen).num_parameters()
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
@@ -38,15 +37,10 @@ from tokbench.tabulation.translation_embeddings import (
 from tokbench.tidy.table import schema
 from tokbench.tidy.translations import SENTENCES
 from tokbench.tokenizer import Tokenizer
-from tokbench.translation import train as training
 from tokbench.translation.batches import batches, decoded, encoded
-from tokbench.translation.model import build as build_model
-from tokbench.translation.model import load
 from tokbench.translation.needs import parameters
 from tokbench.translation.options import PRESETS, TranslationOptions
 from tokbench.translation.score import score
-from tokbench.translation.train import learning_rate, train
-from tokbench.translation.translate import translate
 from tokbench.translation_scores import bleu, chrf, resampled
 from tokbench.workflow.translation import Translations
 
@@ -74,6 +68,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trained(prepared: Path, folder: Path, options: TranslationOptions = TINY, joint: bool = False) -> Path:
+    from tokbench.translation.train import train
+
     tokenizers = (prepared / "en", prepared / ("en" if joint else "de"))
     train(prepared / "pairs", ("en", "de"), tokenizers, options, folder / "model", folder / "checkpoints")
     return folder / "model"
@@ -90,6 +86,8 @@ def test_batches_hold_every_pair_once_within_their_tokens(lengths: list[tuple[in
 
 
 def test_the_rate_rises_linearly_and_falls_with_the_root() -> None:
+    from tokbench.translation.train import learning_rate
+
     paper = PRESETS["transformer_iwslt"]
     rates = [learning_rate(step - 1, paper) for step in (1, 2000, 4000, 16000)]
     assert rates == pytest.approx([5e-4 / 4000, 2.5e-4, 5e-4, 2.5e-4])
@@ -97,6 +95,10 @@ def test_the_rate_rises_linearly_and_falls_with_the_root() -> None:
 
 @pytest.mark.parametrize("joint", [False, True])
 def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
+    import torch
+
+    from tokbench.translation.model import build as build_model
+
     paper = PRESETS["transformer_iwslt"]
     with torch.device("meta"):
         model = build_model(paper, 8192, 8100, joint=joint)
@@ -113,6 +115,8 @@ def test_what_is_encoded_is_decoded(prepared: Path) -> None:
 
 
 def test_a_model_learns_translates_and_is_scored(prepared: Path, tmp_path: Path) -> None:
+    from tokbench.translation.translate import translate
+
     model = trained(prepared, tmp_path, TINY.model_copy(update={"epochs": 8, "batch_tokens": 128}))
     curve = [line.split(",") for line in (model / "curve.csv").read_text().splitlines()[1:]]
     dev = [float(row[5]) for row in curve if row[5]]
@@ -132,6 +136,8 @@ class KilledError(Exception):
 def test_a_killed_training_ends_with_the_same_bits(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from tokbench.translation import train as training
+
     options = TINY.model_copy(update={"dropout": 0.2, "checkpoint_every": 7, "batch_tokens": 256})
     whole = trained(prepared, tmp_path / "whole", options, joint=True)
     own = training.update
@@ -156,6 +162,8 @@ def test_a_killed_training_ends_with_the_same_bits(
 
 def test_embeddings_of_both_sides_against_the_training_text(prepared: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     """Against rows of the model's own modules, and counts of its training pairs."""
+    from tokbench.translation.model import load
+
     short = TINY.model_copy(update={"epochs": 1})
     folders = []
     for name, joint in (("apart", False), ("joint", True)):
