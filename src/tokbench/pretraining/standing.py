@@ -18,8 +18,8 @@ log = logging.getLogger("tokbench.pretraining")
 NOTE = "recipe.json"
 RUN = ("states", "huggingface", "gauges", "curve.csv", NOTE)
 """What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
-OF_NO_WEIGHT = frozenset({"checkpoint_every", "resources"})
-"""Options that a training may be gone on with changed."""
+OF_NO_WEIGHT = frozenset({"checkpoint_every", "resources", "fsdp"})
+"""Options that a training may be gone on with changed; of ``fsdp`` what changes no arithmetic."""
 
 Recipe = dict[str, Any]
 
@@ -80,7 +80,10 @@ def discard(checkpoints: Path) -> None:
 
 def _weighty(options: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in options.items() if key not in OF_NO_WEIGHT}
-    return kept if kept.get("evaluate_at") else {key: value for key, value in kept.items() if key != "evaluate_at"}
+    if not kept.get("evaluate_at"):
+        kept.pop("evaluate_at", None)
+    precision = (options.get("fsdp") or {}).get("mixed_precision", "full")
+    return kept if precision == "full" else kept | {"fsdp": {"mixed_precision": precision}}
 
 
 def _noted(note: Path) -> str | None:

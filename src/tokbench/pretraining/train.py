@@ -71,6 +71,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     if options.batch % processes:
         raise TokbenchError(f"batch: {options.batch} sequences, no multiple of {processes} processes; change one")
+    sent = options.fsdp.mixed_precision if options.fsdp is not None else "full"
+    if processes == 1 and sent != "full":
+        raise TokbenchError(f"fsdp: mixed_precision: {sent} takes several processes; train with them, or say full")
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
     first = foundry.join(TIMEOUT)
     prepares = first and LAUNCHED not in os.environ
