@@ -269,6 +269,21 @@ def test_composer_divides_a_model_as_its_recipe_says() -> None:
     assert (fsdp_config(SHARDED, 2) or {})["activation_checkpointing"]
 
 
+def test_processes_write_nothing_before_the_first_has_prepared(
+    packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be taken for files that are no checkpoints: of launchers other than ours all processes prepare at once."""
+    from tokbench.pretraining import foundry
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(foundry, "meet", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert names(tmp_path / "checkpoints") == ["recipe.json"]
+
+
 def test_one_process_sends_nothing_in_other_types(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"fsdp": Sharding(mixed_precision="pure")})
     with pytest.raises(TokbenchError, match="fsdp: mixed_precision: pure takes several processes"):

@@ -84,6 +84,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             return
         if prepares:
             prepare(phases, recipe, checkpoints)
+        foundry.meet()
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
         try:
