@@ -10,6 +10,7 @@ import signal
 import subprocess
 import warnings
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -272,7 +273,7 @@ def test_composer_divides_a_model_as_its_recipe_says() -> None:
 def test_processes_write_nothing_before_the_first_has_prepared(
     packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would be taken for files that are no checkpoints: of launchers other than ours all processes prepare at once."""
+    """It would be taken for files that are no checkpoints: with launchers other than ours all begin at once."""
     from tokbench.pretraining import foundry
 
     def interrupted() -> None:
@@ -310,11 +311,36 @@ def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path,
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
-def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Watched:
+    """A training in this process: its model, and the parameters that there were before and after."""
+
+    model: Path
+    before: int
+    after: int
+
+
+@pytest.fixture(scope="module")
+def fused(trained: object, packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    import torch
+
+    def held() -> int:
+        gc.collect()
+        return sum(isinstance(one, torch.nn.Parameter) for one in gc.get_objects())
+
+    place, before = tmp_path_factory.mktemp("fused"), held()
     options = SMALL.model_copy(update={"attn_impl": "sdpa"})
-    pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
-    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]
+    pretrain(packed, tokenizer, options, place / "model", place / "checkpoints")
+    return Watched(place / "model", before, held())
+
+
+def test_fused_attention_trains_alike(trained: Path, fused: Watched) -> None:
+    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (fused.model, trained)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_nothing_of_a_model_outlives_its_training(fused: Watched) -> None:
+    assert fused.after == fused.before
 
 
 def test_checkpoints_along_the_way_are_kept(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -401,18 +427,6 @@ def test_a_training_that_is_none_ends(tmp_path: Path, losses: list[float], told:
             run()
         assert f"the curve is in {tmp_path / 'curve.csv'}"
     assert len(read_curve(tmp_path / "curve.csv")) == len(losses)
-
-
-def test_nothing_of_a_model_outlives_its_training(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
-    import torch
-
-    def held() -> int:
-        gc.collect()
-        return sum(isinstance(one, torch.nn.Parameter) for one in gc.get_objects())
-
-    before = held()
-    pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
-    assert held() == before
 
 
 def test_a_loss_that_is_no_number_leaves_a_curve_and_no_model(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
