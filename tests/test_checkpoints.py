@@ -1,5 +1,6 @@
 """Checkpoints: sealed at any moment, and only those that training wrote."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,7 @@ def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
     note_recipe(tmp_path, one)
     (tmp_path / "curve.csv").touch()
     (tmp_path / "thesis.tex").touch()
+    (tmp_path / "recipe.json").write_text(json.dumps({"options": {"seed": 1, "microbatch": 2}, "packed": {}}))
     note_recipe(tmp_path, one)
     assert (tmp_path / "curve.csv").exists()
     note_recipe(tmp_path, other)

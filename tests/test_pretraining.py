@@ -34,7 +34,7 @@ from tokbench.pretraining.train import pretrain
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-SHARDED = SMALL.model_copy(update={"fsdp": Sharding(activation_checkpointing=True)})
+SHARDED = SMALL.model_copy(update={"microbatch": 1, "fsdp": Sharding(activation_checkpointing=True)})
 
 
 @pytest.fixture(scope="module")
@@ -252,22 +252,22 @@ def test_composer_divides_a_model_as_its_recipe_says() -> None:
 
     from tokbench.pretraining.foundry import fsdp_config
 
-    assert fsdp_config(SMALL, 2) is None
-    assert fsdp_config(SHARDED, 1) is None
+    assert fsdp_config(SMALL, 4, 2) is None
+    assert fsdp_config(SHARDED, 1, 1) is None
     bf16, fp32 = torch.bfloat16, torch.float32
     for name, types in (("full", (None, None)), ("default", (bf16, fp32)), ("pure", (bf16, bf16))):
-        for strategy in ("full_shard", "shard_grad_op"):
+        for strategy, over in (("full_shard", True), ("node_shard", 2), ("shard_grad_op", False)):
             sharding = Sharding.model_validate({"strategy": strategy, "mixed_precision": name})
-            settings = fsdp_config(SMALL.model_copy(update={"fsdp": sharding}), 2)
+            settings = fsdp_config(SMALL.model_copy(update={"fsdp": sharding}), 4, 2)
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 found = FSDP2Config.from_compatible_attrs(settings or {})
             assert not [one for one in warned if "will be ignored" in str(one.message)]
-            assert (found.state_dict_type, found.reshard_after_forward) == ("sharded", strategy == "full_shard")
+            assert (found.state_dict_type, found.reshard_after_forward) == ("sharded", over)
             assert not found.activation_checkpointing
             policy = create_mixed_precision_policy(Precision.AMP_BF16, found.mixed_precision)
             assert (policy.param_dtype, policy.reduce_dtype) == types
-    assert (fsdp_config(SHARDED, 2) or {})["activation_checkpointing"]
+    assert (fsdp_config(SHARDED, 4, 2) or {})["activation_checkpointing"]
 
 
 def test_processes_write_nothing_before_the_first_has_prepared(

@@ -121,6 +121,8 @@ def test_where_a_model_is_trained_is_no_part_of_its_recipe(tmp_path: Path) -> No
     )
     assert recipe_of(divided, packed) == recipe_of(placed(), packed) != recipe_of(otherwise, packed)
     assert divided.recipe() != SMALL
+    recipe = recipe_of(MptOptions.model_validate(SMALL | {"microbatch": 1}), packed)
+    assert recipe == recipe_of(placed(), packed)
     assert not is_made(tmp_path, recipe_of(placed(), packed))
 
 

@@ -120,7 +120,7 @@ def train_config(
         "max_seq_len": options.max_seq_len,
         "model": model_config(options, options.vocabulary_rows(vocabulary)),
         "tokenizer": {},
-        "fsdp_config": fsdp_config(options, dist.get_world_size()),
+        "fsdp_config": fsdp_config(options, dist.get_world_size(), dist.get_local_world_size()),
         "train_loader": {
             "name": "tokbench_packed",
             "batch": options.batch,
@@ -180,12 +180,19 @@ def microbatch(options: ModelOptions, processes: int) -> int | str:
     return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
 
 
-def fsdp_config(options: ModelOptions, processes: int) -> dict[str, Any] | None:
-    """Composer's description of how a model is divided over so many processes; none where each holds all of it."""
+def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[str, Any] | None:
+    """Composer's description of how a model is divided over processes; none where each holds all of it.
+
+    Args:
+        options: the recipe.
+        processes: how many train it.
+        of_a_node: how many of them on each machine.
+    """
     if options.fsdp is None or processes == 1:
         return None
+    over = {"full_shard": True, "node_shard": of_a_node, "shard_grad_op": False}
     return {
-        "reshard_after_forward": options.fsdp.strategy == "full_shard",
+        "reshard_after_forward": over[options.fsdp.strategy],
         "mixed_precision": options.fsdp.mixed_precision.upper(),
         "activation_checkpointing": options.fsdp.activation_checkpointing,
         "state_dict_type": "sharded",
@@ -221,7 +228,7 @@ def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, 
     for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
     if dist.get_global_rank() == 0:
-        reshard(states(checkpoints), sharded=fsdp_config(options, dist.get_world_size()) is not None)
+        reshard(states(checkpoints), sharded=options.fsdp is not None and dist.get_world_size() > 1)
     meet()
     choose(options.attn_impl)
     try:

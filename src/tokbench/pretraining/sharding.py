@@ -11,9 +11,10 @@ class Sharding(Options):
     """A model divided over the processes that train it, each of which holds a part of weights, gradients and AdamW's
     moments (fully sharded data parallelism, Zhao et al. 2023); one process has nothing to divide it with."""
 
-    strategy: Literal["full_shard", "shard_grad_op"] = "full_shard"
+    strategy: Literal["full_shard", "node_shard", "shard_grad_op"] = "full_shard"
     """what becomes of a layer's weights, gathered from all processes, once it has computed: full_shard lets go of them
-    until the backward pass gathers them again, shard_grad_op keeps them until then"""
+    until the backward pass gathers them again, node_shard divides them over the processes of each node, which then
+    gather them among themselves, and shard_grad_op keeps them"""
     mixed_precision: Literal["full", "default", "pure"] = "full"
     """what is sent between processes: full sends float32, and the model is what unsharded training makes of it; default
     sends weights in the model's precision, in which what flows between layers is then kept too; pure sends gradients in
