@@ -1,5 +1,6 @@
 """Checkpoints: sealed at any moment, and only those that training wrote."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,46 @@ def test_newest_complete_checkpoint_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "latest.pt").read_text() == "checkpoint 10"
     (tmp_path / "ba10.pt").unlink()
     recover(tmp_path)
+    assert not (tmp_path / "latest.pt").exists()
+
+
+def shards(folder: Path, batch: int) -> None:
+    (folder / f"ep0-ba{batch}").mkdir(parents=True)
+    for name in (".metadata", "__0_0.distcp", "__1_0.distcp"):
+        (folder / f"ep0-ba{batch}" / name).write_text(f"{name} of {batch}")
+
+
+def test_shards_are_one_checkpoint(tmp_path: Path) -> None:
+    """Before and after a checkpoint of one file; half a folder of shards goes."""
+    for batch in (9, 10):
+        shards(tmp_path, batch)
+        seal(tmp_path)
+        assert set(names(tmp_path)) == {f"ba{batch}.sharded", f"ba{batch}.sharded.sha256"}
+    shards(tmp_path, 11)
+    recover(tmp_path)
+    assert set(names(tmp_path)) == {"ba10.sharded", "ba10.sharded.sha256", "latest.pt"}
+    assert (tmp_path / "latest.pt" / "__1_0.distcp").read_text() == "__1_0.distcp of 10"
+    (tmp_path / "ba12.partial").write_text("one file")
+    seal(tmp_path)
+    recover(tmp_path)
+    assert set(names(tmp_path)) == {"ba12.pt", "ba12.pt.sha256", "latest.pt"}
+
+
+@pytest.mark.parametrize("how", ["altered", "missing", "added", "renamed"])
+def test_shards_that_training_did_not_write_are_rejected(how: str, tmp_path: Path) -> None:
+    shards(tmp_path, 3)
+    seal(tmp_path)
+    shard = tmp_path / "ba3.sharded" / "__1_0.distcp"
+    if how == "altered":
+        shard.write_text("a pickle")
+    elif how == "missing":
+        shard.unlink()
+    elif how == "added":
+        shard.with_name("__2_0.distcp").write_text("a pickle")
+    else:
+        shard.rename(shard.with_name("__2_0.distcp"))
+    with pytest.raises(TokbenchError, match=r"ba3.sharded: not the checkpoint that was written; delete"):
+        recover(tmp_path)
     assert not (tmp_path / "latest.pt").exists()
 
 
@@ -77,6 +118,7 @@ def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
     note_recipe(tmp_path, one)
     (tmp_path / "curve.csv").touch()
     (tmp_path / "thesis.tex").touch()
+    (tmp_path / "recipe.json").write_text(json.dumps({"options": {"seed": 1, "microbatch": 2}, "packed": {}}))
     note_recipe(tmp_path, one)
     assert (tmp_path / "curve.csv").exists()
     note_recipe(tmp_path, other)

@@ -3,10 +3,14 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
+import threading
+import time
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +24,9 @@ from gpu_tables import COLUMNS, markdown
 
 from tokbench.corpus.documents import SCHEMA
 from tokbench.errors import TokbenchError
+from tokbench.pretraining import gauge
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.gauge import START, Gauge, effort, gauged, speed
+from tokbench.pretraining.gauge import START, Gauge, effort, gauged, peak_of, speed
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import MptOptions
 from tokbench.status.trainings import shown, trainings
@@ -82,6 +87,37 @@ def test_joules_of_all_starts(tmp_path: Path) -> None:
     assert gauged(file) == (97.5, 2.0, 3)
     file.write_text(START)
     assert gauged(file) == (None, None, 1)
+    file.write_text(f"{START}0.50,40.0,1073741824\n1.00,90.0,{START}0.50,7.0,1\n1.00,8.")
+    assert gauged(file) == (47.0, 1.0, 2)
+
+
+def test_peaks_are_those_of_whole_devices() -> None:
+    known = {"NVIDIA A100-SXM4-80GB": 312.0, "NVIDIA A100 80GB PCIe": 312.0, "NVIDIA H200": 989.4}
+    known["NVIDIA H100 80GB HBM3"] = 989.4
+    assert {name: peak_of(name) for name in known} == known
+    for other in ("NVIDIA H200 NVL", "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "NVIDIA A100X", "NVIDIA H100 PCIe", "cpu"):
+        assert peak_of(other) is None
+
+
+def test_a_gpu_is_asked_by_its_identity_until_it_tells_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever GPUs are shown; a library that fails on the way ends the telling and not the training."""
+    asked, counted, before = [], iter([1000, 3000, 5000]), threading.active_count()
+    told = SimpleNamespace(
+        nvmlInit=lambda: None,
+        nvmlDeviceGetHandleByUUID=lambda name: asked.append(name),
+        nvmlDeviceGetTotalEnergyConsumption=lambda _: next(counted),
+        nvmlDeviceGetMemoryInfo=lambda _: SimpleNamespace(used=2**30),
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", told)
+    cuda = SimpleNamespace(current_device=lambda: 1, get_device_properties=lambda one: SimpleNamespace(uuid=one))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(gauge, "SAMPLED_EVERY", 0.01)
+    with Gauge(tmp_path / "0.csv"):
+        end = time.monotonic() + 10
+        while threading.active_count() > before and time.monotonic() < end:
+            time.sleep(0.01)
+    assert asked == ["GPU-1"]
+    assert gauged(tmp_path / "0.csv") == (4.0, 1.0, 1)
 
 
 def test_what_a_training_took(tmp_path: Path) -> None:
@@ -89,7 +125,7 @@ def test_what_a_training_took(tmp_path: Path) -> None:
     rows = [{"tokens": str(100 * batch), "seconds": str(0.5 * batch)} for batch in range(121)]
     for rank, line in enumerate(("1.0,30.0,1073741824", "1.0,40.0,2147483648")):
         (tmp_path / f"{rank}.csv").write_text(f"{START}{line}\n")
-    took = effort(tmp_path, rows, 3.12e10, "NVIDIA A100-SXM4-80GB", 2)
+    took = effort(tmp_path, rows, 3.12e10, 312.0, 2)
     assert took == {
         "seconds": 60.0,
         "tokens_per_second": pytest.approx(200),
@@ -99,9 +135,14 @@ def test_what_a_training_took(tmp_path: Path) -> None:
         "joules": 70.0,
         "starts": 1,
     }
+    for processes, more in ((4, ""), (2, f"{START}2.0,1.0,1\n")):
+        with (tmp_path / "0.csv").open("a") as file:
+            file.write(more)
+        took = effort(tmp_path, rows, 3.12e10, 312.0, processes)
+        assert (took["tokens_per_second"], took["mfu"]) == (None, None)
     with Gauge(tmp_path / "cpu" / "0.csv"):
         pass
-    took = effort(tmp_path / "cpu", rows, 3.12e10, "cpu", 1)
+    took = effort(tmp_path / "cpu", rows, 3.12e10, None, 1)
     assert (took["mfu"], took["joules"], took["starts"]) == (None, None, 1)
     assert took["peak_gib"] > 0.01
 
@@ -109,7 +150,10 @@ def test_what_a_training_took(tmp_path: Path) -> None:
     home.mkdir(parents=True)
     settings = {"device": "cpu", "devices": 1, "read": {"tokens": 12000}, "effort": took}
     (home / "manifest.json").write_text(json.dumps({"settings": settings}))
-    (row,) = trainings(tmp_path / "results", peak=0.02)
+    for size in ("2048", "own"):
+        shutil.copytree(home, home.parent / size)
+    other, row, largest = trainings(tmp_path / "results", peak=0.02)
+    assert (other.size, largest.size) == ("own", "2048")
     assert row[:6] == ("m", "bpe", "400", "cpu", 1, 12000)
     assert row.mfu == pytest.approx(200 * 3.12e10 / 2e10)
     assert shown([row])[1].split()[:6] == ["m", "bpe", "400", "cpu", "1", "12,000"]

@@ -87,6 +87,16 @@ def test_too_little_is_told(command: str, what: str, remedy: str, place: Path, t
     assert not (place / "out").exists()
 
 
+def test_a_training_on_a_gpu_may_have_less_than_is_asked_for(place: Path, tokbench: Tokbench) -> None:
+    """No less than the model takes that each process makes in main memory."""
+    recipe = RECIPE.replace("cpu", "cuda")
+    call = f"pretrain --recipe {recipe} --packed {place}/packed --tokenizer {place}/bpe --nodes 2 -o {place}/out"
+    assert tokbench(*call.split(), "--memory", "1000").message.startswith(
+        "tokbench: --memory 1000: this training needs"
+    )
+    assert tokbench(*call.split(), "--memory", "1500").message.startswith("tokbench: nodes: 2, but this is not part of")
+
+
 def test_embeddings_are_measured_in_what_their_numbers_take(place: Path) -> None:
     assert PER_NUMBER * ROWS * WIDTH < room(place / "model") < PER_NUMBER * ROWS * WIDTH + 5_000 * ROWS
 

@@ -8,7 +8,9 @@ import re
 import shutil
 import signal
 import subprocess
+import warnings
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,11 +26,15 @@ from tests.small_mpt import SMALL
 from tokbench.commands.main import main
 from tokbench.errors import TokbenchError
 from tokbench.pretraining import processes
+from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.pack import Packing
 from tokbench.pretraining.schedule import rate
+from tokbench.pretraining.sharding import Sharding
 from tokbench.pretraining.train import pretrain
 
 pytestmark = pytest.mark.usefixtures("own_environment")
+
+SHARDED = SMALL.model_copy(update={"microbatch": 1, "fsdp": Sharding(activation_checkpointing=True)})
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +73,12 @@ def killed(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFacto
     return place
 
 
-def together(packed: Path, tokenizer: Path, place: Path, told: Path, killed_at: int | None = None) -> int:
-    """The status of ``tokbench pretrain`` by two processes, of which the second kills itself after a batch."""
+def together(
+    packed: Path, tokenizer: Path, place: Path, options: ModelOptions = SMALL, killed_at: int | None = None
+) -> int:
+    """The status of ``tokbench pretrain`` by two processes, of which the second kills itself after a batch.
+
+    What they have among their checkpoints after batch 7 is copied to ``then``."""
     from tokbench.pretraining.curve import Curve
 
     def work() -> None:
@@ -78,33 +88,35 @@ def together(packed: Path, tokenizer: Path, place: Path, told: Path, killed_at: 
             batch_end(self, state, logger)
             if (int(state.timestamp.batch), os.environ["RANK"]) == (killed_at, "1"):
                 os.kill(os.getpid(), signal.SIGKILL)
+            if (int(state.timestamp.batch), os.environ["RANK"]) == (7, "0"):
+                shutil.copytree(place / "checkpoints", place / "then", symlinks=True)
 
         Curve.batch_end = until_killed
         processes.subprocess = SimpleNamespace(Popen=Forked, DEVNULL=subprocess.DEVNULL)  # type: ignore[attr-defined]
-        call = ["pretrain", "--recipe", SMALL.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
+        call = ["pretrain", "--recipe", options.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
         call += ["--checkpoints", place / "checkpoints", "--processes-per-node", "2", "-o", place / "model"]
         with suppress(SystemExit):
             main([str(word) for word in call])
             return
         os._exit(1)
 
-    return apart.end(apart.start(work, told))
+    return apart.end(apart.start(work, place / "told"))
 
 
 @pytest.fixture(scope="module")
 def killed_together(packed: Path, tokenizer: Path, killed: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run by two processes, one of which was killed after batch 5."""
     place = tmp_path_factory.mktemp("killed_together")
-    assert together(packed, tokenizer, place, place / "told", killed_at=5)
+    assert together(packed, tokenizer, place, killed_at=5)
     return place
 
 
 @pytest.fixture(scope="module")
 def finished_together(packed: Path, tokenizer: Path, killed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that one process began and two ended."""
+    """The folder of a run that one process began and two ended, with the model divided over them."""
     place = tmp_path_factory.mktemp("finished_together")
     shutil.copytree(killed / "checkpoints", place / "checkpoints", symlinks=True)
-    assert together(packed, tokenizer, place, place / "told") == 0, (place / "told").read_text()
+    assert together(packed, tokenizer, place, SHARDED) == 0, (place / "told").read_text()
     return place
 
 
@@ -206,21 +218,77 @@ def test_killed_runs_end_with_the_same_weights(
 def test_many_processes_train_as_one_does(
     killed_together: Path, finished_together: Path, trained: Path, packed: Path, tokenizer: Path
 ) -> None:
-    """Begun by two and ended by one, and the other way round; sums are rounded in another order, and that is all."""
+    """Begun by two and ended by one, and the other way round, by two that each hold all of the model and by two that
+    divide it; sums are rounded in another order, and that is all."""
     told = [line for line in (killed_together / "told").read_text().splitlines() if "pretraining batch" not in line]
     assert told == ["tokbench: process 1 of 2 was ended by SIGKILL; the training ends with it"]
     assert [int(batch) for batch, *_ in curve(killed_together / "checkpoints")][-1] == 5
     pretrain(packed, tokenizer, SMALL, killed_together / "model", killed_together / "checkpoints")
-    for place, processes_at_the_end in ((killed_together, 1), (finished_together, 2)):
-        assert not (place / "checkpoints").exists()
-        found, expected = (
-            [[float(cell) for cell in row] for row in curve(folder)] for folder in (place / "model", trained)
-        )
+    divided = finished_together / "then" / "states"
+    assert set(names(divided)) >= {"ba6.sharded", "ba6.sharded.sha256"}
+    assert set(names(divided / "ba6.sharded")) == {".metadata", "__0_0.distcp", "__1_0.distcp"}
+    pretrain(packed, tokenizer, SMALL, finished_together / "again", finished_together / "then")
+    for model, processes_at_the_end in (
+        (killed_together / "model", 1),
+        (finished_together / "model", 2),
+        (finished_together / "again", 1),
+    ):
+        found, expected = ([[float(cell) for cell in row] for row in curve(folder)] for folder in (model, trained))
         assert [row[:2] for row in found] == [row[:2] for row in expected]
         assert list(chain(*found)) == pytest.approx(list(chain(*expected)), abs=1e-5)
-        assert set(names(place / "model")) == set(names(trained))
-        manifest = json.loads((place / "model" / "manifest.json").read_text())["settings"]
+        assert set(names(model)) == set(names(trained))
+        manifest = json.loads((model / "manifest.json").read_text())["settings"]
         assert manifest["devices"] == processes_at_the_end
+    for checkpoints in (killed_together / "checkpoints", finished_together / "checkpoints", divided):
+        assert not checkpoints.exists()
+
+
+def test_composer_divides_a_model_as_its_recipe_says() -> None:
+    """Every setting reaches the library, which ignores those that it does not know."""
+    import torch
+    from composer.core.precision import Precision
+    from composer.distributed.fsdp2 import create_mixed_precision_policy
+    from composer.utils.parallelism import FSDP2Config
+
+    from tokbench.pretraining.foundry import fsdp_config
+
+    assert fsdp_config(SMALL, 4, 2) is None
+    assert fsdp_config(SHARDED, 1, 1) is None
+    bf16, fp32 = torch.bfloat16, torch.float32
+    for name, types in (("full", (None, None)), ("default", (bf16, fp32)), ("pure", (bf16, bf16))):
+        for strategy, over in (("full_shard", True), ("node_shard", 2), ("shard_grad_op", False)):
+            sharding = Sharding.model_validate({"strategy": strategy, "mixed_precision": name})
+            settings = fsdp_config(SMALL.model_copy(update={"fsdp": sharding}), 4, 2)
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                found = FSDP2Config.from_compatible_attrs(settings or {})
+            assert not [one for one in warned if "will be ignored" in str(one.message)]
+            assert (found.state_dict_type, found.reshard_after_forward) == ("sharded", over)
+            assert not found.activation_checkpointing
+            policy = create_mixed_precision_policy(Precision.AMP_BF16, found.mixed_precision)
+            assert (policy.param_dtype, policy.reduce_dtype) == types
+    assert (fsdp_config(SHARDED, 4, 2) or {})["activation_checkpointing"]
+
+
+def test_processes_write_nothing_before_the_first_has_prepared(
+    packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be taken for files that are no checkpoints: with launchers other than ours all begin at once."""
+    from tokbench.pretraining import foundry
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(foundry, "meet", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert names(tmp_path / "checkpoints") == ["recipe.json"]
+
+
+def test_one_process_sends_nothing_in_other_types(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+    options = SMALL.model_copy(update={"fsdp": Sharding(mixed_precision="pure")})
+    with pytest.raises(TokbenchError, match="fsdp: mixed_precision: pure takes several processes"):
+        pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
 def test_processes_share_every_batch(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,11 +311,36 @@ def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path,
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
-def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Watched:
+    """A training in this process: its model, and the parameters that there were before and after."""
+
+    model: Path
+    before: int
+    after: int
+
+
+@pytest.fixture(scope="module")
+def fused(trained: object, packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    import torch
+
+    def held() -> int:
+        gc.collect()
+        return sum(isinstance(one, torch.nn.Parameter) for one in gc.get_objects())
+
+    place, before = tmp_path_factory.mktemp("fused"), held()
     options = SMALL.model_copy(update={"attn_impl": "sdpa"})
-    pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
-    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]
+    pretrain(packed, tokenizer, options, place / "model", place / "checkpoints")
+    return Watched(place / "model", before, held())
+
+
+def test_fused_attention_trains_alike(trained: Path, fused: Watched) -> None:
+    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (fused.model, trained)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def test_nothing_of_a_model_outlives_its_training(fused: Watched) -> None:
+    assert fused.after == fused.before
 
 
 def test_checkpoints_along_the_way_are_kept(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -334,18 +427,6 @@ def test_a_training_that_is_none_ends(tmp_path: Path, losses: list[float], told:
             run()
         assert f"the curve is in {tmp_path / 'curve.csv'}"
     assert len(read_curve(tmp_path / "curve.csv")) == len(losses)
-
-
-def test_nothing_of_a_model_outlives_its_training(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
-    import torch
-
-    def held() -> int:
-        gc.collect()
-        return sum(isinstance(one, torch.nn.Parameter) for one in gc.get_objects())
-
-    before = held()
-    pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
-    assert held() == before
 
 
 def test_a_loss_that_is_no_number_leaves_a_curve_and_no_model(packed: Path, tokenizer: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Processes that work on one thing: passed on, ended together, and told of in a line; a model's resources."""
 
+import json
 import os
 import signal
 import sys
@@ -120,6 +121,14 @@ def test_where_a_model_is_trained_is_no_part_of_its_recipe(tmp_path: Path) -> No
     packed = read_phases(placed(), packed_documents(tmp_path / "packed"))
     assert recipe_of(placed(nodes=2), packed) == recipe_of(placed(), packed)
     assert placed(nodes=2).recipe() == placed(runtime=5).recipe() == SMALL
+    divided, otherwise = (
+        MptOptions.model_validate(SMALL | {"fsdp": settings})
+        for settings in ({"strategy": "shard_grad_op", "activation_checkpointing": True}, {"mixed_precision": "pure"})
+    )
+    assert recipe_of(divided, packed) == recipe_of(placed(), packed) != recipe_of(otherwise, packed)
+    assert divided.recipe() != SMALL
+    recipe = recipe_of(MptOptions.model_validate(SMALL | {"microbatch": 1}), packed)
+    assert recipe == recipe_of(placed(), packed)
     assert not is_made(tmp_path, recipe_of(placed(), packed))
 
 
@@ -134,6 +143,7 @@ def test_what_is_wrong_is_told_before_any_process_starts(
         pretrain_together([], *where)
     call = ["pretrain", "--recipe", "tiny", "--packed", str(packed), "--tokenizer", str(tmp_path), "-o"]
     for more, told in (
+        (["--recipe", json.dumps(SMALL | {"resources": {"nodes": 2}})], "use --nodes and --processes-per-node"),
         (["--processes-per-node", "2"], "max_seq_len: 256, but"),
         (["--processes-per-node", "3"], "batch must be a multiple of the processes (3)"),
     ):

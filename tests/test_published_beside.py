@@ -173,6 +173,9 @@ def test_translations_stand_beside_the_papers_cells() -> None:
     assert at["comet_stands"].to_list() == [None, None, "best"]
     assert found.filter(size=8192)["bleu_stands"].to_list() == [None]
     assert at["comet"].to_list() == pytest.approx([0.5195, 0.6195, 0.7195])
+    lacking = translation_comparisons(sentences).filter(~pl.col("b").str.ends_with("09"))
+    unknown = published_translations(sentences, lacking, experiment).filter(vocabulary="joint", size=16384)
+    assert unknown["bleu_stands"].to_list() == ["best", None, None]
     one = at.row(0, named=True)
     whole = np.array([[int(n) for n in own.split()] for *_, own in translated("x", GOOD, 1)[:40]])
     assert one["bleu"] == pytest.approx(float(bleu(whole.sum(0))))

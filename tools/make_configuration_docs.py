@@ -33,6 +33,7 @@ from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.pretraining.placement import Placement
+from tokbench.pretraining.sharding import Sharding
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
@@ -108,6 +109,7 @@ def reference() -> str:
             *section("### MPT", "models.NAME", MptOptions, ModelOptions.model_fields),
             *section("### Llama", "models.NAME", LlamaOptions, ModelOptions.model_fields),
             *section("### Where one is trained", "models.NAME.resources", Placement),
+            *section("### How one is divided", "models.NAME.fsdp", Sharding),
             *preset_section(MODEL_PRESETS),
             *section("## Translation models", "translation_models.NAME", TranslationOptions),
             *preset_section(TRANSLATION_PRESETS),
@@ -232,8 +234,9 @@ def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
     """What each preset says otherwise than the defaults."""
     yield from ("| preset | what it sets |", "|---|---|")
     for name, options in presets.items():
+        whole = options.model_dump(mode="json")
         changes = {
-            key: value
+            key: value or whole[key]
             for key, value in options.model_dump(mode="json", exclude_defaults=True).items()
             if key != "overrides"
         }

@@ -18,8 +18,8 @@ from tokbench.pretraining.presets import RECIPES
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
 )
-@click.option("--nodes", type=Whole(1), help="Machines, those of a SLURM job; the recipe's if left out.")
-@click.option("--processes-per-node", type=Whole(1), help="One for each GPU of one; the recipe's if left out.")
+@click.option("--nodes", type=Whole(1), default=1, show_default=True, help="Machines, those of a SLURM job.")
+@click.option("--processes-per-node", type=Whole(1), default=1, show_default=True, help="One for each GPU of one.")
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 @memory_option()
 def command(
@@ -27,8 +27,8 @@ def command(
     packed: str,
     tokenizer: str,
     checkpoints: str | None,
-    nodes: int | None,
-    processes_per_node: int | None,
+    nodes: int,
+    processes_per_node: int,
     output: str,
     megabytes: int | None,
 ) -> None:
@@ -36,31 +36,37 @@ def command(
 
     Where the model needs more than --memory, a line says how much before anything of it is made.
     """
+    import json
+
     from tokbench.commands.arguments import recipe_options
     from tokbench.config.errors import validated
+    from tokbench.errors import TokbenchError
     from tokbench.inputs.yaml import parse_yaml
     from tokbench.pretraining.launch import launched, pretrain_together
     from tokbench.pretraining.options import PRESETS, MptOptions, architecture_of
+    from tokbench.pretraining.placement import Placement
 
     log_to_stderr()
     named = parse_yaml(recipe, "--recipe")
     options = recipe_options(recipe, architecture_of(named) if isinstance(named, dict) else MptOptions, PRESETS)
-    given = {"nodes": nodes, "processes_per_node": processes_per_node}
-    resources = options.resources.model_dump() | {name: value for name, value in given.items() if value is not None}
-    options = validated(options.model_dump(mode="json") | {"resources": resources}, type(options), "--recipe")
+    if options.resources != Placement():
+        raise TokbenchError("--recipe: resources: no part of what a model is; use --nodes and --processes-per-node")
+    resources = {"nodes": nodes, "processes_per_node": processes_per_node}
+    options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")
     standing = checkpoints or f"{output}.checkpoints"
-    if megabytes is not None and options.resources.mem_mb is None:
+    if megabytes is not None:
         from tokbench.allowance import require
         from tokbench.commands.devices import on_gpu
-        from tokbench.pretraining.needs import training_memory
+        from tokbench.pretraining.needs import starting_memory
         from tokbench.pretraining.phases import read_phases
 
         there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
-        need = training_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
-        require("this training", need, megabytes, "lower microbatch")
+        need = starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
+        require("this training", need, megabytes, "lower microbatch" if there.device == "cpu" else "")
     if options.resources.processes > 1 and not launched():
-        text = options.model_dump_json()
+        text = json.dumps(options.recipe())
         called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
+        called += ["--nodes", str(nodes), "--processes-per-node", str(processes_per_node)]
         status = pretrain_together([*called, "-o", output], Path(packed), options, Path(output), Path(standing))
         if status:
             raise SystemExit(status)

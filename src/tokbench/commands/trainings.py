@@ -14,7 +14,7 @@ LEAST_PEAK = 1e-12
 @click.option(
     "--peak-tflops",
     type=Real(LEAST_PEAK),
-    help="TFLOP/s of a device in the trainings' arithmetic, where it is not known by its name.",
+    help="TFLOP/s of a device in the trainings' arithmetic, in place of what is known by its name in bfloat16.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="As CSV, numbers in full.")
 def command(results: str, peak_tflops: float | None, as_csv: bool) -> None:

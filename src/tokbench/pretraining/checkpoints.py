@@ -1,11 +1,13 @@
-"""Checkpoints of a training, each with a checksum: they hold pickles, so none is loaded that training did not write.
+"""Checkpoints of a training, each with checksums: they hold pickles, so none is loaded that training did not write.
 
-Training writes ``ba{batch}.partial``. Once that is whole, its checksum is noted in ``ba{batch}.pt.sha256``, and it
-becomes ``ba{batch}.pt``; older ones are then deleted. Whatever the moment of a kill, every ``.pt`` that training wrote
-has its checksum beside it.
+Training writes a file ``ba{batch}.partial``, or a folder ``ep0-ba{batch}`` to which every process adds its shard of the
+model. Once that is whole, its checksums are noted in ``ba{batch}.pt.sha256`` or ``ba{batch}.sharded.sha256``, and it
+becomes ``ba{batch}.pt`` or ``ba{batch}.sharded``; older ones are then deleted. Whatever the moment of a kill, every one
+of these that training wrote has its checksums beside it.
 """
 
 import logging
+import shutil
 from pathlib import Path
 
 from tokbench.atomic import atomic_file
@@ -15,6 +17,10 @@ from tokbench.errors import TokbenchError
 log = logging.getLogger(__name__)
 
 UNSEALED = ".partial"
+UNSEALED_SHARDS = "ep0-"
+"""How a folder of shards begins until it is sealed: Composer's name, a whole training being its epoch 0."""
+WHOLE = ".pt"
+SHARDED = ".sharded"
 LATEST = "latest.pt"
 """What resuming looks for: a link to the newest checkpoint."""
 
@@ -25,12 +31,12 @@ def states(checkpoints: Path) -> Path:
 
 
 def seal(folder: Path) -> None:
-    """Note the checksum of a checkpoint that has been written, if there is one, and delete those before it."""
-    for file in _by_batch(folder, UNSEALED):
-        sealed = file.with_suffix(".pt")
+    """Note the checksums of a checkpoint that has been written, if there is one, and delete those before it."""
+    for written in _unsealed(folder):
+        sealed = folder / f"{written.stem.removeprefix(UNSEALED_SHARDS)}{SHARDED if written.is_dir() else WHOLE}"
         with atomic_file(_note(sealed)) as partial:
-            partial.write_text(sha256(file) + "\n", encoding="ascii")
-        file.rename(sealed)
+            partial.write_text(_sums(written), encoding="utf-8")
+        written.rename(sealed)
         _delete_others(folder, sealed)
 
 
@@ -40,32 +46,65 @@ def recover(folder: Path) -> None:
     Raises:
         TokbenchError: it is not the one that training wrote; the message names it.
     """
-    for file in _by_batch(folder, UNSEALED):
-        file.unlink()
+    for written in _unsealed(folder):
+        _delete(written)
     (folder / LATEST).unlink(missing_ok=True)
-    for newest in _by_batch(folder, ".pt")[-1:]:
-        if not _note(newest).is_file():
-            raise TokbenchError(f"{newest}: a checkpoint without a checksum; delete {folder.parent} to start over")
-        if _note(newest).read_bytes() != f"{sha256(newest)}\n".encode():
-            raise TokbenchError(f"{newest}: not the checkpoint that was written; delete {folder.parent} to start over")
-        _delete_others(folder, newest)
-        (folder / LATEST).symlink_to(newest.name)
+    sealed = newest(folder)
+    if sealed is None:
+        return
+    if not _note(sealed).is_file():
+        raise TokbenchError(f"{sealed}: a checkpoint without a checksum; delete {folder.parent} to start over")
+    if _note(sealed).read_bytes() != _sums(sealed).encode():
+        raise TokbenchError(f"{sealed}: not the checkpoint that was written; delete {folder.parent} to start over")
+    _delete_others(folder, sealed)
+    (folder / LATEST).symlink_to(sealed.name)
+
+
+def newest(folder: Path) -> Path | None:
+    """The last checkpoint that was sealed, a file or a folder of shards; none where there is none."""
+    return max(_sealed(folder), key=_batch, default=None)
+
+
+def _sums(checkpoint: Path) -> str:
+    """Checksums as they are noted: of a file its own, of a folder those of all its files with their names."""
+    if not checkpoint.is_dir():
+        return f"{sha256(checkpoint)}\n"
+    return "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(checkpoint.iterdir()) if file.is_file())
 
 
 def _delete_others(folder: Path, kept: Path) -> None:
-    """Delete all checkpoints but one, each before its checksum."""
-    for file in _by_batch(folder, ".pt"):
-        if file != kept:
-            file.unlink()
-    for note in folder.glob("ba*.pt.sha256"):
+    """Delete all checkpoints but one, each before its checksums."""
+    for sealed in _sealed(folder):
+        if sealed != kept:
+            _delete(sealed)
+    for note in folder.glob("ba*.sha256"):
         if note != _note(kept):
             note.unlink()
 
 
-def _by_batch(folder: Path, suffix: str) -> list[Path]:
-    """Checkpoints in the order in which they were written; files of other names are passed over."""
-    found = (file for file in folder.glob(f"ba*{suffix}") if file.stem[2:].isdecimal())
-    return sorted(found, key=lambda file: int(file.stem[2:]))
+def _delete(checkpoint: Path) -> None:
+    if checkpoint.is_dir():
+        shutil.rmtree(checkpoint)
+    else:
+        checkpoint.unlink()
+
+
+def _unsealed(folder: Path) -> list[Path]:
+    """Checkpoints that are being written; files of other names are passed over."""
+    found = [*folder.glob(f"ba*{UNSEALED}"), *folder.glob(f"{UNSEALED_SHARDS}ba*")]
+    return sorted((one for one in found if _numbered(one)), key=_batch)
+
+
+def _sealed(folder: Path) -> list[Path]:
+    return [one for kind in (WHOLE, SHARDED) for one in folder.glob(f"ba*{kind}") if _numbered(one)]
+
+
+def _numbered(checkpoint: Path) -> bool:
+    return checkpoint.stem.removeprefix(UNSEALED_SHARDS)[2:].isdecimal()
+
+
+def _batch(checkpoint: Path) -> int:
+    return int(checkpoint.stem.removeprefix(UNSEALED_SHARDS)[2:])
 
 
 def _note(checkpoint: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+import os
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import entry_points
@@ -22,11 +23,12 @@ from tokbench.pretraining.alike import Alike
 from tokbench.pretraining.along import Along
 from tokbench.pretraining.attention import choose
 from tokbench.pretraining.budget import kept_at
-from tokbench.pretraining.checkpoints import LATEST, UNSEALED, states
+from tokbench.pretraining.checkpoints import LATEST, UNSEALED, newest, states
 from tokbench.pretraining.curve import Curve
 from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.pretraining.phases import Phase
 from tokbench.pretraining.rate import Rate
+from tokbench.pretraining.resharding import reshard
 from tokbench.pretraining.sealing import Sealing
 from tokbench.pretraining.sequences import packed_loader
 
@@ -107,7 +109,8 @@ def train_config(
     """
     batches = [phase.course.batches for phase in phases]
     vocabulary = phases[0].packing.vocabulary
-    done = (states(checkpoints) / f"ba{sum(batches)}.pt").is_file()
+    last = newest(states(checkpoints))
+    done = last is not None and last.stem == f"ba{sum(batches)}"
     along = {"save_folder": str(checkpoints), "batches": sorted(set(kept_at(options, sum(batches)).values()))}
     alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
     return {
@@ -117,6 +120,7 @@ def train_config(
         "max_seq_len": options.max_seq_len,
         "model": model_config(options, options.vocabulary_rows(vocabulary)),
         "tokenizer": {},
+        "fsdp_config": fsdp_config(options, dist.get_world_size(), dist.get_local_world_size()),
         "train_loader": {
             "name": "tokbench_packed",
             "batch": options.batch,
@@ -176,6 +180,25 @@ def microbatch(options: ModelOptions, processes: int) -> int | str:
     return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
 
 
+def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[str, Any] | None:
+    """Composer's description of how a model is divided over processes; none where each holds all of it.
+
+    Args:
+        options: the recipe.
+        processes: how many train it.
+        of_a_node: how many of them on each machine.
+    """
+    if options.fsdp is None or processes == 1:
+        return None
+    over = {"full_shard": True, "node_shard": of_a_node, "shard_grad_op": False}
+    return {
+        "reshard_after_forward": over[options.fsdp.strategy],
+        "mixed_precision": options.fsdp.mixed_precision.upper(),
+        "activation_checkpointing": options.fsdp.activation_checkpointing,
+        "state_dict_type": "sharded",
+    }
+
+
 def exported(checkpoints: Path, batches: int) -> Path:
     """Where llm-foundry leaves the model after a batch, in Hugging Face form."""
     return checkpoints / "huggingface" / f"ba{batches}"
@@ -201,8 +224,11 @@ def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, 
 
     Every process waits for the first to have put the checkpoints in order.
     """
+    os.environ["FSDP_VERSION"] = "2"  # fully_shard, PyTorch's second; Composer's own default is the first.
     for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    if dist.get_global_rank() == 0:
+        reshard(states(checkpoints), sharded=options.fsdp is not None and dist.get_world_size() > 1)
     meet()
     choose(options.attn_impl)
     try:

@@ -4,7 +4,7 @@ Each process appends what its device tells to a file of its own beside the check
 killed and gone on with tells of all its starts.
 """
 
-import os
+import re
 import resource
 import sys
 import threading
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
-"""Dense bfloat16 TFLOP/s by the makers' data sheets, by how the device's name begins."""
+"""Dense bfloat16 TFLOP/s by the makers' data sheets, by the device's name, behind which memory or slot may stand."""
+OTHERS = "NVL", "MIG"
+"""In the name of a slower device of the same family, and of a part of one."""
 SAMPLED_EVERY = 0.5
 START = "seconds,joules,bytes in use\n"
 """Line that opens each start's samples."""
@@ -28,7 +30,9 @@ RESIDENT = 1 if sys.platform == "darwin" else 1024
 
 def peak_of(device: str) -> float | None:
     """TFLOP/s of a device by its name; None where it is not known."""
-    return next((value for start, value in PEAKS.items() if device.startswith(start)), None)
+    if any(other in device for other in OTHERS):
+        return None
+    return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
 
 
 def speed(rows: Sequence[Mapping[str, str]]) -> float | None:
@@ -80,7 +84,10 @@ class Gauge:
         ended = False
         while not ended:
             ended = self._ended.wait(SAMPLED_EVERY)
-            joules, used = tell()
+            try:
+                joules, used = tell()
+            except Exception:  # As at first: training goes on, with what has been told until here.
+                return
             self._append(f"{time.monotonic() - self._began:.2f},{joules},{used}\n")
 
     def _append(self, line: str) -> None:
@@ -91,8 +98,7 @@ class Gauge:
 def device_counters() -> Callable[[], tuple[float, int]]:
     """A function that tells joules since now and bytes in use of this process's GPU, by NVIDIA's management library.
 
-    That numbers all GPUs of a machine; where only some are shown to a process, it is asked for the one that is in use
-    by its identity.
+    That has an order of its own, and all GPUs of a machine where a process is shown some: it is asked by identity.
 
     Raises:
         Exception: of any kind, where there is no GPU or none that tells.
@@ -103,10 +109,7 @@ def device_counters() -> Callable[[], tuple[float, int]]:
     import pynvml
 
     pynvml.nvmlInit()
-    if "CUDA_VISIBLE_DEVICES" in os.environ:
-        device = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(current).uuid}")
-    else:
-        device = pynvml.nvmlDeviceGetHandleByIndex(current)
+    device = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(current).uuid}")
     first = pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
     return lambda: (
         (pynvml.nvmlDeviceGetTotalEnergyConsumption(device) - first) / 1000,
@@ -115,11 +118,13 @@ def device_counters() -> Callable[[], tuple[float, int]]:
 
 
 def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
-    """Joules over all starts, most GiB in use, and the number of starts that such a file tells of."""
+    """Joules over all starts, most GiB in use, and the number of starts that such a file tells of.
+
+    A line that a kill or a full disk cut off counts for nothing."""
     if not path.is_file():
         return None, None, None
     starts = path.read_text(encoding="utf-8").split(START)[1:]
-    told = [[line.split(",") for line in start.splitlines() if line.count(",") == 2] for start in starts]
+    told = [[line.split(",") for line in start.split("\n")[:-1] if line.count(",") == 2] for start in starts]
     told = [rows for rows in told if rows]
     if not told:
         return None, None, len(starts)
@@ -129,7 +134,7 @@ def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
 
 
 def effort(
-    folder: Path, curve: Sequence[Mapping[str, str]], flops_per_token: float, device: str, processes: int
+    folder: Path, curve: Sequence[Mapping[str, str]], flops_per_token: float, peak: float | None, processes: int
 ) -> dict[str, Any]:
     """What a training took, for its manifest.
 
@@ -137,19 +142,21 @@ def effort(
         folder: the files of all its processes' gauges.
         curve: its rows.
         flops_per_token: see :func:`tokbench.pretraining.flops.flops_per_token`.
-        device: name of one.
-        processes: how many, a device each.
+        peak: TFLOP/s of a device in the training's arithmetic, see :func:`peak_of`.
+        processes: how many there were at its end, a device each.
 
     Returns:
         ``seconds`` between its first batch and its last, interruptions left out; ``tokens_per_second`` of all devices
-        (None of a short training); ``flops_per_token`` as given; ``mfu``, the arithmetic of these tokens over the peak
-        of all devices, where it is known (Chowdhery et al. 2022, appendix B); ``peak_gib``, the most that any process
-        or its GPU held; ``joules`` of all GPUs, over all starts; ``starts``.
+        (None of a short training, and where its starts had different numbers of processes); ``flops_per_token`` as
+        given; ``mfu``, the arithmetic of these tokens over the peak of all devices, where both are known (Chowdhery et
+        al. 2022, appendix B); ``peak_gib``, the most that any process or its GPU held; ``joules`` of all GPUs, over all
+        starts; ``starts``.
     """
-    tokens_per_second, peak = speed(curve), peak_of(device)
     told = [gauged(path) for path in sorted(folder.glob("*.csv"))]
     joules = [one for one, _, _ in told if one is not None]
     used = [one for _, one, _ in told if one is not None]
+    starts = [number or 0 for _, _, number in told]
+    tokens_per_second = speed(curve) if starts.count(max(starts, default=0)) == len(starts) == processes else None
     return {
         "seconds": float(curve[-1]["seconds"]),
         "tokens_per_second": tokens_per_second,
@@ -157,5 +164,5 @@ def effort(
         "mfu": tokens_per_second * flops_per_token / (peak * 1e12 * processes) if peak and tokens_per_second else None,
         "peak_gib": max(used, default=None),
         "joules": sum(joules) if joules else None,
-        "starts": max((starts or 0 for _, _, starts in told), default=0),
+        "starts": max(starts, default=0),
     }

@@ -50,6 +50,17 @@ def training_memory(options: ModelOptions, vocabulary: int) -> float:
     return each * (BASE + STATE * parameters(options, vocabulary) + NUMBER * tokens * (kept + logits))
 
 
+def starting_memory(options: ModelOptions, vocabulary: int) -> float:
+    """Bytes of main memory of a node with less than which no training of a model comes to its first batch.
+
+    On processors what :func:`training_memory` reckons. For a GPU that is what is safe to ask for, and this the whole
+    model in each process, which makes it in main memory.
+    """
+    if on_processor(options):
+        return training_memory(options, vocabulary)
+    return options.resources.processes_per_node * (BASE + WEIGHT * parameters(options, vocabulary))
+
+
 def applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> float:
     """Bytes of main memory in which a model scores so many sequences at a time."""
     weights = WEIGHT * parameters(options, vocabulary)

@@ -11,6 +11,7 @@ from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_
 from tokbench.options import Options
 from tokbench.pretraining.placement import Placement
 from tokbench.pretraining.presets import RECIPES, SEED
+from tokbench.pretraining.sharding import Sharding
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Share = Annotated[float, Field(ge=0.001, lt=1)]
@@ -91,6 +92,8 @@ class ModelOptions(Options, ABC):
     """where to compute; auto takes the GPUs when there are any"""
     cpu_threads: int = Field(1, ge=1)
     """threads of a CPU's matrix products; fixed here, because sums depend on it, and not taken from the machine"""
+    fsdp: Sharding | None = None
+    """divide the model over the processes that train it; each holds all of it if left out"""
     resources: Placement = Placement()
     """nodes, processes, memory and time of the training; they can be changed without training again"""
 
@@ -108,6 +111,8 @@ class ModelOptions(Options, ABC):
             raise ValueError("evaluate_at must be ascending, each share once")
         if self.batch % self.resources.processes:
             raise ValueError(f"batch must be a multiple of the processes ({self.resources.processes})")
+        if self.fsdp is not None and self.microbatch == "auto":
+            raise ValueError("microbatch must be a number where fsdp divides the model; auto is for whole ones")
         return self
 
     @property
@@ -116,10 +121,9 @@ class ModelOptions(Options, ABC):
         """Weights of a layer's matrices; beside them it has two norms of d_model."""
 
     def recipe(self) -> dict[str, Any]:
-        """What a model is trained by, as JSON has it: all but where; checkpoints to keep only if there are any."""
-        return self.model_dump(
-            mode="json", exclude={"resources"} | ({"evaluate_at"} if not self.evaluate_at else set())
-        )
+        """What a model is trained by, as JSON has it: all but where; of some options only what is not the default."""
+        left_out = {name for name in ("evaluate_at", "fsdp") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude={"resources"} | left_out)
 
     def vocabulary_rows(self, vocabulary: int) -> int:
         """Rows of the embedding matrix for a tokenizer of so many tokens, two special ones not counted."""

@@ -2,6 +2,8 @@
 
 SEED = 17
 """Of a model's weights and of the order of its documents, where none is named."""
+FULL_SHARD = {"strategy": "full_shard"}
+"""Of the recipes whose weights, gradients and moments would be a fourth and more of a GPU of 80 GB."""
 GREEDTOK: dict[str, object] = {
     "architecture": "llama",
     "d_model": 1536,
@@ -19,6 +21,7 @@ GREEDTOK: dict[str, object] = {
     "batch": 1024,
     "microbatch": 2,
     "attn_impl": "sdpa",
+    "fsdp": FULL_SHARD,
 }
 RECIPES: dict[str, dict[str, object]] = {
     "tiny": {
@@ -34,9 +37,17 @@ RECIPES: dict[str, dict[str, object]] = {
         "checkpoint_every": 50,
         "device": "cpu",
     },
-    "mpt_350m": {"batches": 100_000},
-    "mpt_1_3b": {"batches": 100_000, "d_model": 2048, "microbatch": 8},
-    "mpt_2_4b": {"batches": 100_000, "d_model": 2560, "n_heads": 20, "n_layers": 32, "microbatch": 4},
+    "mpt_350m": {"batches": 100_000, "attn_impl": "sdpa"},
+    "mpt_1_3b": {"batches": 100_000, "d_model": 2048, "microbatch": 8, "attn_impl": "sdpa", "fsdp": FULL_SHARD},
+    "mpt_2_4b": {
+        "batches": 100_000,
+        "d_model": 2560,
+        "n_heads": 20,
+        "n_layers": 32,
+        "microbatch": 4,
+        "attn_impl": "sdpa",
+        "fsdp": FULL_SHARD,
+    },
     "greedtok_1b": {**GREEDTOK, "batches": 150_000},
     "greedtok_1b_equal_text": {**GREEDTOK, "epochs": 0.7035},
 }

@@ -133,5 +133,10 @@ def _collate(sequences: list[tuple[torch.Tensor, torch.Tensor]]) -> dict[str, to
     return {"input_ids": torch.stack(ids), "labels": torch.stack(labels)}
 
 
-def _tokens(batch: dict[str, torch.Tensor]) -> int:
-    return int((batch["labels"] != UNTRAINED).sum())
+def _tokens(batch: dict[str, torch.Tensor]) -> dict[str, int]:
+    """Tokens that are trained on, and those of them that are predicted, all but the first of a sequence.
+
+    By the latter Composer weighs the mean loss of a pass.
+    """
+    trained = batch["labels"] != UNTRAINED
+    return {"total": int(trained.sum()), "loss_generating": int(trained[:, 1:].sum())}

@@ -18,8 +18,9 @@ log = logging.getLogger("tokbench.pretraining")
 NOTE = "recipe.json"
 RUN = ("states", "huggingface", "gauges", "curve.csv", NOTE)
 """What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
-OF_NO_WEIGHT = frozenset({"checkpoint_every", "resources"})
-"""Options that a training may be gone on with changed."""
+OF_NO_WEIGHT = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
+"""Options that a training may be gone on with changed, for they decide the order of sums at most, as the number of
+processes does; of ``fsdp`` all but its precision."""
 
 Recipe = dict[str, Any]
 
@@ -54,17 +55,16 @@ def is_made(output: Path, recipe: Recipe) -> bool:
 def note_recipe(checkpoints: Path, recipe: Recipe) -> None:
     """Discard checkpoints of another recipe and note down this one."""
     note = checkpoints / NOTE
-    text = json.dumps(recipe, indent=1, sort_keys=True) + "\n"
     known = _noted(note)
     if known is None and checkpoints.exists() and any(checkpoints.iterdir()):
         raise TokbenchError(f"{checkpoints}: holds files that are no checkpoints; give the run a folder of its own")
-    if known == text:
+    if known == recipe:
         return
     if known is not None:
         log.info("%s: made with other options or other sequences; discarded", checkpoints)
         discard(checkpoints)
     with atomic_file(note) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(json.dumps(recipe, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def discard(checkpoints: Path) -> None:
@@ -80,13 +80,16 @@ def discard(checkpoints: Path) -> None:
 
 def _weighty(options: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in options.items() if key not in OF_NO_WEIGHT}
-    return kept if kept.get("evaluate_at") else {key: value for key, value in kept.items() if key != "evaluate_at"}
+    if not kept.get("evaluate_at"):
+        kept.pop("evaluate_at", None)
+    precision = (options.get("fsdp") or {}).get("mixed_precision", "full")
+    return kept if precision == "full" else kept | {"fsdp": {"mixed_precision": precision}}
 
 
-def _noted(note: Path) -> str | None:
+def _noted(note: Path) -> Recipe | None:
     """What a run noted down; None where no run did."""
     try:
-        text = note.read_text(encoding="utf-8")
-        return text if json.loads(text).keys() == {"options", "packed"} else None
+        noted = json.loads(note.read_text(encoding="utf-8"))
+        return {**noted, "options": _weighty(noted["options"])} if noted.keys() == {"options", "packed"} else None
     except (FileNotFoundError, ValueError, AttributeError):
         return None

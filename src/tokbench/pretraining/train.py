@@ -14,7 +14,7 @@ from tokbench.atomic import alone, failures_reported
 from tokbench.errors import TokbenchError
 from tokbench.lean import lean_imports
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.gauge import Gauge, effort
+from tokbench.pretraining.gauge import Gauge, effort, peak_of
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.phases import described, read_in_all, read_phases
 from tokbench.pretraining.processes import LAUNCHED
@@ -71,6 +71,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     if options.batch % processes:
         raise TokbenchError(f"batch: {options.batch} sequences, no multiple of {processes} processes; change one")
+    sent = options.fsdp.mixed_precision if options.fsdp is not None else "full"
+    if processes == 1 and sent != "full":
+        raise TokbenchError(f"fsdp: mixed_precision: {sent} takes several processes; train with them, or say full")
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
     first = foundry.join(TIMEOUT)
     prepares = first and LAUNCHED not in os.environ
@@ -81,6 +84,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             return
         if prepares:
             prepare(phases, recipe, checkpoints)
+        foundry.meet()
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
         try:
@@ -97,6 +101,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         last, along = rows[-1], kept_at(options, batches)
         device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
         flops = flops_per_token(options, packing.vocabulary)
+        peak = peak_of(device) if options.precision == "bf16" else None
         settings = {
             "options": options.model_dump(mode="json"),
             "read": read_in_all(phases, _lengths(tokenizer)),
@@ -108,7 +113,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             "packing": described(phases),
             "device": device,
             "devices": processes,
-            "effort": effort(checkpoints / GAUGES, rows, flops, device, processes),
+            "effort": effort(checkpoints / GAUGES, rows, flops, peak, processes),
         }
         publish(
             foundry.exported(checkpoints, batches),

@@ -73,7 +73,8 @@ def _ours(part: pl.DataFrame) -> dict[str, Any]:
         pairs, statistics, _ = summed(own, str(metric))
         low, high = np.quantile(resampled(statistics, score), [0.025, 0.975]).tolist()
         found |= {name: float(score(statistics.sum(0))), f"{name}_interval": (high - low) / 2}
-        found["seeds"] = min(count for _, count in pairs)
+        seeds = min(count for _, count in pairs)
+        found["seeds"] = min(seeds, found.get("seeds", seeds))
     return found
 
 
@@ -92,26 +93,27 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, comparisons: pl.DataFrame) -> str | None:
-    """Whether a score is the best of its group, or not told from it; nothing where none is told apart."""
+    """Whether a score is the best of its group, or not told from it; nothing where none is told apart, and of one that
+    the comparisons lack."""
     there = [one for one in group if not isnan(one.get(metric, nan))]
-    if len(there) < 2 or metric not in row:
+    if len(there) < 2 or isnan(row.get(metric, nan)):
         return None
     best = max(there, key=lambda one: one[metric])
     name = next(name for name in SCORES if name.lower() == metric)
     same = comparisons.filter(metric=name, **{key: row[key] for key in KEYS})
     apart = {
-        other
+        other: low > 0 or high < 0
         for a, b, low, high in same.select("a", "b", "low", "high").iter_rows()
         for one, other in ((a, b), (b, a))
-        if one == best["tokenizers"] and (low > 0 or high < 0)
+        if one == best["tokenizers"]
     }
-    if not apart & {one["tokenizers"] for one in there}:
+    if not any(apart.get(one["tokenizers"]) for one in there):
         return None
-    return BEST if row is best else None if row["tokenizers"] in apart else NEAR
+    return BEST if row is best else NEAR if apart.get(row["tokenizers"]) is False else None
 
 
 MISSING = "the paper has no such cell"
-WORSE = "told apart from the best, or none is"
+WORSE = "told apart from the best, not compared with it, or none is told apart"
 NOT_SCORED = "not scored in this run"
 PUBLISHED_TRANSLATIONS = TidyTable(
     "published_translations",

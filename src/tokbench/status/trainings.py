@@ -48,12 +48,12 @@ def trainings(results: Path, peak: float | None = None) -> Iterator[Training]:
 
     Args:
         results: the experiment's folder.
-        peak: TFLOP/s of one device, where it is not known by its name.
+        peak: TFLOP/s of one device, in place of what is known by its name.
 
     Raises:
         TokbenchError: there is no model, or a manifest that is none.
     """
-    files = sorted(results.glob("models/*/*/*/manifest.json"))
+    files = sorted(results.glob("models/*/*/*/manifest.json"), key=_by_name_and_size)
     if not files:
         raise TokbenchError(f"{results}: no language model stands there; name an experiment's folder that has one")
     for file in files:
@@ -66,6 +66,11 @@ def trainings(results: Path, peak: float | None = None) -> Iterator[Training]:
         told |= {name: settings.get(name) for name in ("device", "devices")}
         model, variant, size = file.parts[-4:-1]
         yield Training(model, variant, size, **{name: told.get(name) for name in Training._fields[3:]})
+
+
+def _by_name_and_size(manifest: Path) -> tuple[str, str, int, str]:
+    model, variant, size = manifest.parts[-4:-1]
+    return model, variant, int(size) if size.isdecimal() else 0, size
 
 
 def shown(rows: Sequence[Training]) -> list[str]:
