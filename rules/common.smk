@@ -55,6 +55,7 @@ wildcard_constraints:
     shard=r"\d{4}",
     part=r"\d{4}",
     group=r"\d{4}",
+    slice=r"\d{4}",
     byte_lm=r"[\w-]+",
     initial=r"\w+",
     variant="|".join(experiment.variants),
