@@ -13,7 +13,7 @@ from tokbench.workflow.run import begin, end
 from tokbench.workflow.unlock import unlock_dead
 from tokbench.faults import line_and_status
 
-lighten(sys.modules["snakemake.iocontainers"], sys.modules["snakemake.jobs"])
+lighten(*(sys.modules[f"snakemake.{name}"] for name in ("iocontainers", "jobs", "rules")))
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
