@@ -47,13 +47,16 @@ the ends of the intervals make of it, and of the interval of the number of pre-t
 times as much a job reads as the largest that was measured. A text in many languages has more different pre-tokens, one
 of prose fewer than code. Waiting for a cluster is left out."""
 READING = """\
-- Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`) take as many jobs as there are shards, and
-  as much memory and time each as their shard: a larger corpus means more of them, not larger ones.
+- Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`, `pack_slice`) take as many jobs as there are
+  shards, or 16 of them, and as much memory and time each as these: a larger corpus means more of them, not larger ones.
 - `prepare` was measured as one job, which it is unless the corpus asks for `parts`: then jobs side by side read as much
   of the source each, and write as many of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they
   take longer than the one job: texts are written once more on their way.
-- `train_byte_lm` and `pack` are one job each, whatever the corpus. Where the table above names them, make several
-  corpora of it, or give the split less: vocabularies and byte language models seldom need all of a large text.
+- `train_byte_lm` is one job, whatever the corpus. Where the table above names it, make several corpora of it, or give
+  the split less: byte language models seldom need all of a large text.
+- `pack` was measured as the one job that it was. By now a job for each 16 shards packs [a slice of the
+  text](stages.md#many-shards-packed-side-by-side), and `pack` puts the slices together. Of 286 MB in three slices it
+  took a third of the one job's time (starts left out), though three of five MDS shards lay across two slices.
 - Constructions read counts, so what counts for them is the number of different pre-tokens. Where the memory above is
   more than a node has, `min_count` leaves out the rare ones; `build` says which would fit and what share of the text
   goes with them. SaGe trains on a million lines whatever the corpus.

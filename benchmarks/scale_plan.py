@@ -22,7 +22,7 @@ INITIAL = {"initial": "ngram", "initial_size": 65_536}
 TEXT, SCORED = "text", "scored"
 """The corpora: all of the text, and its first part alone, which byte scores and the construction on them read."""
 SHARDS = 17
-"""One more than are merged and encoded by one job, so that every stage of a large corpus is there."""
+"""One more than are merged, or encoded and packed, by one job, so that every stage of a large corpus is there."""
 MODEL = "mpt_350m"
 FIRST, THEN = ["merge_counts", "score_bytes"], ["pack", "measure"]
 """Rules up to which jobs run before it is asked what building takes, and after."""

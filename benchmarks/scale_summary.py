@@ -64,7 +64,9 @@ STAGES = (
     Stage("build bytespan", WHOLE, 5, scored=True),
     Stage("measure", PRETOKENS, 6, 0),
     Stage("encode_shard", SHARD, 6, 0, kept=False, bounded=True),
-    Stage("pack", WHOLE, 7, kept=False, bounded=True),
+    Stage("gather_tokens", WHOLE, 7, kept=False),
+    Stage("pack_slice", MERGED, 8, 0, kept=False, bounded=True),
+    Stage("pack", WHOLE, 9, kept=False, bounded=True),
 )
 """Two splits are merged, and every variant is measured."""
 

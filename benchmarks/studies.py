@@ -36,6 +36,7 @@ def studies(folder: Path, size: int, words: list[str] | None, sage: str | None) 
     initial = folder / f"merge_{size}" / "tokens.vocab"
     reference = ["--reference", sage] if sage else []
     yield Study("bench_sage", "SaGe", [str(folder / "documents.parquet"), str(initial), *reference])
+    yield Study("second_core", "The second core", [str(folder / "text_1.txt")])
     yield Study("agreement_unigram", "Agreement of Unigram", [str(folder / "documents_1.jsonl")])
 
 

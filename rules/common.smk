@@ -13,7 +13,7 @@ from tokbench.workflow.run import begin, end
 from tokbench.workflow.unlock import unlock_dead
 from tokbench.faults import line_and_status
 
-lighten(sys.modules["snakemake.iocontainers"], sys.modules["snakemake.jobs"])
+lighten(*(sys.modules[f"snakemake.{name}"] for name in ("iocontainers", "jobs", "rules")))
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
@@ -55,6 +55,7 @@ wildcard_constraints:
     shard=r"\d{4}",
     part=r"\d{4}",
     group=r"\d{4}",
+    slice=r"\d{4}",
     byte_lm=r"[\w-]+",
     initial=r"\w+",
     variant="|".join(experiment.variants),

@@ -101,4 +101,5 @@ rule import_counts:
     message:
         "take the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:
-        "tokbench import_counts --pretokenization {params.pretokenization:q} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench import_counts --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
+        " -- {input:q} &> {log:q}"

@@ -16,7 +16,7 @@ rule encode_shard:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        seed=models.seed,
+        order=models.order,
         source=fingerprint("tokbench.commands.encode_shard"),
     threads: 1
     resources:
@@ -25,8 +25,60 @@ rule encode_shard:
     message:
         "encode shard {wildcards.shard} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
-        "tokbench encode_shard --memory {resources.mem_mb:q} --seed {params.seed:q} -o {output:q}"
+        "tokbench encode_shard --memory {resources.mem_mb:q} {params.order:q} -o {output:q}"
         " -- {input.tokenizer:q} {input.corpus:q}/pretraining/{wildcards.shard}.parquet &> {log:q}"
+
+
+rule gather_tokens:
+    input:
+        collect("<results>/encoded/{{model}}/{{variant}}/{{size}}/{shard}.parquet", shard=models.shards),
+    output:
+        temp(directory("<results>/gathered/{model}/{variant}/{size}")),
+    log:
+        "<logs>/gather_tokens/{model}/{variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/gather_tokens/{model}/{variant}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        source=fingerprint("tokbench.commands.gather_tokens"),
+    threads: 1
+    resources:
+        mem_mb=doubling(2000),
+        runtime=lengthening(60),
+    message:
+        "gather the tokens of {wildcards.variant} at {wildcards.size} for {wildcards.model}"
+    shell:
+        "tokbench gather_tokens -o {output:q} -- {input:q} &> {log:q}"
+
+
+rule pack_slice:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        tokens="<results>/gathered/{model}/{variant}/{size}",
+    output:
+        temp(directory("<results>/slices/{model}/{variant}/{size}/{slice}")),
+    log:
+        "<logs>/pack_slice/{model}/{variant}/{size}/{slice}.log",
+    benchmark:
+        "<benchmarks>/pack_slice/{model}/{variant}/{size}/{slice}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        length=models.length,
+        seed=models.seed,
+        budget=models.text_budget,
+        slice=lambda wildcards: int(wildcards.slice),
+        source=fingerprint("tokbench.commands.pack_slice"),
+    threads: 1
+    resources:
+        mem_mb=doubling(4000),
+        runtime=lengthening(240),
+    message:
+        "pack slice {wildcards.slice} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
+    shell:
+        "tokbench pack_slice --memory {resources.mem_mb:q} --sequence-length {params.length:q} --seed {params.seed:q}"
+        " {params.budget:q} --slice {params.slice:q} -o {output:q} -- {input.tokenizer:q} {input.tokens:q} &> {log:q}"
 
 
 rule pack:
@@ -43,11 +95,11 @@ rule pack:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        shards=models.shards,
+        text=models.packed_from,
         length=models.length,
         seed=models.seed,
         budget=models.text_budget,
-        source=fingerprint("tokbench.commands.pack", "tokbench.commands.encode_shard"),
+        source=models.packing_source,
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -57,7 +109,7 @@ rule pack:
     shell:
         "tokbench pack --memory {resources.mem_mb:q} --sequence-length {params.length:q} --seed {params.seed:q}"
         " {params.budget:q} --token-counts {output.counts:q}"
-        " -o {output.packed:q} -- {input.tokenizer:q} {params.shards:q} &> {log:q}"
+        " -o {output.packed:q} -- {input.tokenizer:q} {params.text:q} &> {log:q}"
 
 
 rule pretrain:

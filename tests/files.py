@@ -48,10 +48,11 @@ from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretraining.encoded import Encoded, write_encoded
+from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.mds import read_mds, write_mds
-from tokbench.pretraining.order import Text, merged
+from tokbench.pretraining.order import Slices, Text
 from tokbench.pretraining.pack import Packing, pack
+from tokbench.pretraining.sliced import read_slice, write_tokens
 from tokbench.resource import resource_types
 from tokbench.tabulation.accuracy import accuracy_table
 from tokbench.tabulation.answers import Results, boundary_table, outcome_table, text_table
@@ -393,10 +394,12 @@ READERS: dict[str, Reader] = {
     ),
     "a shard's tokens": Reader(
         "0000.parquet",
-        lambda folder: write_encoded(
-            [Encoded(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)], folder / "0000.parquet"
+        lambda folder: write_tokens(
+            [Encoded(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)],
+            Slices(0, 1),
+            folder / "0000.parquet",
         ),
-        lambda folder: list(merged([folder / "0000.parquet"], 0).pieces),
+        lambda folder: list(read_slice(folder, 0)),
     ),
     "packing": Reader("packing.json", _written("packing.json", json.dumps(PACKING)), Packing.read),
     "result": Reader("result.json", _written("result.json", json.dumps(RESULT)), _results),

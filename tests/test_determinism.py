@@ -49,8 +49,12 @@ def run(text: Path, folder: Path, shards: int, threads: int) -> None:
     else:
         encoded = [path("encoded", Path(shard).name) for shard in split("pretraining")]
         for shard, output in zip(split("pretraining"), encoded, strict=True):
-            call("encode_shard", tokenizer, shard, "-o", output)
-        call("pack", tokenizer, *packed, *encoded)
+            call("encode_shard", tokenizer, shard, "--slices", "3", "-o", output)
+        call("gather_tokens", "-o", path("gathered"), *encoded)
+        for number in range(3):
+            line = ("--sequence-length", "64", "--slice", str(number), "-o", path("slices", str(number)))
+            call("pack_slice", tokenizer, path("gathered"), *line)
+        call("pack", tokenizer, *packed, *(path("slices", str(number)) for number in range(3)))
     call_apart(
         folder, "pretrain", "--recipe", MODEL, "--packed", path("packed"), "--tokenizer", tokenizer, "-o", path("model")
     )

@@ -121,6 +121,8 @@ CHAIN = {
     "train_byte_lm": ("train_byte_lm --recipe ngram SHARD -o ngram", f"{ROWS} yaml"),
     "score_bytes": ("score_bytes --recipe ngram --model ngram SHARD -o scores.parquet", f"{ROWS} yaml"),
     "encode_shard": ("encode_shard bpe SHARD -o shard.parquet", ROWS),
+    "gather_tokens": ("gather_tokens shard.parquet -o gathered", ROWS),
+    "pack_slice": ("pack_slice bpe gathered --slice 0 --sequence-length 64 -o slice", ROWS),
     "pack": ("pack bpe --sequence-length 64 SHARD -o packed", ROWS),
     "make_tasks": ("make_tasks -o tasks SHARD", f"{ROWS} yaml"),
     "tabulate": ("tabulate --intrinsic measured.json -o tables", f"{TABLES} pyarrow yaml"),

@@ -86,6 +86,15 @@ def test_slices(strings: list[bytes], data: st.DataObject, threads: int) -> None
     ]
 
 
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 5)), max_size=20), st.integers(1, 3))
+def test_repeated(slices_of: list[tuple[int, int]], threads: int) -> None:
+    values, lengths = np.array(slices_of, np.int32).reshape(-1, 2).T.copy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokbench.parallel.RANGE_ITEMS", 3)
+        found = slices.repeated(values, np.append(0, lengths.cumsum(dtype=np.int64)), threads)
+    assert found.tolist() == [value for value, length in slices_of for _ in range(length)]
+
+
 @pytest.mark.parametrize("size", [0, 1, 4095, 4096, 9000, 1 << 17])
 def test_ranges_hold_each_item_once(size: int) -> None:
     ranges = over_ranges(lambda first, last: (first, last), size, 2)

@@ -16,11 +16,11 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget, course, reading
-from tokbench.pretraining.encoded import Encoded, encoded, write_encoded
+from tokbench.pretraining.encoded import Encoded, encoded
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.options import MptOptions
-from tokbench.pretraining.order import Text, in_order, merged, place_of
+from tokbench.pretraining.order import Text, in_order, place_of
 from tokbench.pretraining.pack import Packing, check_sequences, pack
 
 
@@ -64,35 +64,11 @@ def test_packing_ignores_how_documents_are_grouped(
     packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tokbench.pretraining.encoded.ENCODE_BYTES", 1)
-    monkeypatch.setattr("tokbench.pretraining.pack.JOINED", 5)
+    monkeypatch.setattr("tokbench.pretraining.laying.JOINED", 5)
     packed_documents(tmp_path / "packed")
     names = sorted(file.name for file in packed.iterdir())
     assert names == sorted(file.name for file in (tmp_path / "packed").iterdir())
     assert all((packed / name).read_bytes() == (tmp_path / "packed" / name).read_bytes() for name in names)
-
-
-@given(st.lists(st.binary(max_size=40), min_size=1, max_size=30), st.integers(1, 5), st.integers(1, 50))
-def test_shards_that_were_encoded_side_by_side(
-    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], shards: int, group: int
-) -> None:
-    folder = tmp_path_factory.mktemp("shards")
-    whole = list(pieces([*documents, bytes(8)]))
-    paths = [folder / f"{shard}.parquet" for shard in range(shards)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokbench.pretraining.encoded.GROUP_IDS", group)
-        for shard, path in enumerate(paths):
-            write_encoded(in_order(whole[shard::shards], 3, folder).pieces, path)
-    text = in_order(whole, 3, folder)
-    kept = text._replace(pieces=list(text.pieces))
-    found = merged(paths, 3)
-    assert found.text_bytes == text.text_bytes == sum(map(len, documents)) + 8
-    found = found._replace(pieces=list(found.pieces))
-    assert [piece[:3] for piece in found.pieces] == [piece[:3] for piece in kept.pieces]
-    assert [piece.ids.tolist() for piece in found.pieces] == [piece.ids.tolist() for piece in kept.pieces]
-    first, second = (
-        pack(one, 256, folder / name, sequence_length=8, seed=3) for one, name in ((found, "found"), (kept, "kept"))
-    )
-    assert first == second
 
 
 DRAWN = st.lists(st.binary(max_size=60), min_size=1, max_size=12).filter(any)

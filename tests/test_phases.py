@@ -14,9 +14,9 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget
-from tokbench.pretraining.encoded import encoded, write_encoded
+from tokbench.pretraining.encoded import encoded
 from tokbench.pretraining.needs import parameters
-from tokbench.pretraining.order import in_order, merged, place_of
+from tokbench.pretraining.order import in_order, place_of
 from tokbench.pretraining.phases import pack_phases, read_in_all, read_phases
 from tokbench.pretraining.schedule import learning_rate
 from tokbench.pretraining.train import pretrain
@@ -76,19 +76,6 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
     longest = max(map(len, DOCUMENTS))
     whole = sum(map(len, DOCUMENTS))
     assert 0 <= read[0]["text_bytes"] - budget.bytes_of(whole) + 2 <= 2 * longest + 2
-
-
-def test_phases_of_files_are_those_of_documents(packed: Path, tmp_path: Path) -> None:
-    """A shard's tokens, encoded by a job of its own, are dealt out alike."""
-    everything = sorted(pieces(DOCUMENTS), key=lambda piece: place_of(piece.document, 17))
-    for shard in range(2):
-        write_encoded((piece for piece in everything if piece.document % 2 == shard), tmp_path / f"{shard}.parquet")
-    text = merged([tmp_path / "0.parquet", tmp_path / "1.parquet"], 17)
-    pack_phases(text, 256, tmp_path / "packed", second_phase=0.2, sequence_length=32, seed=17)
-    for name in ("first", "second"):
-        assert [file.read_bytes() for file in sorted((packed / name).glob("*.mds"))] == [
-            file.read_bytes() for file in sorted((tmp_path / "packed" / name).glob("*.mds"))
-        ]
 
 
 def test_a_phase_without_text_is_told(tmp_path: Path) -> None:

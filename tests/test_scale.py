@@ -22,7 +22,7 @@ from tokbench.workflow.byte_lm import MEMORY
 
 SIZES = (0.25, 0.5, 1.0, 2.0)
 SHARDS = 17
-PLAN = {"count": 60, "merge_part": 4, "score_bytes": 2, "encode_shard": 30, "measure": 8}
+PLAN = {"count": 60, "merge_part": 4, "score_bytes": 2, "encode_shard": 30, "pack_slice": 4, "measure": 8}
 
 
 def test_a_planted_power_comes_back() -> None:
@@ -88,7 +88,7 @@ def planted() -> list[dict[str, str]]:
         for stage in STAGES:
             text = gigabytes * 1e9 / (16 if stage.scored else 1)
             different = 1000 * text**0.5
-            jobs = {"count": SHARDS, "encode_shard": SHARDS, "merge_part": 2}.get(stage.name, 1)
+            jobs = {"count": SHARDS, "encode_shard": SHARDS, "merge_part": 2, "pack_slice": 2}.get(stage.name, 1)
             quantity = {"a shard": text / (1 if stage.scored else SHARDS), "16 shards": text * 16 / SHARDS}
             work = quantity.get(stage.driver, text if stage.driver == "text" else different)
             rows += [
@@ -140,7 +140,7 @@ def test_levels_run_one_after_another() -> None:
     every = [expected(stage, grown[stage.name], heaps, 6e9, 30, PLAN) for stage in STAGES]
     total = math.fsum(one.hours for one in every)
     assert makespan(every, 1) == pytest.approx(total)
-    longest = {level: max(one.longest for one in every if one.stage.level == level) for level in range(8)}
+    longest = {level: max(one.longest for one in every if one.stage.level == level) for level in range(10)}
     assert makespan(every, 10**9) == pytest.approx(math.fsum(longest.values()))
 
 

@@ -20,7 +20,8 @@ from tokbench.counting.bound import LEAST, Bound
 from tokbench.counting.count import count_languages, count_pretokens
 from tokbench.counting.languages import merge_files, read_languages, write_languages
 from tokbench.counting.spilled import Spilled
-from tokbench.counting.within import count_within, merge_within
+from tokbench.counting.within import count_within, merge_within, take_within
+from tokbench.counting.word_list import read_word_list
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, Counter
 from tokbench.kernels.runs import Merge
@@ -89,6 +90,12 @@ def test_languages_are_counted_and_merged_apart(
     totals = merge_within(parts, folder / "merged-within.parquet", Ample(), most=most, runs=runs)
     assert (folder / "merged-within.parquet").read_bytes() == (folder / "merged.parquet").read_bytes()
     assert (len(totals), totals.total, totals.total_bytes) == (len(counts), counts.total, counts.total_bytes)
+    taken = PretokenCounts.read(folder / "merged.parquet")
+    taken.write(folder / "taken.parquet")
+    (folder / "merged.tsv").write_text("".join(f"{pretoken.hex()}\t{count}\n" for pretoken, count in taken.items()))
+    for table in ("merged.parquet", "merged.tsv"):
+        take_within(folder / table, "gpt2", folder / "taken-within.parquet", Ample(), most=most, runs=runs)
+        assert (folder / "taken-within.parquet").read_bytes() == (folder / "taken.parquet").read_bytes()
 
 
 @pytest.mark.parametrize("rows", [1000, 3000])
@@ -314,3 +321,12 @@ def test_the_least_room_is_enough(tmp_path: Path) -> None:
     count_within([("", part) for part in text(4_000_000, 1)], "gpt2", tmp_path / "o.parquet", Tight(0))
     count_pretokens(text(4_000_000, 1), "gpt2").write(tmp_path / "whole.parquet")
     assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_a_list_of_words_that_does_not_fit_is_told_beforehand(tmp_path: Path) -> None:
+    words, counts = tmp_path / "words", tmp_path / "counts"
+    words.write_text(" ".join(f"word{number}" for number in range(1000)))
+    counts.write_text("1\n" * 1000)
+    assert len(read_word_list(words, counts, 10_000)) == 1000
+    with pytest.raises(TokbenchError, match=r"--memory 10: this list of words needs about [0-9,]+ MB; allow that much"):
+        read_word_list(words, counts, 10)

@@ -41,8 +41,8 @@ UNBOUND = {
     "fetch_pairs": FETCHED,
     "fetch_tokenizer": FETCHED,
     "fetch_tasks": FETCHED,
+    "gather_tokens": "names files, and adds up what they say",
     "import": "takes a tokenizer's own files and no text",
-    "import_counts": "holds a file of counts once; whatever reads them after it holds more, and tells so beforehand",
     "prepare_parallel": "holds no text but that of tests, and some hundred bytes a pair",
     "make_tasks": QUESTIONS,
     "import_tasks": QUESTIONS,
@@ -160,6 +160,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "fetch_pairs",
             "fetch_tasks",
             "fetch_tokenizer",
+            "gather_tokens",
             "import",
             "import_counts",
             "import_tasks",
@@ -169,6 +170,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "merge_part",
             "ngram_bits",
             "ngram_bits_on",
+            "pack_slice",
             "power",
             "prepare_parallel",
             "published",
@@ -202,8 +204,8 @@ def test_many_shards_are_merged_as_a_tree(checkout: Checkout, shards: int, parts
     assert (jobs["count"], jobs.get("merge_part", 0), jobs["merge_counts"]) == (shards, parts, 1)
 
 
-@pytest.mark.parametrize(("shards", "encoded"), [(1, 0), (16, 0), (17, 17)])
-def test_many_shards_are_encoded_side_by_side(checkout: Checkout, shards: int, encoded: int) -> None:
+@pytest.mark.parametrize(("shards", "slices"), [(1, 0), (16, 0), (17, 2), (40, 3)])
+def test_many_shards_are_encoded_and_packed_side_by_side(checkout: Checkout, shards: int, slices: int) -> None:
     (checkout.folder / "text.txt").write_text("a")
     models = (
         "models: {m: tiny}\nsuites: {offline: offline}\nruns: [{models: [m], variants: [bpe], suites: [offline]}]\n"
@@ -211,7 +213,8 @@ def test_many_shards_are_encoded_side_by_side(checkout: Checkout, shards: int, e
     (checkout.folder / "sharded.yaml").write_text(SHARDED.format(shards=shards) + models)
     printed = checkout.snakemake("results/sharded/models/m/bpe/300", "-n", "--configfile", "sharded.yaml")
     jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
-    assert (jobs.get("encode_shard", 0), jobs["pack"], jobs["pretrain"]) == (encoded, 1, 1), printed
+    names = ("encode_shard", "gather_tokens", "pack_slice", "pack", "pretrain")
+    assert [jobs.get(name, 0) for name in names] == [shards * (slices > 0), slices > 0, slices, 1, 1], printed
 
 
 def test_built_here_measured_there(checkout: Checkout) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.order import by_bytes
-from tokbench.kernels.slices import lay
+from tokbench.kernels.slices import lay, repeat
 from tokbench.parallel import mapped, over_ranges
 
 PARTS = 16
@@ -21,6 +21,13 @@ def gather(
     laid = np.empty(offsets[-1], np.uint8)
     over_ranges(lambda first, last: lay(data, starts, offsets, first, last, laid), len(starts), threads)
     return laid, offsets
+
+
+def repeated(values: NDArray[np.int32], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int32]:
+    """Int32 [offsets[-1]], for every byte the value of its slice; int64 [slices + 1] offsets say where each starts."""
+    said = np.empty(offsets[-1], np.int32)
+    over_ranges(lambda first, last: repeat(values, offsets, first, last, said), len(values), threads)
+    return said
 
 
 def byte_order(data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told
 
 from tokbench.atomic.alone import alone
 from tokbench.atomic.blocks import atomic_file, atomic_files, atomic_folder, scratch_folder
+from tokbench.atomic.links import link_or_copy
 from tokbench.atomic.record import NOT_CONTENT, Kind, reject_altered, reject_foreign, remove_written
 from tokbench.atomic.space import failures_reported
 
@@ -19,6 +20,7 @@ __all__ = [
     "atomic_files",
     "atomic_folder",
     "failures_reported",
+    "link_or_copy",
     "reject_altered",
     "reject_foreign",
     "remove_written",

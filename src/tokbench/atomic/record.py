@@ -34,15 +34,17 @@ Kind = Literal[
     "places",
     "published",
     "shards",
+    "slice",
     "statistics",
     "tables",
     "tasks",
+    "tokens",
     "tokenizer",
     "translation model",
     "typeset tables",
 ]
 """What a folder may hold; one kind never replaces another."""
-SUMMED_ELSEWHERE: tuple[Kind, ...] = ("corpus", "packed sequences", "places", "shards")
+SUMMED_ELSEWHERE: tuple[Kind, ...] = ("corpus", "packed sequences", "places", "shards", "tokens")
 """Kinds whose files bear checksums, and are too large to be read once more for another."""
 
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-SUMMED = (".npy", ".parquet", ".pt", ".safetensors")
+SUMMED = (".mds", ".npy", ".parquet", ".pt", ".safetensors")
 
 
 def sha256(file: Path) -> str:

@@ -7,27 +7,38 @@ import click
 from tokbench import memory
 from tokbench.commands.memory_option import largest_text, memory_option
 from tokbench.commands.numbers import Whole
-from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
-from tokbench.pretraining.presets import SEED
+from tokbench.commands.packing_options import order_options
 
 
 @click.command("encode_shard")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.argument("shard", type=click.Path(exists=True, dir_okay=False))
-@click.option("--seed", default=SEED, show_default=True, type=Whole(0, LARGEST_LEGACY_SEED), help="Draws the order.")
+@order_options
+@click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Slices to be packed.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of the tokens.")
 @memory_option()
-def command(folder: str, shard: str, seed: int, output: str, megabytes: int | None) -> None:
-    """Encode corpus SHARD with the tokenizer in FOLDER, for 'tokbench pack' to join with other shards.
+def command(
+    folder: str,
+    shard: str,
+    seed: int,
+    second_phase: float | None,
+    number: int,
+    output: str,
+    megabytes: int | None,
+) -> None:
+    """Encode corpus SHARD with the tokenizer in FOLDER, to be packed together with other shards.
 
-    Documents stand in the order that the seed draws for the whole corpus.
+    Documents stand in the order that the seed draws for the whole corpus, which is cut into slices. Give all shards the
+    same seed, slices and second phase, then 'tokbench gather_tokens' and 'tokbench pack_slice' for each slice.
     """
     from tokbench.corpus.documents import read_shard
-    from tokbench.pretraining.encoded import COPIES, encoded, write_encoded
-    from tokbench.pretraining.order import in_order
+    from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.pretraining.order import Slices, in_order
+    from tokbench.pretraining.sliced import write_tokens
     from tokbench.tokenizer import Tokenizer
 
     memory.purpose(f"encode {shard} with {folder}")
     tokenizer = Tokenizer.load(folder)
     documents = read_shard(shard, largest=largest_text(megabytes, COPIES))
-    write_encoded(in_order(encoded(tokenizer, documents), seed, Path(output).parent).pieces, Path(output))
+    pieces = in_order(encoded(tokenizer, documents), seed, Path(output).parent).pieces
+    write_tokens(pieces, Slices(seed, number, second_phase), Path(output))

@@ -2,6 +2,8 @@
 
 import click
 
+from tokbench import memory
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import FLAG, chosen_scheme, pretokenization_option
 from tokbench.errors import TokbenchError
 
@@ -9,20 +11,32 @@ from tokbench.errors import TokbenchError
 @click.command("import_counts")
 @pretokenization_option("How the text was cut.", required=True)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@memory_option()
 @click.argument("files", nargs=-1, required=True)
-def command(pretokenization: str, output: str, files: tuple[str, ...]) -> None:
+def command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:
     """Take the counts in FILES: one table (Parquet, TSV hex<TAB>count), or words and the file of their counts.
 
     Words stand between single spaces, counts one a line; either file may be compressed by gzip.
+    A table that would take more than --memory is sorted on disk, beside the output.
     """
+    from tokbench.counting.bound import Bound
+    from tokbench.counting.merge_runs import Totals
+    from tokbench.counting.within import take_within
     from tokbench.counting.word_list import read_word_list
+    from tokbench.pretoken_files import read_parts
     from tokbench.pretokens import PretokenCounts
 
     if len(files) > 2:
         raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
     scheme = chosen_scheme(pretokenization)
-    found = PretokenCounts.read(files[0]) if len(files) == 1 else read_word_list(*files)
-    if found.scheme not in (None, scheme.text):
-        raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{found.scheme}'; name that scheme")
-    PretokenCounts(found.data, found.offsets, found.counts, scheme.text).write(output)
+    memory.purpose(f"take the counts of {files[0]}")
+    if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):
+        raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that scheme")
+    found: PretokenCounts | Totals
+    if len(files) == 1 and megabytes is not None:
+        found = take_within(files[0], scheme.text, output, Bound(megabytes))
+    else:
+        read = PretokenCounts.read(files[0]) if len(files) == 1 else read_word_list(files[0], files[1], megabytes)
+        found = PretokenCounts(read.data, read.offsets, read.counts, scheme.text)
+        found.write(output)
     click.echo(f"{len(found):,} unique pre-tokens, {found.total:,} in all", err=True)

@@ -60,6 +60,8 @@ GROUPS = {
     },
     "Language models": {
         "encode_shard": "encode a shard of a large corpus",
+        "gather_tokens": "bring the tokens of a large corpus together",
+        "pack_slice": "pack a slice of a large corpus",
         "pack": "encode a corpus into packed sequences for pretraining",
         "pretrain": "pretrain a language model",
         "measure_embeddings": "measure the embeddings of a language model",

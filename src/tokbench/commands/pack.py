@@ -7,25 +7,13 @@ import click
 
 from tokbench import memory
 from tokbench.commands.memory_option import largest_text, memory_option
-from tokbench.commands.numbers import Real, Whole
 from tokbench.commands.outputs import OutputFolder
-from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
-from tokbench.pretraining.presets import SEED
-
-LEAST_EPOCHS = 1e-12
-LEAST_PHASE = 1e-12
+from tokbench.commands.packing_options import packing_options, text_budget
 
 
 @click.command("pack")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--sequence-length", required=True, type=Whole(1, LONGEST_SEQUENCE), help="Tokens of a sequence.")
-@click.option("--seed", default=SEED, show_default=True, type=Whole(0, LARGEST_LEGACY_SEED), help="Draws the order.")
-@click.option("--epochs", type=Real(LEAST_EPOCHS), help="Pack for a training of so many passes over the text.")
-@click.option("--text-bytes", type=Whole(1, LARGEST_BYTES), help="Pack for a training on so many bytes of text.")
-@click.option(
-    "--second-phase", type=Real(LEAST_PHASE), help="Pack for two phases, the second so large a part of the first."
-)
+@packing_options
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
 @click.option("--token-counts", "counts", type=click.Path(dir_okay=False), help="Parquet file for each id's count.")
 @memory_option()
@@ -34,9 +22,9 @@ def command(
     folder: str,
     sequence_length: int,
     seed: int,
+    second_phase: float | None,
     epochs: float | None,
     text_bytes: int | None,
-    second_phase: float | None,
     output: str,
     counts: str | None,
     megabytes: int | None,
@@ -44,37 +32,42 @@ def command(
 ) -> None:
     """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length.
 
-    Documents stand in an order drawn from the seed, the same for every tokenizer. SHARDS may be what 'tokbench
-    encode_shard' made of them with that seed; the sequences are the same. With --second-phase the documents at the end
-    of the order are packed apart, for a phase that reads no other.
+    Documents stand in an order drawn from the seed, the same for every tokenizer. SHARDS may be the folders that
+    'tokbench pack_slice' made of every slice with the same options, to be put together; the sequences are the same.
+    With --second-phase the documents at the end of the order are packed apart, for a phase that reads no other.
     """
     from tokbench.corpus.documents import read_documents
-    from tokbench.pretraining.budget import TextBudget
-    from tokbench.pretraining.encoded import COPIES, encoded, is_encoded
-    from tokbench.pretraining.order import in_order, merged
+    from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.pretraining.join import is_slice, join
+    from tokbench.pretraining.order import Slices, in_order
     from tokbench.pretraining.pack import pack
+    from tokbench.pretraining.pack_slice import Form
     from tokbench.pretraining.phases import pack_phases
     from tokbench.tokenizer import Tokenizer
 
-    if epochs is not None and text_bytes is not None:
-        raise TokbenchError("--epochs and --text-bytes are two budgets; give one")
+    budget = text_budget(epochs, text_bytes)
     memory.purpose(f"encode {len(shards):,} shards with {folder} into sequences")
     tokenizer = Tokenizer.load(folder)
-    if is_encoded(shards[0]):
-        text = merged(shards, seed)
+    largest = largest_text(megabytes, COPIES)
+    target, occurrences = Path(output), None if counts is None else Path(counts)
+    if is_slice(shards[0]):
+        slices = Slices(seed, len(shards), second_phase)
+        form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+        packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
-        documents = read_documents(shards, largest_text(megabytes, COPIES))
-        text = in_order(encoded(tokenizer, documents), seed, Path(output).parent)
-    write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
-    packed = write(
-        text,
-        tokenizer.id_limit,
-        Path(output),
-        sequence_length=sequence_length,
-        seed=seed,
-        end_of_text=tokenizer.end_of_text,
-        budget=None if epochs is text_bytes is None else TextBudget(epochs, text_bytes),
-        counts=None if counts is None else Path(counts),
-    )
-    for packing in packed if isinstance(packed, tuple) else (packed,):
+        documents = read_documents(shards, largest)
+        text = in_order(encoded(tokenizer, documents), seed, target.parent)
+        write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
+        found = write(
+            text,
+            tokenizer.id_limit,
+            target,
+            sequence_length=sequence_length,
+            seed=seed,
+            end_of_text=tokenizer.end_of_text,
+            budget=budget,
+            counts=occurrences,
+        )
+        packed = found if isinstance(found, tuple) else (found,)
+    for packing in packed:
         click.echo(packing.told(), err=True)

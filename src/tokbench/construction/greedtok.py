@@ -97,6 +97,8 @@ def choose_tokens(
 def frequent(counts: PretokenCounts, least: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Data, offsets and counts of the pre-tokens that occur at least ``least`` times."""
     kept = counts.counts >= least
+    if kept.all():
+        return counts.data, counts.offsets, counts.counts
     lengths = np.diff(counts.offsets)
     offsets = np.concatenate([[0], lengths[kept].cumsum()])
     return counts.data[np.repeat(kept, lengths)], offsets, counts.counts[kept]

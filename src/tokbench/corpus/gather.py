@@ -1,17 +1,12 @@
 """A corpus put together from shards that were written by several jobs."""
 
-import errno
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tokbench.atomic import link_or_copy
 from tokbench.corpus.prepare import link_splits
 from tokbench.corpus.shards import shard_paths
 from tokbench.errors import TokbenchError
-
-APART = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP)
-"""How systems say that a file cannot have a second name there."""
 
 
 def gather(groups: Sequence[Path], shares: Mapping[str, float | str], shards: int, folder: Path) -> None:
@@ -45,14 +40,5 @@ def gather(groups: Sequence[Path], shares: Mapping[str, float | str], shards: in
             if shard is None:
                 told = f"{split}/{path.name} is in none of the {len(groups)} folders of shards"
                 raise TokbenchError(f"{told}; name all that 'tokbench write_shards' made")
-            _link(shard, path)
+            link_or_copy(shard, path)
     link_splits(folder, shares)
-
-
-def _link(file: Path, path: Path) -> None:
-    try:
-        os.link(file, path)
-    except OSError as error:
-        if error.errno not in APART:
-            raise
-        shutil.copyfile(file, path)

@@ -60,6 +60,44 @@ def count_within(
         return write_runs(found, chosen.text, path, folder, Sizes(bound.room, most, runs, rows))
 
 
+def take_within(
+    table: Path | str,
+    scheme: str,
+    path: Path | str,
+    bound: Bound,
+    *,
+    most: int = MOST,
+    runs: int = MOST_RUNS,
+    rows: int = ROWS,
+) -> Totals:
+    """Write the counts of a table that comes from elsewhere as those of a scheme, all languages together.
+
+    Args:
+        table: Parquet, or TSV ``hex<TAB>count``.
+        scheme: what they are written as.
+        path: the file.
+        bound: of the memory of this process.
+        most: unique pre-tokens that are held at a time, however much room there is.
+        runs: runs that are merged at a time.
+        rows: rows of a row group.
+
+    Raises:
+        TokbenchError: the bound is too small, or as :meth:`tokbench.pretokens.PretokenCounts.read`.
+    """
+    bound.require(LEAST, "to take counts")
+    with scratch_folder(path) as folder:
+        tables = Spilled(folder, room=bound.room, most=most)
+        _, rows_of_table = read_parts(table)
+        try:
+            for _, arrays in rows_of_table:
+                tables.add_pretokens("", *arrays)
+            tables.check()
+        except OverflowError as error:
+            raise TokbenchError(f"{table}: {error}; {TOO_MUCH}") from None
+        tables.end()
+        return write_runs(tables.runs or {"": []}, scheme, path, folder, Sizes(bound.room, most, runs, rows))
+
+
 def merge_within(
     parts: Sequence[Path | str],
     path: Path | str,

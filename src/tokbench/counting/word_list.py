@@ -6,26 +6,33 @@ were cut there, a space spelt U+0120, which stays the two bytes C4 A0 that it is
 
 from pathlib import Path
 
+from tokbench.allowance import RESERVE, require, resident
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import opened, read_whole
 from tokbench.inputs.numbers import LARGEST_BYTES, whole_number
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
+WORD_BYTES, COPIES = 340, 4
+"""Held for each word, and for each of its bytes: 380 in all were measured of words of 12 bytes."""
 GZIP_MAGIC = b"\x1f\x8b"
 
 
-def read_word_list(words: Path | str, counts: Path | str) -> PretokenCounts:
+def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None = None) -> PretokenCounts:
     """Read words and their counts from two files, either of them compressed by gzip or not.
 
     Args:
         words: the words in UTF-8, a single space between one and the next; other white space belongs to words.
         counts: an integer a line, in the order of the words.
+        megabytes: memory that the process may take, of 10**6 bytes; whatever it takes where None.
 
     Raises:
-        TokbenchError: a file cannot be read, a line is not a count, a word is empty or stands twice, or there are
-            more of one than of the other; the message names the file and the record.
+        TokbenchError: the words would take more than that, a file cannot be read, a line is not a count, a word is
+            empty or stands twice, or there are more of one than of the other; the message names file and record.
     """
-    spelt = _read(Path(words)).split(b" ")
+    text = _read(Path(words))
+    taken = resident() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
+    require("this list of words", taken, megabytes, "give a table of Parquet, which is taken in pieces")
+    spelt = text.split(b" ")
     numbers = _read(Path(counts)).splitlines()
     if len(spelt) != len(numbers):
         raise TokbenchError(

@@ -9,6 +9,8 @@ must be does not show: the best of all is chosen, and bounds stay bounds.
 Reference: :mod:`tokbench.reference.greedtok`.
 """
 
+from itertools import accumulate
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -21,6 +23,7 @@ from tokbench.kernels.partition cimport APART, LINKED, LONG, Partition, Work
 from tokbench.kernels.team cimport Team
 
 from tokbench.parallel import mapped
+from tokbench.slices import repeated
 
 cdef enum:
     LEVELS = 944            # of bounds below 2^62: sixteen for each power of two
@@ -59,8 +62,8 @@ cdef class Choice:
     cdef Partition state
     cdef int64_t total                      # bytes of the text
     cdef int64_t[::1] before                # occurrences of the suffixes before each, at the start
-    cdef vector[int64_t] reach              # of each group, from its long words, once each
-    cdef vector[int64_t] often
+    cdef int64_t[::1] reach                 # of each group, from its long words, once each; where there are any
+    cdef int64_t[::1] often
     cdef vector[int64_t] places             # of each part of the groups, where on each level the next goes
     cdef uint8_t[::1] room                  # of those that wait: not laid out with zeros, which one thread would do
     cdef Entry* waiting                     # groups with their first bounds, level by level
@@ -79,22 +82,34 @@ cdef class Choice:
     cdef bint failed                        # whether a helper had no memory
 
     cdef object prepare(self):
-        """Take up what first bounds are made of: occurrences before each suffix, and those in long words."""
+        """Make room for what first bounds are made of, and take up occurrences in long words."""
         cdef int64_t i
         cdef bint some_long = False
         self.room = np.empty((self.state.groups.shape[0] + 1) * sizeof(Entry), np.uint8)
         self.waiting = <Entry*>&self.room[0]
         self.before = np.empty(self.state.suffixes.shape[0] + 1, np.int64)
         self.before[0] = 0
-        np.cumsum(self.state.weights, out=np.asarray(self.before)[1:])
         with nogil:
             for i in range(self.state.counts.shape[0]):
                 self.total += self.state.counts[i] * (self.state.offsets[i + 1] - self.state.offsets[i])
                 some_long |= self.state.is_long(i)
+        if some_long:                       # most pages of these stay as the system lends them, of zeros
+            self.reach = np.zeros(self.state.groups.shape[0], np.int64)
+            self.often = np.zeros(self.state.groups.shape[0], np.int64)
+        with nogil:
             if some_long:
                 self.state.bound_in_words(self.reach, self.often)
             self.levels.resize(LEVELS + 1)
             self.places.resize(PARTS * LEVELS)
+
+    cdef object add_up(self, int64_t first, int64_t last, int64_t sum):
+        """Note the occurrences before some of the suffixes, and before the one that follows; ``sum`` before the first.
+        """
+        cdef int64_t i
+        with nogil:
+            for i in range(first, last):
+                sum += self.state.weights[i]
+                self.before[i + 1] = sum
 
     cdef int64_t edge(self, int64_t part) noexcept nogil:
         """The first group of a part of them."""
@@ -135,10 +150,8 @@ cdef class Choice:
     cdef object forget(self):
         """Give back what only first bounds are made of."""
         self.before = None
-        self.reach.clear()
-        self.reach.shrink_to_fit()
-        self.often.clear()
-        self.often.shrink_to_fit()
+        self.reach = None
+        self.often = None
 
     cdef Entry bound_of(self, int32_t group) noexcept nogil:
         """A group's bound before anything is joined."""
@@ -386,7 +399,7 @@ def chosen(
         )
     state.data, state.offsets, state.counts = data, offsets, counts
     state.suffixes, state.groups = suffixes, groups
-    state.words = np.repeat(np.arange(len(counts), dtype=np.int32), np.diff(offsets))
+    state.words = repeated(np.arange(len(counts), dtype=np.int32), np.asarray(offsets), threads)
     state.weights = np.empty(data.shape[0], np.int64)
     state.ranks = np.empty(data.shape[0], np.int32)
     state.links = np.empty(data.shape[0] + 1, np.int32)
@@ -395,9 +408,12 @@ def chosen(
     choice.state, choice.helpers, choice.enough = state, threads - 1, enough
     with nogil:
         state.start()
+        state.in_words.resize(PARTS)
     edges = [data.shape[0] * part // PARTS for part in range(PARTS + 1)]
-    list(mapped(lambda part: state.lay_down(edges[part], edges[part + 1]), range(PARTS), threads))
+    sums = list(mapped(lambda part: state.lay_down(part, edges[part], edges[part + 1]), range(PARTS), threads))
     choice.prepare()
+    sums = list(accumulate(sums, initial=0))
+    list(mapped(lambda part: choice.add_up(edges[part], edges[part + 1], sums[part]), range(PARTS), threads))
     list(mapped(lambda part: choice.count_levels(part), range(PARTS), threads))
     choice.settle()
     list(mapped(lambda part: choice.fill(part), range(PARTS), threads))

@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport Partition, Work
+from tokbench.kernels.partition cimport LINKED, Partition, Work
 
 from tokbench.kernels.choice import chosen
 
@@ -131,6 +131,7 @@ cdef class Joining(Partition):
 
     cdef int apply(self, Entry choice) except -1 nogil:
         """Join the bytes of a substring at its places."""
+        cdef bint linked = self.kinds[choice.group] & LINKED
         cdef int32_t place
         cdef size_t i
         if not self.find_overlaps(choice.group, self.work.places):
@@ -138,7 +139,7 @@ cdef class Joining(Partition):
         for i in range(self.work.places.size()):
             place = self.work.places[i]
             if cuts_from(self.cuts.data(), place) & 1 and cuts_from(self.cuts.data(), place + choice.length) & 1:
-                self.join(place, place + choice.length)
+                self.join(place, place + choice.length, linked)
         return 0
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:

@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport Partition, Work
+from tokbench.kernels.partition cimport LINKED, Partition, Work
 
 from tokbench.kernels.choice import chosen
 
@@ -103,10 +103,11 @@ cdef class Coverage(Partition):
         return 0
 
     cdef int apply(self, Entry choice) except -1 nogil:
+        cdef bint linked = self.kinds[choice.group] & LINKED
         cdef size_t i
         self.list_places(choice.group, False, self.work.places)
         for i in range(self.work.places.size()):
-            self.join(self.work.places[i], self.work.places[i] + choice.length)
+            self.join(self.work.places[i], self.work.places[i] + choice.length, linked)
         return 0
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:

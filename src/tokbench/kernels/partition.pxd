@@ -47,16 +47,17 @@ cdef class Partition:
     cdef vector[uint64_t] cuts              # bit p stands before byte p; ends of words are always cut
     cdef vector[uint64_t] in_long           # bit p: byte p is one of a long word
     cdef vector[uint8_t] kinds              # of each group
+    cdef vector[vector[int32_t]] in_words   # of each part of the suffixes, those of long words, in order
     cdef Work work                          # of the one that applies
 
     cdef int start(self) except -1 nogil
-    cdef object lay_down(self, int64_t first, int64_t last)
+    cdef object lay_down(self, int64_t part, int64_t first, int64_t last)
     cdef bint is_long(self, int64_t word) noexcept nogil
     cdef bint has_links(self, int64_t place) noexcept nogil
     cdef int32_t alive_from(self, int32_t i) noexcept nogil
     cdef int32_t after(self, int32_t i, bint linked) noexcept nogil
     cdef void kill(self, int64_t place) noexcept nogil
-    cdef void join(self, int32_t start, int32_t end) noexcept nogil
+    cdef void join(self, int32_t start, int32_t end, bint linked) noexcept nogil
     cdef void shorten(self, int32_t word) noexcept nogil
     cdef int list_places(self, int32_t group, bint in_order, vector[int32_t]& places) except -1 nogil
     cdef int find_overlaps(self, int32_t group, vector[int32_t]& places) except -1 nogil
@@ -70,4 +71,4 @@ cdef class Partition:
     cdef int apply(self, Entry choice) except -1 nogil
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil
     cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil
-    cdef int bound_in_words(self, vector[int64_t]& reach, vector[int64_t]& often) except -1 nogil
+    cdef int bound_in_words(self, int64_t[::1] reach, int64_t[::1] often) except -1 nogil

@@ -48,15 +48,18 @@ cdef class Partition:
         self.links[self.suffixes.shape[0]] = <int32_t>self.suffixes.shape[0]
         return 0
 
-    cdef object lay_down(self, int64_t first, int64_t last):
-        """Note what is known of some suffixes from the start."""
-        cdef int64_t i
+    cdef object lay_down(self, int64_t part, int64_t first, int64_t last):
+        """Note what is known of a part of the suffixes from the start; their occurrences."""
+        cdef int64_t i, sum = 0
         with nogil:
             for i in range(first, last):
                 self.links[i] = <int32_t>i
                 self.weights[i] = self.counts[self.words[self.suffixes[i]]]
+                sum += self.weights[i]
                 if self.has_links(self.suffixes[i]):
                     self.ranks[self.suffixes[i]] = <int32_t>i
+                    self.in_words[part].push_back(<int32_t>i)
+        return sum
 
     cdef bint is_long(self, int64_t word) noexcept nogil:
         return self.offsets[word + 1] - self.offsets[word] > LONG
@@ -84,11 +87,11 @@ cdef class Partition:
         if self.links[i] == i:
             self.links[i] = i + 1
 
-    cdef void join(self, int32_t start, int32_t end) noexcept nogil:
-        """Clear the cuts strictly between two places."""
+    cdef void join(self, int32_t start, int32_t end, bint linked) noexcept nogil:
+        """Clear the cuts strictly between two places; ``linked`` where the word may be a long one."""
         cdef int64_t place = start + 1, stop
         cdef uint64_t cleared
-        cdef bint linked = self.has_links(start)
+        linked = linked and self.has_links(start)
         while place < end:
             stop = min(<int64_t>end, (place | 63) + 1)
             cleared = self.cuts[place >> 6] & ((~<uint64_t>0 >> (64 - (stop - place))) << (place & 63))
@@ -180,18 +183,22 @@ cdef class Partition:
         found.exact = found.bound
         return 0
 
-    cdef int bound_in_words(self, vector[int64_t]& reach, vector[int64_t]& often) except -1 nogil:
-        """What each group's long words, once each, add to :meth:`most`, and how often it occurs in them."""
+    cdef int bound_in_words(self, int64_t[::1] reach, int64_t[::1] often) except -1 nogil:
+        """What each group's long words, once each, add to :meth:`most`, and how often it occurs in them; both from 0.
+        """
         cdef vector[int32_t] last       # the last suffix of each word seen so far
         cdef vector[int32_t] path       # the groups that the present suffix is in
         cdef int32_t word, inner, left, right, middle
         cdef int64_t i, next_group = 0, most
+        cdef size_t part = 0, place = 0
         last.resize(self.counts.shape[0], -1)
-        reach.resize(self.groups.shape[0])
-        often.resize(self.groups.shape[0])
-        for i in range(self.suffixes.shape[0] + 1):
-            if i < self.suffixes.shape[0] and not self.has_links(self.suffixes[i]):
-                continue
+        while True:
+            while part < self.in_words.size() and place == self.in_words[part].size():
+                part, place = part + 1, 0
+            i = self.suffixes.shape[0]
+            if part < self.in_words.size():
+                i = self.in_words[part][place]
+                place += 1
             while path.size() > 0 and self.groups[path.back(), 1] <= i:
                 inner = path.back()
                 path.pop_back()

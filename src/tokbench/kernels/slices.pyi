@@ -11,6 +11,15 @@ def lay(
 ) -> None:
     """Copy the slices ``first`` to ``last`` to their places."""
 
+def repeat(
+    values: NDArray[np.int32],  # [slices]
+    offsets: NDArray[np.int64],  # [slices + 1]
+    first: int,
+    last: int,
+    repeated: NDArray[np.int32],  # [offsets[-1]]
+) -> None:
+    """Say the values ``first`` to ``last`` for every byte of their slices."""
+
 def cut(
     data: NDArray[np.uint8],  # [bytes]
     starts: NDArray[np.int64],  # [slices]

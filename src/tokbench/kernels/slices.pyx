@@ -2,7 +2,7 @@
 """Slices of bytes, laid end to end or taken apart."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 
@@ -26,6 +26,25 @@ def lay(
             size = offsets[i + 1] - offsets[i]
             if size:
                 memcpy(&laid[offsets[i]], &data[starts[i]], size)
+
+
+def repeat(
+    const int32_t[::1] values, const int64_t[::1] offsets, int64_t first, int64_t last, int32_t[::1] repeated
+):
+    """Say the values ``first`` to ``last`` for every byte of their slices.
+
+    Args:
+        values: int32 [slices].
+        offsets: int64 [slices + 1], where each slice starts, and where the next one does.
+        first: the first slice.
+        last: the slice to stop before.
+        repeated: int32 [offsets[-1]], where the values go.
+    """
+    cdef int64_t i, place
+    with nogil:
+        for i in range(first, last):
+            for place in range(offsets[i], offsets[i + 1]):
+                repeated[place] = values[i]
 
 
 def cut(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] ends):

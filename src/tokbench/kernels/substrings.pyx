@@ -17,7 +17,8 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from tokbench.kernels.suffix_order import order_suffixes
-from tokbench.parallel import mapped
+from tokbench.parallel import mapped, share
+from tokbench.slices import repeated
 
 
 cdef enum:
@@ -108,6 +109,21 @@ def _edges(shared, parts):
     return list(pairwise([*edges, len(shared)]))
 
 
+def _end_to_end(tables, threads):
+    """Tables one after another; each goes once it is copied."""
+    if len(tables) == 1:
+        return tables[0]
+    rows = np.empty((sum(map(len, tables)), 4), np.int32)
+    cuts = np.cumsum([0, *map(len, tables)]).tolist()
+
+    def copy(part):
+        rows[cuts[part] : cuts[part + 1]] = tables[part]
+        tables[part] = None
+
+    share(copy, range(len(tables)), threads)
+    return rows
+
+
 def distinct_substrings(
     const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t threads=1, int64_t enough=1 << 19
 ):
@@ -133,10 +149,10 @@ def distinct_substrings(
     suffixes, common = order_suffixes(data, offsets, longest, threads=threads, enough=enough)
     if len(suffixes) == 0:
         return suffixes, np.empty((0, 4), np.int32)
-    ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
+    ends = repeated(np.asarray(offsets)[1:].astype(np.int32), np.asarray(offsets), threads)
     edges = _edges(common, max(1, min(MOST_PARTS, data.shape[0] // enough)))
     tables = list(mapped(lambda edge: _walked(suffixes, common, ends, *edge, longest), edges, threads))
-    return suffixes, np.concatenate(tables) if len(tables) > 1 else tables[0]
+    return suffixes, _end_to_end(tables, threads)
 
 
 cdef int32_t compare(

@@ -18,6 +18,7 @@ from libcpp.algorithm cimport sort as sort_keys
 from libcpp.vector cimport vector
 
 from tokbench.parallel import mapped
+from tokbench.slices import repeated
 
 DEEP = 64
 """Bytes by which suffixes are sorted one after the other."""
@@ -310,6 +311,7 @@ cdef bytes _bytes_of(const vector[Range]& ranges):
 def _sorted(Order order, parts, threads):
     """Order all suffixes as far as the limit; what that leaves together, the last first, as bytes."""
     if parts < 2 or order.limit < 2:
+        np.asarray(order.suffixes)[:] = np.arange(order.text.size, dtype=np.int32)
         return order._sort_whole()
     tallies = np.zeros((parts, 256 * KEYS), np.int32)
     order.goals = tallies
@@ -363,7 +365,7 @@ def order_suffixes(
         raise ValueError(f"a text of {data.shape[0]} bytes cannot be sorted, the limit is {2**31 - 1}")
     if offsets.shape[0] < 1 or offsets[0] != 0 or offsets[offsets.shape[0] - 1] != data.shape[0]:
         raise ValueError("the offsets of the words do not span the text")
-    suffixes = np.arange(data.shape[0], dtype=np.int32)
+    suffixes = np.empty(data.shape[0], np.int32)
     common = np.zeros(data.shape[0], np.int32)
     if data.shape[0] == 0:
         return suffixes, common
@@ -379,7 +381,7 @@ def order_suffixes(
     order.text.ends = NULL
     unsettled = _sorted(order, parts, threads)
     if unsettled:
-        order.ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
+        order.ends = repeated(np.asarray(offsets)[1:].astype(np.int32), np.asarray(offsets), threads)
         order.text.ends = &order.ends[0]
         _settle(order, unsettled, max(parts, 1), threads)
     if order.limit < longest <= common.max():

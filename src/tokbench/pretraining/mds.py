@@ -19,60 +19,106 @@ SHARD_BYTES = 1 << 26
 """Largest shard, in bytes: streaming's own default."""
 
 
+class Shards:
+    """The layout of sequences of one length in shards.
+
+    A shard is the number of samples (uint32), n + 1 offsets from the file's start (uint32), the shard's description
+    (JSON) and the samples, all little-endian. All but the last have as many samples as fit.
+
+    Attributes:
+        sequence_length: ids in a sequence.
+        ids: ids in a shard that is full.
+    """
+
+    def __init__(self, sequence_length: int) -> None:
+        self.sequence_length = sequence_length
+        self._sample_bytes = 4 * sequence_length
+        self._described: dict[str, object] = {
+            "version": 2,
+            "format": "mds",
+            "compression": None,
+            "hashes": [],
+            "size_limit": SHARD_BYTES,
+            "column_names": ["tokens"],
+            "column_encodings": [f"ndarray:int32:{sequence_length}"],
+            "column_sizes": [self._sample_bytes],
+        }
+        self._text = json.dumps(self._described, sort_keys=True).encode()
+        self._capacity = max(1, (SHARD_BYTES - 8 - len(self._text)) // (self._sample_bytes + 4))
+        self.ids = self._capacity * sequence_length
+
+    @staticmethod
+    def name(number: int) -> str:
+        """The file of a shard, from 0."""
+        return f"shard.{number:05}.mds"
+
+    def first(self, samples: int) -> int:
+        """Where the samples of a shard of so many begin, in bytes."""
+        return 4 + 4 * (samples + 1) + len(self._text)
+
+    def write(self, folder: Path, number: int, ids: NDArray[np.int32]) -> None:
+        """Write a shard: int32 [n], whole sequences."""
+        samples = len(ids) // self.sequence_length
+        offsets = self.first(samples) + self._sample_bytes * np.arange(samples + 1, dtype=np.int64)
+        with (folder / self.name(number)).open("wb") as file:
+            file.write(np.concatenate([[samples], offsets]).astype("<u4").tobytes())
+            file.write(self._text)
+            file.write(ids.astype("<i4", copy=False).data)
+
+    def write_index(self, folder: Path, sequences: int) -> None:
+        """Write the index of the shards of so many sequences."""
+        shards = []
+        for number, before in enumerate(range(0, sequences, self._capacity)):
+            samples = min(self._capacity, sequences - before)
+            size = self.first(samples) + self._sample_bytes * samples
+            raw = {"basename": self.name(number), "bytes": size, "hashes": {}}
+            shards.append({**self._described, "samples": samples, "raw_data": raw, "zip_data": None})
+        index = json.dumps({"version": 2, "shards": shards}, sort_keys=True)
+        (folder / "index.json").write_text(index, encoding="utf-8")
+
+
+def by_shard(blocks: Iterable[NDArray[np.int32]], size: int, first: int = 0) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    """Ids cut where shards begin: numbers of shards, and what of each is there, to be used before more is asked for.
+
+    Args:
+        blocks: int32 each, of any shape.
+        size: ids in a shard.
+        first: ids that stand before them.
+    """
+    held = np.empty(size, "<i4")
+    number, waiting = divmod(first, size)
+    start = waiting
+    for block in blocks:
+        left = block.ravel()
+        while len(left):
+            more = min(len(left), size - waiting)
+            held[waiting : waiting + more] = left[:more]
+            waiting += more
+            left = left[more:]
+            if waiting == size:
+                yield number, held[start:]
+                number, waiting, start = number + 1, 0, 0
+    if waiting > start:
+        yield number, held[start:waiting]
+
+
 def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length: int) -> int:
     """Write sequences into an empty folder, as shards and their ``index.json``; return how many there were.
 
-    A shard is the number of samples (uint32), n + 1 offsets from the file's start (uint32), the shard's description
-    (JSON) and the samples, all little-endian. One shard is held in memory, and a block.
+    One shard is held in memory, and a block.
 
     Args:
         folder: where the shards go.
-        blocks: int32 [n, sequence_length] each, any n.
+        blocks: int32 each, of any shape; whole sequences together.
         sequence_length: tokens in a sequence.
     """
-    sample_bytes = 4 * sequence_length
-    description: dict[str, object] = {
-        "version": 2,
-        "format": "mds",
-        "compression": None,
-        "hashes": [],
-        "size_limit": SHARD_BYTES,
-        "column_names": ["tokens"],
-        "column_encodings": [f"ndarray:int32:{sequence_length}"],
-        "column_sizes": [sample_bytes],
-    }
-    text = json.dumps(description, sort_keys=True).encode()
-    capacity = max(1, (SHARD_BYTES - 8 - len(text)) // (sample_bytes + 4))
-    shards: list[dict[str, object]] = []
-    held = np.empty((capacity, sequence_length), "<i4")
-    waiting = total = 0
-
-    def flush(samples: NDArray[np.int32]) -> None:
-        first = 4 + 4 * (len(samples) + 1) + len(text)
-        offsets = first + sample_bytes * np.arange(len(samples) + 1, dtype=np.int64)
-        name = f"shard.{len(shards):05}.mds"
-        with (folder / name).open("wb") as file:
-            file.write(np.concatenate([[len(samples)], offsets]).astype("<u4").tobytes())
-            file.write(text)
-            file.write(samples.data)
-            raw = {"basename": name, "bytes": file.tell(), "hashes": {}}
-        shards.append({**description, "samples": len(samples), "raw_data": raw, "zip_data": None})
-
-    for block in blocks:
-        total += len(block)
-        while len(block):
-            more = min(len(block), capacity - waiting)
-            held[waiting : waiting + more] = block[:more]
-            waiting += more
-            block = block[more:]
-            if waiting == capacity:
-                flush(held)
-                waiting = 0
-    if waiting:
-        flush(held[:waiting])
-    index = json.dumps({"version": 2, "shards": shards}, sort_keys=True)
-    (folder / "index.json").write_text(index, encoding="utf-8")
-    return total
+    shards = Shards(sequence_length)
+    total = 0
+    for number, ids in by_shard(blocks, shards.ids):
+        shards.write(folder, number, ids)
+        total += len(ids)
+    shards.write_index(folder, total // sequence_length)
+    return total // sequence_length
 
 
 def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
@@ -88,11 +134,16 @@ def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
                 raise ValueError("another form of sequences")
             if Path(name).name != name:
                 raise ValueError(f"{name!a} is no file of this folder")
-            data = (folder / name).read_bytes()
-            samples = int(np.frombuffer(data, "<u4", 1)[0])
-            offsets = np.frombuffer(data, "<u4", samples + 1, 4)
-            if not offsets[0] <= offsets[-1] <= len(data):
-                raise ValueError(f"{name}: truncated")
-            yield np.frombuffer(data, "<i4", (int(offsets[-1]) - int(offsets[0])) // 4, int(offsets[0]))
+            yield _read_shard(folder / name)
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise TokbenchError(f"{folder}: not packed sequences ({error}); {MAKE}") from None
+
+
+def _read_shard(path: Path) -> NDArray[np.int32]:
+    """Int32 [n], the token ids of a shard."""
+    data = path.read_bytes()
+    samples = int(np.frombuffer(data, "<u4", 1)[0])
+    offsets = np.frombuffer(data, "<u4", samples + 1, 4)
+    if not offsets[0] <= offsets[-1] <= len(data):
+        raise ValueError(f"{path.name}: truncated")
+    return np.frombuffer(data, "<i4", (int(offsets[-1]) - int(offsets[0])) // 4, int(offsets[0]))

@@ -5,9 +5,10 @@ the same documents in the same order, however long their tokens are, and whoever
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
@@ -15,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tokbench.errors import TokbenchError
-from tokbench.pretraining.encoded import Encoded, read_encoded, text_bytes_of
+from tokbench.pretraining.encoded import Encoded
 
-WORD = (1 << 64) - 1
+PLACES = 1 << 64
+WORD = PLACES - 1
 GAMMA = 0x9E3779B97F4A7C15
 FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -83,17 +85,47 @@ def in_order(pieces: Iterable[Encoded], seed: int, folder: Path) -> Text:
     return Text(int(known[:, 2].sum()), reread(), bytes_from)
 
 
-def merged(paths: Sequence[Path | str], seed: int) -> Text:
-    """Documents of files that hold theirs in the order of a seed.
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Stretches of an order, of about as many documents each, none of which is in two phases.
 
-    Raises:
-        TokbenchError: a file is missing or holds no tokens; the message names it.
+    Attributes:
+        seed: decides the order.
+        number: how many there are.
+        second_phase: documents of the second phase over those of the first; None where there is one phase.
     """
 
-    def bytes_from(place: int) -> int:
-        return text_bytes_of(paths, lambda document: place_of(document, seed) >= place)
+    seed: int
+    number: int
+    second_phase: float | None = None
 
-    return Text(text_bytes_of(paths), read_encoded(paths, lambda document: place_of(document, seed)), bytes_from)
+    def by_phase(self) -> tuple[range, ...]:
+        """The slices of each phase.
+
+        Raises:
+            TokbenchError: there are fewer slices than phases.
+        """
+        if self.second_phase is None:
+            return (range(self.number),)
+        if self.number < 2:
+            raise TokbenchError("a second phase takes two slices or more; ask for more")
+        second = Fraction(self.second_phase)
+        first = self.number - max(1, round(self.number * second / (1 + second)))
+        return range(max(1, first)), range(max(1, first), self.number)
+
+    def ends(self) -> list[int]:
+        """For each slice the place that is the first behind it, as of :func:`place_of`."""
+        edges = [0, PLACES] if self.second_phase is None else [0, bound_of(self.second_phase), PLACES]
+        return [
+            begin + (end - begin) * number // len(slices)
+            for (begin, end), slices in zip(pairwise(edges), self.by_phase(), strict=True)
+            for number in range(1, len(slices) + 1)
+        ]
+
+
+def bound_of(second: float) -> int:
+    """The first place in the order that may be the second phase's, where it is so large a part of the first."""
+    return int(PLACES / (1 + Fraction(second)))
 
 
 def by_phase(text: Text, seed: int, second: float) -> tuple[Text, Text]:
@@ -111,14 +143,9 @@ def by_phase(text: Text, seed: int, second: float) -> tuple[Text, Text]:
     Raises:
         TokbenchError: a phase has no text.
     """
-    bound = int((1 << 64) / (1 + Fraction(second)))
+    bound = bound_of(second)
     aside = text.bytes_from(bound)
-    for name, size in (("first", text.text_bytes - aside), ("second", aside)):
-        if not size:
-            raise TokbenchError(
-                f"second_phase: {second!r} of the documents in the order of seed {seed} leave the {name} phase without "
-                "text; read a split of more documents, or change second_phase"
-            )
+    require_text(text.text_bytes - aside, aside, seed, second)
     groups = groupby(text.pieces, lambda piece: place_of(piece.document, seed) >= bound)
 
     def of(later: bool) -> Iterator[Encoded]:
@@ -128,3 +155,17 @@ def by_phase(text: Text, seed: int, second: float) -> tuple[Text, Text]:
                 return
 
     return Text(text.text_bytes - aside, of(False)), Text(aside, of(True))
+
+
+def require_text(first: int, second: int, seed: int, part: float) -> None:
+    """Reject two phases of which one has no bytes of text.
+
+    Raises:
+        TokbenchError: one has none; the message names it.
+    """
+    for name, size in (("first", first), ("second", second)):
+        if not size:
+            raise TokbenchError(
+                f"second_phase: {part!r} of the documents in the order of seed {seed} leave the {name} phase without "
+                "text; read a split of more documents, or change second_phase"
+            )

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -14,24 +14,12 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.occurrences import write_occurrences
 from tokbench.pretraining.budget import TextBudget
-from tokbench.pretraining.encoded import Encoded
+from tokbench.pretraining.laying import Asked, Laying
 from tokbench.pretraining.mds import read_mds, write_mds
 from tokbench.pretraining.order import Text
 
 PACKING = "packing.json"
 """File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
-
-JOINED = 1 << 22
-"""Tokens that are laid end to end at a time, about."""
-
-
-@dataclass(slots=True)
-class Read:
-    """Documents, bytes and tokens of a text, ends of text among the tokens."""
-
-    documents: int = 0
-    text_bytes: int = 0
-    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +88,10 @@ class Packing:
             raise TokbenchError(f"{folder / PACKING}: not packed sequences of this version; {remedy}")
         return cls(**values)
 
+    def write(self, folder: Path) -> None:
+        """Write it into a folder."""
+        (folder / PACKING).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
 
 def pack(
     text: Text,
@@ -133,53 +125,61 @@ def pack(
     Raises:
         TokbenchError: there is no text, or a document holds an id that is no token.
     """
-    if not text.text_bytes:
-        raise TokbenchError("the pretraining split has no text; give it a share of some")
+    asked = Asked.of(budget, text.text_bytes)
     end = vocabulary if end_of_text is None else end_of_text
-    asked = budget.bytes_of(text.text_bytes) if budget else 0
-    passes, rest = divmod(asked, text.text_bytes) if asked > text.text_bytes else (int(asked > 0), 0)
-    seen, in_rest = Read(), Read()
-    seen_ids = np.zeros(vocabulary + 1, np.int64) if occurrences is None else occurrences
+    if occurrences is None:
+        occurrences = np.zeros(vocabulary + 1, np.int64)
+    laying = Laying(asked, vocabulary, end, occurrences)
     digest = hashlib.blake2b(digest_size=16)
-    padding = 0
 
-    def blocks() -> Iterator[NDArray[np.int32]]:
-        nonlocal padding
-        left = np.empty(0, np.int32)
-        for group in _groups(_budgeted(text.pieces, asked, rest, seen, in_rest)):
-            ids = np.concatenate([left, *_with_ends(group, end)])
-            seen_ids[:] += _counted(ids[len(left) :], vocabulary)
-            whole = len(ids) // sequence_length * sequence_length
-            left = ids[whole:].copy()
-            yield digested(ids[:whole])
-        if len(left):
-            padding = sequence_length - len(left)
-            yield digested(np.pad(left, (0, padding), constant_values=vocabulary + 1))
+    def ids() -> Iterator[NDArray[np.int32]]:
+        yield from laying.ids(text.pieces)
+        yield padding_after(laying.seen.tokens, sequence_length, vocabulary)
 
     def digested(ids: NDArray[np.int32]) -> NDArray[np.int32]:
         digest.update(ids.astype("<i4", copy=False).data)
-        return ids.reshape(-1, sequence_length)
+        return ids
 
     with atomic_folder(folder, "packed sequences") as partial:
-        sequences = write_mds(partial, blocks(), sequence_length)
-        packing = Packing(
-            **asdict(seen),
-            sequences=sequences,
-            padding=padding,
+        write_mds(partial, map(digested, ids()), sequence_length)
+        packing = described(
+            laying,
             sequence_length=sequence_length,
-            vocabulary=vocabulary,
-            end_of_text=end,
             seed=seed,
             split_bytes=text.text_bytes,
-            budget=str(budget or ""),
-            passes=passes,
-            **{f"rest_{name}": value for name, value in asdict(in_rest).items()},
+            budget=budget,
             digest=digest.hexdigest(),
         )
-        (partial / PACKING).write_text(json.dumps(asdict(packing), indent=1) + "\n", encoding="utf-8")
+        packing.write(partial)
         if counts is not None:
-            write_occurrences(seen_ids, counts)
+            write_occurrences(laying.occurrences, counts)
     return packing
+
+
+def described(
+    laying: Laying, *, sequence_length: int, seed: int, split_bytes: int, budget: TextBudget | None, digest: str
+) -> Packing:
+    """What sequences hold whose documents have been laid end to end."""
+    padding = len(padding_after(laying.seen.tokens, sequence_length, laying.vocabulary))
+    return Packing(
+        **asdict(laying.seen),
+        sequences=(laying.seen.tokens + padding) // sequence_length,
+        padding=padding,
+        sequence_length=sequence_length,
+        vocabulary=laying.vocabulary,
+        end_of_text=laying.end_of_text,
+        seed=seed,
+        split_bytes=split_bytes,
+        budget=str(budget or ""),
+        passes=laying.asked.passes,
+        **{f"rest_{name}": value for name, value in asdict(laying.in_rest).items()},
+        digest=digest,
+    )
+
+
+def padding_after(tokens: int, sequence_length: int, vocabulary: int) -> NDArray[np.int32]:
+    """Int32 [n], what fills up the last sequence of so many tokens."""
+    return np.full(-tokens % sequence_length, vocabulary + 1, np.int32)
 
 
 def check_sequences(folder: Path, packing: Packing) -> None:
@@ -193,47 +193,3 @@ def check_sequences(folder: Path, packing: Packing) -> None:
         digest.update(ids.data)
     if digest.hexdigest() != packing.digest:
         raise TokbenchError(f"{folder}: not the sequences that were written; delete it, and make it again")
-
-
-def _budgeted(pieces: Iterable[Encoded], asked: int, rest: int, seen: Read, in_rest: Read) -> Iterator[Encoded]:
-    """Pieces up to the end of the document by which so many bytes are asked for; all where none are.
-
-    ``seen`` is what was read so far, ``in_rest`` what was read with the document that brings it to ``rest`` bytes.
-    """
-    for piece in pieces:
-        seen.documents += piece.ends
-        seen.text_bytes += piece.text_bytes
-        seen.tokens += len(piece.ids) + piece.ends
-        yield piece
-        if piece.ends and rest and not in_rest.documents and seen.text_bytes >= rest:
-            in_rest.documents, in_rest.text_bytes, in_rest.tokens = seen.documents, seen.text_bytes, seen.tokens
-        if piece.ends and asked and seen.text_bytes >= asked:
-            return
-
-
-def _groups(pieces: Iterable[Encoded]) -> Iterator[list[Encoded]]:
-    group: list[Encoded] = []
-    size = 0
-    for piece in pieces:
-        group.append(piece)
-        size += len(piece.ids) + piece.ends
-        if size >= JOINED:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
-def _counted(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
-    """int64 [vocabulary + 1], how often each id stands there."""
-    if len(ids) and not 0 <= (wrong := int(ids.min())) <= (wrong := int(ids.max())) <= vocabulary:
-        raise TokbenchError(f"id {wrong} is no token of this tokenizer; encode the text with it again")
-    return np.bincount(ids, minlength=vocabulary + 1)
-
-
-def _with_ends(pieces: Iterable[Encoded], end_of_text: int) -> Iterator[NDArray[np.int32]]:
-    end = np.array([end_of_text], np.int32)
-    for piece in pieces:
-        yield piece.ids
-        if piece.ends:
-            yield end

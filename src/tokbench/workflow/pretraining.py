@@ -12,11 +12,13 @@ from tokbench.tokenizer_folder import OWN
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
+from tokbench.workflow.fingerprint import fingerprint
 
 START = 30
 """Minutes for imports, checkpoints and the export."""
-ENCODED_AT_ONCE = 16
-"""Shards that the job encodes by itself which packs them; more are encoded by jobs of their own, side by side."""
+PACKED_AT_ONCE = 16
+"""Shards that one job encodes and packs by itself. More are encoded by jobs of their own, side by side, and packed by
+one for each slice of the order that has about as much text."""
 SEQUENCES = 16
 """Sequences that evaluation scores at a time."""
 LARGE = 200_000
@@ -40,21 +42,41 @@ class Models:
         return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
 
     def text(self, wildcards: Any) -> list[str]:
-        """What the model's sequences are packed from: its corpus, or each shard's tokens where there are many."""
-        shards = self._shards(wildcards)
-        if len(shards) <= ENCODED_AT_ONCE:
+        """What the model's sequences are packed from: its corpus, or the slices of a large one."""
+        slices = self.slices(wildcards)
+        if not slices:
             return [f"{self.experiment.folder}/corpus/{self.corpus(wildcards)}"]
         return [
-            f"{self.experiment.folder}/encoded/{wildcards.model}/{wildcards.variant}/{wildcards.size}/{shard}.parquet"
-            for shard in shards
+            f"{self.experiment.folder}/slices/{wildcards.model}/{wildcards.variant}/{wildcards.size}/{each}"
+            for each in slices
         ]
 
-    def shards(self, wildcards: Any) -> list[str]:
-        """Files of that: shards of the pretraining split, or of tokens."""
+    def packed_from(self, wildcards: Any) -> list[str]:
+        """The same for the command line: of a corpus the shards of the pretraining split."""
         text = self.text(wildcards)
-        if len(text) > 1:
+        if self.slices(wildcards):
             return text
-        return [f"{text[0]}/pretraining/{shard}.parquet" for shard in self._shards(wildcards)]
+        return [f"{text[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """Names of the shards of the pretraining split."""
+        return shard_names(self.experiment, self.corpus(wildcards))
+
+    def slices(self, wildcards: Any) -> list[str]:
+        """Names of the slices in which the text is packed; none where one job packs it."""
+        shards = len(self.shards(wildcards))
+        return [] if shards <= PACKED_AT_ONCE else [f"{each:04}" for each in range(-(-shards // PACKED_AT_ONCE))]
+
+    def order(self, wildcards: Any) -> list[str]:
+        """What decides the order of the documents and its slices, as flags of the command line."""
+        options = self._options(wildcards)
+        flags = {"seed": options.seed, "second-phase": options.second_phase, "slices": len(self.slices(wildcards))}
+        return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
+
+    def packing_source(self, wildcards: Any) -> str:
+        """Fingerprint of what packs; of what encodes and packs slices, too, because these are not kept."""
+        stages = ("encode_shard", "gather_tokens", "pack_slice") if self.slices(wildcards) else ()
+        return fingerprint("tokbench.commands.pack", *(f"tokbench.commands.{stage}" for stage in stages))
 
     def length(self, wildcards: Any) -> int:
         """Tokens of a packed sequence."""
@@ -132,9 +154,6 @@ class Models:
     def _read(self) -> dict[tuple[str, str, Size], str]:
         """Corpus that each language model reads; the runs do not contradict each other."""
         return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
-
-    def _shards(self, wildcards: Any) -> list[str]:
-        return shard_names(self.experiment, self.corpus(wildcards))
 
     def _options(self, wildcards: Any) -> ModelOptions:
         return self.experiment.models[wildcards.model]

@@ -1,0 +1,212 @@
+"""Slices of the order, packed side by side: the files of one job, whatever the slices, the budget and what dies."""
+
+import hashlib
+import os
+import signal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.outputs import in_a_fork
+from tests.packing import Bytes
+from tokbench.corpus.documents import Document
+from tokbench.errors import TokbenchError
+from tokbench.pretraining.budget import TextBudget
+from tokbench.pretraining.encoded import encoded
+from tokbench.pretraining.join import join
+from tokbench.pretraining.order import Slices, bound_of, in_order, place_of
+from tokbench.pretraining.pack import pack
+from tokbench.pretraining.pack_slice import Form, pack_slice
+from tokbench.pretraining.phases import pack_phases
+from tokbench.pretraining.sliced import gather, read_contents, write_tokens
+
+SEED = 3
+TEXTS = [b"document %d: the cat sat on the mat. " % number * (number % 5) for number in range(40)]
+BUDGETS = st.builds(TextBudget, st.floats(0.01, 3.5)) | st.builds(TextBudget, st.none(), st.integers(1, 3000))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_shards() -> Any:
+    """MDS shards of some hundred bytes, and row groups of some ids."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokbench.pretraining.mds.SHARD_BYTES", 700)
+        patch.setattr("tokbench.pretraining.sliced.GROUP_IDS", 50)
+        yield
+
+
+def documents(texts: list[bytes]) -> list[Document]:
+    return [Document(number, "", text) for number, text in enumerate(texts)]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def whole(texts: list[bytes], form: Form, folder: Path) -> dict[str, str]:
+    """The files of one job."""
+    (folder / "one").mkdir()
+    text = in_order(encoded(Bytes(), documents(texts)), SEED, folder)
+    common = {"sequence_length": form.sequence_length, "seed": SEED, "end_of_text": form.end_of_text}
+    common |= {"budget": form.budget, "counts": folder / "one" / "counts.parquet"}
+    if form.slices.second_phase is None:
+        pack(text, 256, folder / "one" / "packed", **common)
+    else:
+        pack_phases(text, 256, folder / "one" / "packed", second_phase=form.slices.second_phase, **common)
+    return contents(folder / "one")
+
+
+def gathered(texts: list[bytes], slices: Slices, folder: Path, shards: int = 3) -> Path:
+    """The tokens of all shards, each encoded by itself."""
+    for shard in range(shards):
+        pieces = in_order(encoded(Bytes(), documents(texts)[shard::shards]), SEED, folder).pieces
+        write_tokens(pieces, slices, folder / f"{shard}.parquet")
+    (folder / "tokens").mkdir()
+    gather([folder / f"{shard}.parquet" for shard in range(shards)], folder / "tokens")
+    return folder / "tokens"
+
+
+def sliced(texts: list[bytes], form: Form, folder: Path) -> list[Path]:
+    """Every slice packed by itself."""
+    tokens = gathered(texts, form.slices, folder)
+    folders = [folder / f"{number}" for number in range(form.slices.number)]
+    for number, each in enumerate(folders):
+        pack_slice(tokens, number, form, each)
+    return folders
+
+
+def joined(folders: list[Path], form: Form, folder: Path) -> dict[str, str]:
+    (folder / "joined").mkdir(exist_ok=True)
+    join(folders, form, folder / "joined" / "packed", folder / "joined" / "counts.parquet")
+    return contents(folder / "joined")
+
+
+@settings(max_examples=12)
+@given(
+    st.lists(st.binary(max_size=60), min_size=1, max_size=40).filter(any),
+    st.integers(1, 6),
+    st.sampled_from([None, None, 0.2, 1.0]),
+    st.none() | BUDGETS,
+    st.sampled_from([1, 3, 8]),
+)
+def test_slices_are_packed_as_by_one_job(
+    texts: list[bytes], number: int, second: float | None, budget: TextBudget | None, length: int
+) -> None:
+    form = Form(Slices(SEED, number + (second is not None), second), length, 256, 256, budget)
+    with TemporaryDirectory() as place:
+        try:
+            expected = whole(texts, form, Path(place))
+        except TokbenchError as error:
+            with pytest.raises(TokbenchError, match=str(error)[:40]):
+                sliced(texts, form, Path(place))
+            return
+        assert joined(sliced(texts, form, Path(place))[::-1], form, Path(place)) == expected
+
+
+@pytest.mark.parametrize("second", [None, 0.01, 0.2, 1.0])
+@pytest.mark.parametrize("number", [2, 3, 7])
+def test_slices_are_alike_and_in_one_phase(number: int, second: float | None) -> None:
+    slices = Slices(SEED, number, second)
+    ends = slices.ends()
+    assert ends == sorted(set(ends))
+    assert ends[-1] == 1 << 64
+    phases = slices.by_phase()
+    assert [each for phase in phases for each in phase] == list(range(number))
+    assert all(phases)
+    if second is not None:
+        assert ends[phases[0].stop - 1] == bound_of(second)
+    sizes = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
+    for phase in phases:
+        assert max(sizes[each] for each in phase) - min(sizes[each] for each in phase) <= 1
+
+
+def test_what_slices_hold_is_known_before_they_are_packed(tmp_path: Path) -> None:
+    slices = Slices(SEED, 4)
+    found = read_contents(gathered(TEXTS, slices, tmp_path)).read
+    edges = [0, *slices.ends()]
+    for number, read in enumerate(found):
+        held = [text for each, text in enumerate(TEXTS) if edges[number] <= place_of(each, SEED) < edges[number + 1]]
+        assert (read.documents, read.text_bytes) == (len(held), sum(map(len, held)))
+        assert read.tokens == read.documents + read.text_bytes
+
+
+FORM = Form(Slices(SEED, 3), 8, 256, 256)
+
+
+def test_killed_in_the_middle_and_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a slice is packed, and while slices are put together: nothing is lost, and nothing half is there."""
+    expected = whole(TEXTS, FORM, tmp_path)
+    tokens = gathered(TEXTS, FORM.slices, tmp_path)
+
+    def dying_at(place: str, time: int) -> None:
+        import importlib
+
+        module, _, name = place.rpartition(".")
+        called = iter(range(100))
+        do = getattr(importlib.import_module(module), name)
+
+        def die(*arguments: Any) -> Any:
+            if next(called) == time:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return do(*arguments)
+
+        monkeypatch.setattr(place, die)
+
+    folders = [tmp_path / f"{number}" for number in range(3)]
+    for number, folder in enumerate(folders):
+        with monkeypatch.context():
+            dying_at("tokbench.pretraining.pack_slice.write_occurrences", 0)
+            assert in_a_fork(lambda number=number, folder=folder: pack_slice(tokens, number, FORM, folder)) == -9
+        monkeypatch.undo()
+        assert not folder.exists()
+        pack_slice(tokens, number, FORM, folder)
+    before = [contents(folder) for folder in folders]
+    for time in (0, 2):
+        dying_at("tokbench.pretraining.join.link_or_copy", time)
+        assert in_a_fork(lambda: joined(folders, FORM, tmp_path)) == -9
+        monkeypatch.undo()
+        assert not (tmp_path / "joined" / "packed").exists()
+    assert [contents(folder) for folder in folders] == before
+    assert joined(folders, FORM, tmp_path) == expected
+
+
+def test_slices_that_do_not_belong_together(tmp_path: Path) -> None:
+    folders = sliced(TEXTS, FORM, tmp_path)
+    with pytest.raises(TokbenchError, match="slice 1 of 3 is in none of the folders"):
+        join([folders[0], folders[2], folders[2]], FORM, tmp_path / "packed")
+    other = Form(FORM.slices, 16, 256, 256)
+    with pytest.raises(TokbenchError, match=r"a slice of .*'sequence_length': 8.*; make it with 'tokbench pack_slice'"):
+        join(folders, other, tmp_path / "packed")
+    with pytest.raises(TokbenchError, match="encode the shards again"):
+        pack_slice(tmp_path / "tokens", 0, Form(Slices(SEED, 4), 8, 256, 256), tmp_path / "other")
+    with pytest.raises(TokbenchError, match=r"slice 3: .* has 3, from 0"):
+        pack_slice(tmp_path / "tokens", 3, FORM, tmp_path / "other")
+    write_tokens([], Slices(SEED, 4), tmp_path / "other.parquet")
+    (tmp_path / "more").mkdir()
+    with pytest.raises(TokbenchError, match="encode them alike"):
+        gather([tmp_path / "0.parquet", tmp_path / "other.parquet"], tmp_path / "more")
+    assert not (tmp_path / "packed").exists()
+
+
+@pytest.mark.parametrize("pattern", ["shard.*.mds", "part.*.npy", "occurrences.parquet"])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_slice_that_was_altered(pattern: str, gone: bool, tmp_path: Path) -> None:
+    folders = sliced(TEXTS, FORM, tmp_path)
+    file = sorted(folders[1].glob(pattern))[0]
+    held = bytearray(file.read_bytes())
+    held[-3] ^= 1
+    file.unlink()
+    if not gone:
+        file.write_bytes(held)
+    with pytest.raises(TokbenchError, match=r"make (it|them) with 'tokbench pack(_slice| --token-counts)'"):
+        join(folders, FORM, tmp_path / "packed")
+    assert not (tmp_path / "packed").exists()
+
+
+def test_two_phases_take_two_slices() -> None:
+    with pytest.raises(TokbenchError, match="a second phase takes two slices or more"):
+        Slices(SEED, 1, 0.2).ends()
