@@ -11,6 +11,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
+from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
@@ -105,7 +106,8 @@ def _claim(measure: str, model: str, suite: str, corpus: str, part: pl.DataFrame
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    names = {"best": best["variant"], "corpus": claim.corpus, "model": claim.model, "suite": claim.suite}
+    corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
+    names = {"best": best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
     subject = _FIRST[claim.measure].format(**names)
     text = f"At a vocabulary of {claim.size:,}, {subject}: {_number(claim, best['value'])}{_interval(claim)}."
     return " ".join(filter(None, (text, _others(claim), _sizes(claim))))

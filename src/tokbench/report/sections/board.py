@@ -28,7 +28,8 @@ ABOUT = {
     "for a language model, good for ordering tokenizers; its level says nothing",
     BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
-    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better",
+    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better. Each "
+    "tokenizer is scored on words of its own: those that are no token while all their morphemes are",
     SPEED: "megabytes of text that one thread encodes in a second of processor time, having met the text "
     "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
     "jobs ran beside it",
