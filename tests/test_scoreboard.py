@@ -19,7 +19,8 @@ from tokbench.metric import metric
 from tokbench.report.content import ReportContent
 from tokbench.report.html import tables
 from tokbench.report.layout import layout
-from tokbench.report.summary import summary
+from tokbench.report.load import shown as shown_of
+from tokbench.report.summary import claims, summary
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import SCOREBOARD, scoreboard
@@ -275,6 +276,31 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
         assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
     assert list(SCOREBOARD.schema) == board.columns
+
+
+def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
+    """Not of the first corpus by name; what comes first on the others is told beside it."""
+    board, _, _ = drawn()
+    tokens = board.filter(measure="tokens")
+    turned = {"best": "worse", "worse": "best"}
+    other = tokens.with_columns(pl.col("verdict").replace(turned), corpus=pl.lit("articles"))
+    recipes = {name: {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"} for name in VARIANTS}
+    settings = {"name": "x", "variants": recipes, "corpora": {"articles": {}, "books": {}, "code": {}}}
+    content = shown_of(settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {})
+    assert (content.corpora, content.built_from) == (["books", "articles", "code"], ["books"])
+    [claim] = [one for one in claims(content) if one.measure == "tokens"]
+    [first] = other.filter(verdict="best", size=max(SIZES))["variant"].unique()
+    assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
+    sentences = summary(content)
+    assert sentences[0].startswith("At a vocabulary of 400, bpe needs the fewest tokens for books: ")
+    assert sentences[0].endswith(f"On other texts it is another: the first is {first} on articles.")
+    assert sentences[-2] == (
+        "These sentences are about books, the corpus that the vocabularies were built from. Above the table, articles "
+        "can be chosen instead."
+    )
+    table = next(one for one in tables(content) if one.name == "scoreboard")
+    assert table.frame["corpus"].unique(maintain_order=True).to_list() == ["books", "articles"]
+    assert "on the evaluation splits of books and articles" in table.caption
 
 
 def test_families_state_the_better_ends_of_their_measurements() -> None:

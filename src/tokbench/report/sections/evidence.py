@@ -14,7 +14,7 @@ from tokbench.report.layout import Source
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, said
 from tokbench.report.wording import slug
-from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import BEST
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
@@ -25,6 +25,7 @@ _FAR = {
     BITS: ("bits per byte more than with {best}", 1),
     NGRAM: ("bits per byte more than with {best}", 1),
     ACCURACY: ("points of accuracy more than {best}", 100),
+    ALIGNMENT: ("F1 of agreement with morphemes more than {best}", 1),
 }
 
 
@@ -48,7 +49,8 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
     drawings = []
     claim = _of(told, TOKENS)
     known = frame.filter(measure=TOKENS).drop_nulls("value")
-    for (corpus,), part in known.sort("corpus").group_by("corpus", maintain_order=True):
+    for corpus in content.corpora_of(known):
+        part = known.filter(corpus=corpus)
         sizes = part["size"].unique().sort().to_list()
         order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
         shown = set(content.drawn(order))
@@ -111,6 +113,7 @@ def _what(claim: Claim) -> str:
         NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
         BITS: f"in bits per byte of {claim.model} on the evaluation split of {claim.corpus}",
         ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
+        ALIGNMENT: "in agreement with morphemes, each on the words that it can be scored on",
     }[claim.measure]
 
 
@@ -169,7 +172,8 @@ def _by_language(content: ReportContent) -> list[Drawing]:
         return []
     drawings = []
     counted = intrinsic.filter(pl.col("metric") == "corpus_token_count", pl.col("language") != "").drop_nulls("value")
-    for (corpus,), part in counted.sort("corpus").group_by("corpus", maintain_order=True):
+    for corpus in content.corpora_of(counted):
+        part = counted.filter(corpus=corpus)
         size = int(str(part["size"].max()))
         here = part.filter(size=size)
         if here["language"].n_unique() < 2 or here["variant"].n_unique() < 2:

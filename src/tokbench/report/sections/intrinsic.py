@@ -37,7 +37,7 @@ def intrinsic(content: ReportContent) -> Section:
             "intrinsic", "All other measures", missing=[f"Intrinsic measures: {content.why_missing('intrinsic')}"]
         )
     exhibits: list[Exhibit] = []
-    corpora = frame["corpus"].unique().sort().to_list()
+    corpora = content.corpora_of(frame)
     several = len(corpora) > 1
     for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
         overall, split = whole_corpus(part)
@@ -88,7 +88,7 @@ def _tables(
 def _bounds(content: ReportContent) -> list[Table | Drawing]:
     """What every corpus's gaps are above."""
     found = content.part("bounds")
-    corpora = [] if found is None else found["corpus"].unique().sort().to_list()
+    corpora = [] if found is None else content.corpora_of(found)
     return [table for corpus in corpora for table in split(content, BOUNDS, corpus=corpus)]
 
 

@@ -42,7 +42,7 @@ function bySize(a, b) {
   return Number(a.replaceAll(",", "")) - Number(b.replaceAll(",", ""));
 }
 
-/* Selections above a table, such as that of a vocabulary size: the last value of the first column comes first. */
+/* Selections above a table: the largest vocabulary size is chosen at first, of other columns the first row's value. */
 function choices(table, names) {
   const heads = Array.from(table.tHead.rows[0].cells, (head) => head.dataset.name);
   const bar = document.createElement("div");
@@ -51,7 +51,7 @@ function choices(table, names) {
     const column = heads.indexOf(name);
     const values = [...new Set(Array.from(table.tBodies[0].rows, (row) => row.cells[column].textContent))];
     if (values.length < 2) continue;
-    values.sort(name === "size" ? bySize : (a, b) => a.localeCompare(b, "en", { numeric: true }));
+    if (name === "size") values.sort(bySize);
     const label = document.createElement("label");
     const select = document.createElement("select");
     select.dataset.column = column;
