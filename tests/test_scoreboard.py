@@ -17,7 +17,7 @@ from tokbench import better
 from tokbench.errors import TokbenchError
 from tokbench.metric import metric
 from tokbench.report.content import ReportContent
-from tokbench.report.html import tables
+from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.load import shown as shown_of
 from tokbench.report.summary import claims, summary
@@ -257,6 +257,24 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         assert ("agrees best with the morphemes of the gold data: " in sentence) == (measure == "alignment")
         others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
         assert ("first at both sizes" in sentence) == (others == [told[1]])
+
+
+def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
+    """A larger vocabulary would need fewer of both."""
+    board, _, _ = drawn()
+    large = pl.lit(9000, pl.Int64)
+    more = board.filter(size=400, measure="tokens", variant="bpe").with_columns(size=large, value=pl.lit(1.0))
+    bits = board.filter(size=400, measure="bits_per_byte", variant="bpe").with_columns(size=large)
+    content = altered(shown(), scoreboard=pl.concat([board, more, bits]))
+    [figure] = [one for one in drawings(content) if one.name == "bits-against-tokens-books"]
+    here = {measure: board.filter(measure=measure, size=400) for measure in ("tokens", "bits_per_byte")}
+    few, low = (part.filter(verdict="best").row(0, named=True) for part in here.values())
+    first = here["bits_per_byte"].filter(variant=few["variant"])["value"].item()
+    end = ", the fewest, too." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest, "
+    start = f"At a vocabulary of 400, {few['variant']} has the fewest tokens and {first:.4f} bits per byte{end}"
+    assert figure.says.startswith(start)
+    forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
+    assert "in agreement with morphemes" in forest.caption
 
 
 def test_the_table_has_the_boards_marks_and_intervals() -> None:

@@ -15,7 +15,7 @@ from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, said
 from tokbench.report.wording import slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.standing import BEST
+from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
@@ -51,6 +51,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
     known = frame.filter(measure=TOKENS).drop_nulls("value")
     for corpus in content.corpora_of(known):
         part = known.filter(corpus=corpus)
+        ranked = part.filter(pl.col("verdict") != UNRANKED)
         sizes = part["size"].unique().sort().to_list()
         order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
         shown = set(content.drawn(order))
@@ -67,7 +68,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
             f"with one size alone have no line.{content.left_out(order)}"
         )
-        says = between(f"Tokens of {corpus}", _values(part), 0)
+        says = between(f"Tokens of {corpus}", _values(ranked) or _values(part), 0)
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
@@ -149,15 +150,17 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
         f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
     )
-    few = min(points, key=lambda key: (points[key][0], key))
-    low = min(points, key=lambda key: (points[key][1], key))
-    says = f"{few[0]} at {few[1]:,} has the fewest tokens and {points[few][1]:.4f} bits per byte"
-    says += (
-        ", the fewest of all."
-        if few == low
-        else (f"; {low[0]} at {low[1]:,} has the fewest bits per byte, {points[low][1]:.4f}.")
-    )
+    says = _fewest_of_both({variant: point for (variant, size), point in points.items() if size == claim.size}, claim)
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
+
+
+def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
+    """Which tokenizer of one size has the fewest tokens, and which the fewest bits per byte."""
+    if not points:
+        return said(claim)
+    few, low = (min(points, key=lambda one: (points[one][place], one)) for place in (0, 1))
+    says = f"At a vocabulary of {claim.size:,}, {few} has the fewest tokens and {points[few][1]:.4f} bits per byte"
+    return says + (", the fewest, too." if few == low else f"; {low} has the fewest, {points[low][1]:.4f}.")
 
 
 def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
