@@ -147,6 +147,7 @@ def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
         assert drawn[name].draw(width=4) is not None
     tokens = drawn["corpus_token_count-books"]
     assert "bpe" not in tokens.variants
+    assert tokens.says.startswith("Corpus token count on books at a vocabulary of 2,048: ")
     assert tokens.says.endswith("to 117,952, bpe."), "of all, not of those drawn"
     told = drawn["differences-tiny-offline"]
     assert "minus that of the baseline random" in told.caption

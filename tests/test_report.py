@@ -157,8 +157,8 @@ def test_letters_of_all_figures_are_defined_once() -> None:
     second = figure.format("f2").replace("M 1 2", "M 3 4")
     letters, shared = share_letters([lean(one) for one in (figure.format("f1"), second, figure.format("f3"))])
     assert re.findall(r'<path id="(c\d)" d="([^"]*)"', letters) == [("c0", "M 1 2"), ("c1", "M 3 4")]
-    body = '<svg><g><use href="#c{0}"/><use href="#c{0}" x="63.62"/><use href="#c{0}" transform="translate(1 2) scale(0.7)"'
-    assert shared[1].startswith(body.format(1))
+    body = '<svg><g><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
+    assert shared[1].startswith(body)
     assert [one.replace("f3", "f1") for one in (shared[0], shared[2])] == [shared[0]] * 2
     assert shared[0].endswith('<defs><path id="f1-m" d="M 0 0"/></defs><use href="#f1-m" x="1" y="2"/></svg>')
 

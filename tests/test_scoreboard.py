@@ -270,7 +270,7 @@ def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
     here = {measure: board.filter(measure=measure, size=400) for measure in ("tokens", "bits_per_byte")}
     few, low = (part.filter(verdict="best").row(0, named=True) for part in here.values())
     first = here["bits_per_byte"].filter(variant=few["variant"])["value"].item()
-    end = ", the fewest, too." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest, "
+    end = ", the fewest, too." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest bits, "
     start = f"At a vocabulary of 400, {few['variant']} has the fewest tokens and {first:.4f} bits per byte{end}"
     assert figure.says.startswith(start)
     forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
@@ -311,7 +311,7 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
     sentences = summary(content)
     assert sentences[0].startswith("At a vocabulary of 400, bpe needs the fewest tokens for books: ")
-    assert sentences[0].endswith(f"On other texts it is another: the first is {first} on articles.")
+    assert sentences[0].endswith(f"On other texts the first is another: {first} on articles.")
     assert sentences[-2] == (
         "These sentences are about books, the corpus that the vocabularies were built from. Above the table, articles "
         "can be chosen instead."

@@ -7,13 +7,10 @@ import polars as pl
 from tokbench.commands.sides import Sizes, size_label
 from tokbench.inputs.frames import read_frame
 from tokbench.report.terminal import Line, Part
-from tokbench.statistics.board_alignment import SLACK, agreement, apart, drawn, foremost, sheets_of
-from tokbench.statistics.contrast import Contrast
-from tokbench.statistics.judgement import judged
+from tokbench.statistics.board_alignment import METRIC, contrast, foremost
 from tokbench.tidy.documents import BOUNDARIES
 from tokbench.tidy.table import schema
 
-METRIC = "morphological_alignment"
 WHAT = "agreement with morphemes"
 OWN_WORDS = (
     "  Intervals are Student's t over words. Each is scored on words of its own: those that are no token while all "
@@ -39,29 +36,13 @@ def alignment_part(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment:
         values = [found.filter(variant=name, size=size) for name, size in both]
         if any(len(one) != 1 for one in values):
             continue
-        parts = [
-            by_word.filter(variant=name, size=size).with_columns(variant=pl.lit(side))
-            for side, (name, size) in zip("ab", both, strict=True)
-        ]
-        if (contrast := _contrast(pl.concat(parts), [one["value"][0] for one in values])) is not None:
+        parts = [by_word.filter(variant=name, size=size) for name, size in both]
+        found_both = [(part, one["value"][0]) for part, one in zip(parts, values, strict=True)]
+        if (difference := contrast(*found_both)) is not None:
             definition = values[0]["definition"][0]
-            lines.append(Line(size_label(size_a, size_b), contrast, "highest", WHAT, definition))
+            lines.append(Line(size_label(size_a, size_b), difference, "highest", WHAT, definition))
             told += values
     groups = "groups of words" if by_word["words"].max() not in (None, 1) else "words"
     part = Part(f"Agreement with morphemes (F1); drawn: {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines))
     rest = rows.join(pl.concat(told), on=rows.columns, how="anti", nulls_equal=True) if told else rows
     return part, rest.sort("corpus", "metric", "definition", maintain_order=True)
-
-
-def _contrast(by_word: pl.DataFrame, values: list[float]) -> Contrast | None:
-    """Of variants called a and b; None where the words do not give both values."""
-    sheets = sheets_of(by_word)
-    both = [sheets.get(side, []) for side in "ab"]
-    for sheet, value in zip(both, values, strict=True):
-        one = agreement(sheet)
-        if one is None or abs(one.difference - value) > SLACK:
-            return None
-    [found] = judged([apart(*both)])
-    n = drawn(*both)
-    p_value = max(found.p_value, 2.0 ** (1 - n)) if found.difference else 1.0
-    return Contrast(values[0], values[1], found.difference, found.low, found.high, n, p_value)

@@ -152,7 +152,10 @@ class ReportContent:
         return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:
-        """The frame of one part, models in the order of the configuration; None where it is absent or has no row."""
+        """The frame of one part, corpora in the order of reading and models in that of the configuration.
+
+        None where it is absent or has no row.
+        """
         if name not in self._parts:
             self._parts[name] = self._arranged(name)
         return self._parts[name]
@@ -163,6 +166,9 @@ class ReportContent:
             return None
         if "corpus" in frame.columns:
             frame = frame.with_columns(pl.col("corpus").fill_null("").replace("", "an unnamed corpus"))
+            order = {name: place for place, name in enumerate(self.corpora)}
+            by_corpus = pl.col("corpus").replace_strict(order, default=len(order), return_dtype=pl.Int64)
+            frame = frame.sort(by_corpus, maintain_order=True)
         if "model" not in frame.columns:
             return frame
         place = {model: index for index, model in enumerate(self.models)}

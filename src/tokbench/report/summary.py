@@ -210,13 +210,14 @@ def _sizes(claim: Claim) -> str:
 
 
 def _corpora(claim: Claim) -> str:
-    best = claim.best["variant"]
-    same = [corpus for corpus, one in claim.on_others.items() if one == best]
-    different = [f"{one} on {corpus}" for corpus, one in claim.on_others.items() if one != best]
-    if not different:
-        return f"It comes first on {_few(same)}, too." if same else ""
-    also = f"It comes first on {_few(same)}, too, but not everywhere: " if same else "On other texts it is another: "
-    return f"{also}the first is {_few(different)}."
+    first: dict[str, list[str]] = {}
+    for corpus, variant in claim.on_others.items():
+        first.setdefault(variant, []).append(corpus)
+    same = first.pop(str(claim.best["variant"]), [])
+    different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
+    told = [f"It comes first on {_few(same)}, too."] * bool(same)
+    told += [f"On other texts the first is another: {_few(different)}."] * bool(different)
+    return " ".join(told)
 
 
 def _few(names: list[str]) -> str:

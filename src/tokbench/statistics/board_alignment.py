@@ -6,9 +6,12 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.estimate import Estimate, Ratio, difference_of_ratios, interval, mean_of, ratio_over_documents
+from tokbench.statistics.judgement import judged
 from tokbench.statistics.standing import Family, Value
 
+METRIC = "morphological_alignment"
 ALL_RESOURCES = "all resources"
 UNKEPT = "what each word adds was not kept"
 SLACK = 1e-9
@@ -77,6 +80,25 @@ def agreement(sheet: Sheet) -> Estimate | None:
 def apart(a: Sheet, b: Sheet) -> Estimate:
     """The difference of two such means of which there is an :func:`agreement`."""
     return mean_of([_apart(*both) for both in zip(a, b, strict=True)])
+
+
+def contrast(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Contrast | None:
+    """Two tokenizers' means over resources, and a minus b; None where their words do not give both values.
+
+    Args:
+        a, b: the boundaries of each one's words, see :data:`tokbench.tidy.documents.BOUNDARIES`, and its value.
+    """
+    named = [part.with_columns(variant=pl.lit(side)) for side, (part, _) in zip("ab", (a, b), strict=True)]
+    sheets = sheets_of(pl.concat(named))
+    both = [sheets.get(side, []) for side in "ab"]
+    for sheet, (_, value) in zip(both, (a, b), strict=True):
+        found = agreement(sheet)
+        if found is None or abs(found.difference - value) > SLACK:
+            return None
+    [told] = judged([apart(*both)])
+    n = drawn(*both)
+    p_value = max(told.p_value, 2.0 ** (1 - n)) if told.difference else 1.0
+    return Contrast(a[1], b[1], told.difference, told.low, told.high, n, p_value)
 
 
 def drawn(*sheets: Sheet) -> int:

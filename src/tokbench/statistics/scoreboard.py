@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.board_alignment import alignment
+from tokbench.statistics.board_alignment import METRIC, alignment
 from tokbench.statistics.board_answers import accuracies
 from tokbench.statistics.board_bits import model_bits, over_documents
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
@@ -68,7 +68,7 @@ def scoreboard(
         *_ngram_bits(ngram_documents),
         *model_bits(BITS, bits_by_seed),
         *accuracies(ACCURACY, ranks_by_size, outcomes),
-        *alignment(ALIGNMENT, _whole(intrinsic, "morphological_alignment"), alignment_by_word),
+        *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
     ]
     rows = [row for family in families for row in rows_of(_without(family, lossy), baselines_of_all)]
     return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")

@@ -160,7 +160,7 @@ def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str
         return said(claim)
     few, low = (min(points, key=lambda one: (points[one][place], one)) for place in (0, 1))
     says = f"At a vocabulary of {claim.size:,}, {few} has the fewest tokens and {points[few][1]:.4f} bits per byte"
-    return says + (", the fewest, too." if few == low else f"; {low} has the fewest, {points[low][1]:.4f}.")
+    return says + (", the fewest, too." if few == low else f"; {low} has the fewest bits, {points[low][1]:.4f}.")
 
 
 def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:

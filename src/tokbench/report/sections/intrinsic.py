@@ -204,7 +204,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         definition, values = measured(overall, metric)
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
-            says = between(words(metric).capitalize(), values)
+            says = between(f"{words(metric).capitalize()} on {corpus}", values)
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))

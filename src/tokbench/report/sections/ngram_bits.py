@@ -108,7 +108,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         for variant, size, value in last.select("variant", "size", "value").rows()
         if variant not in lossy
     }
-    what = "Bits per byte by the models of the highest order and the most training text"
+    what = f"Bits per byte of {corpus} by the models of the highest order and the most training text"
     says = between(what, bits) if bits else ""
     caption += content.left_out(order)
     return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
