@@ -36,6 +36,19 @@ function filter(table) {
     const has = chosen.every(([column, value]) => value === "" || row.cells[column].textContent === value);
     row.hidden = !(has && words.every((word) => shown.includes(word)));
   }
+  if (chosen.length) leaveOut(table, figure.querySelector(".lacking"));
+}
+
+/* Columns without a number in any row of what was chosen, such as a model of another size, are named and left out. */
+function leaveOut(table, told) {
+  const rows = Array.from(table.tBodies[0].rows).filter((row) => !row.hidden);
+  const lacking = [];
+  Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
+    const none = rows.length > 0 && rows.every((row) => row.cells[column].textContent.startsWith("–"));
+    if (none) lacking.push(head.textContent);
+    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) row.cells[column].hidden = none;
+  });
+  told.textContent = lacking.length ? `Left out, without a number in these rows: ${lacking.join("; ")}.` : "";
 }
 
 function bySize(a, b) {
@@ -62,7 +75,9 @@ function choices(table, names) {
     label.append(name === "size" ? "vocabulary size " : `${name} `, select);
     bar.append(label);
   }
-  if (bar.childElementCount) table.parentElement.before(bar);
+  const told = document.createElement("p");
+  told.className = "notes lacking";
+  table.parentElement.before(bar, told);
 }
 
 for (const table of document.querySelectorAll("figure.table table")) {
