@@ -1,6 +1,7 @@
 """``tokbench measure_resource``: measure a tokenizer on the gold data of a resource."""
 
 import json
+from importlib import import_module
 from typing import cast
 
 import click
@@ -45,6 +46,7 @@ def command(
     from tokbench.intrinsic.read_resource import read_resource, room
     from tokbench.intrinsic.resource_files import resource_files
     from tokbench.intrinsic.words import words_of
+    from tokbench.metric import metrics as registered
     from tokbench.resource import ResourceOptions, resource_types
     from tokbench.tokenizer import Tokenizer
 
@@ -71,7 +73,9 @@ def command(
         words = words_of(tokenizer, gold)
         rows = measure_cut_words(words, of, families=families)
         if by_word is not None and of == "segmentations":
-            found = alignment_by_word(words)
+            # By way of the registry, as every metric: a change of it is none of resources of another kind.
+            scored = import_module(registered["morphology"].module).scored_boundaries
+            found = alignment_by_word(words, scored(words))
     if by_word is not None:
         head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
         with atomic_file(by_word) as partial:

@@ -1,20 +1,24 @@
 """What every word adds to the agreement of tokens with morphemes, so that an interval can be drawn over words."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.intrinsic.neighbours import in_groups
 from tokbench.intrinsic.words import Words
-from tokbench.metric.morphology import scored_boundaries
 
 COLUMNS = ("word", "words", "right", "wrong", "missed")
 ByWord = dict[str, list[int]]
 
 
-def alignment_by_word(words: Words) -> ByWord:
-    """Boundaries of every word that :func:`tokbench.metric.morphology.morphology` scores.
+def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
+    """Boundaries of every word that a metric scores, added up by word and by neighbours.
 
     Two segmentations of one word are one word: the tokens are the same. Of more than 1,000 words neighbours are added
     up, all words of the resource being counted, so that groups are the same for every tokenizer.
+
+    Args:
+        words: as a tokenizer cuts them.
+        boundaries: of each, int64 [words, 3], see :func:`tokbench.metric.morphology.scored_boundaries`.
 
     Returns:
         By word or group that has any boundary: ``word`` (place of the first in the resource, counted from 0),
@@ -23,7 +27,6 @@ def alignment_by_word(words: Words) -> ByWord:
     """
     import polars as pl  # the table is given: it is imported already
 
-    boundaries = scored_boundaries(words)
     by_row = words.gold.select("language", "word").with_columns(
         pl.Series(name, boundaries[:, place]) for place, name in enumerate(COLUMNS[2:])
     )
