@@ -15,6 +15,8 @@ MUTANTS ?= 100
 EXPERIMENT ?= small
 VARIANTS ?= 1000
 SEED ?= 0
+PAGES ?= results/demo/report.html
+PLAYWRIGHT ?= $(PYTHON)
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
 OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events existing_ids fuzz greedtok kernels \
@@ -22,7 +24,7 @@ OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events 
   segmentation shortest_path token_ngrams trie unigram well_known within wordpiece
 OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
 
-.PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize benchmarks scale install wheel lint format lock clean
+.PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize accessibility benchmarks scale install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +63,10 @@ sanitize: install  ## run the tests of the kernels with sanitizers of addresses 
 	  UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py) $(OF_MEMORY:%=--deselect tests/test_within.py::%)
+
+accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=axe.min.js, PLAYWRIGHT=a Python that has it
+	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; CONTRIBUTING.md tells the rest"; exit 2; }
+	@$(PLAYWRIGHT) tools/check_accessibility.py --axe $(AXE) $(PAGES)
 
 benchmarks: install  ## time everything beside its peers: TEXT=FILE, WORDS="FILE FILE", PEERS=PYTHON, SAGE=PYTHON
 	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }

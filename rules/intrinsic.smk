@@ -124,7 +124,8 @@ rule measure_resource:
         tokenizer="<results>/tokenizers/{variant}/{size}",
         files=measurements.resource_files,
     output:
-        "<results>/intrinsic/{variant}/{size}/{resource}.json",
+        measured="<results>/intrinsic/{variant}/{size}/{resource}.json",
+        words="<results>/words/{variant}/{size}/{resource}.json",
     log:
         "<logs>/measure_resource/{variant}/{size}/{resource}.log",
     benchmark:
@@ -143,7 +144,8 @@ rule measure_resource:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.resource}"
     shell:
         "tokbench measure_resource --memory {resources.mem_mb:q} --recipe {params.recipe:q} --metrics {params.metrics:q}"
-        " --name {wildcards.resource} -o {output:q} -- {input.tokenizer:q} {input.files:q} &> {log:q}"
+        " --name {wildcards.resource} --by-word {output.words:q} -o {output.measured:q}"
+        " -- {input.tokenizer:q} {input.files:q} &> {log:q}"
 
 
 rule measure_embeddings:

@@ -24,6 +24,7 @@ rule tabulate:
         + collect("<results>/intrinsic/{of.variant}/{of.size}/on/{of.on}.json", of=beside),
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
         tokens=collect("<results>/tokens/{of.variant}/{of.size}/{of.on}.json", of=counted),
+        words=collect("<results>/words/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers),
         bound=collect("<results>/bounds/{of.corpus}/{of.scheme}/{of.size}.json", of=bounds),
         ngram_bits=collect("<results>/ngram_bits/{of.variant}/{of.size}.json", of=ngram_models.tokenizers)
         + collect("<results>/ngram_bits/{of.variant}/{of.size}/{of.on}.json", of=ngram_models.tokenizers_on_others),

@@ -24,6 +24,7 @@ from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
+from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
@@ -283,6 +284,7 @@ def whole() -> ReportContent:
                 bits_by_seed(),
                 averages_by_size(scores),
                 outcomes(),
+                pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema),
                 {},
             ),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.small_report import VARIANTS, whole
+from tests.small_report import VARIANTS, altered, whole
 from tokbench.report.html import render
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -41,6 +41,15 @@ found.pointed = ["mouse", "touch"].map((pointerType) => {
   mark.closest("svg").dispatchEvent(new PointerEvent("pointerleave", at));
   return [lines(), told.hidden];
 });
+const board = document.querySelector("#table-scoreboard");
+const speed = board.querySelector("th[data-name=speed]");
+const lacking = () => [speed.hidden, board.querySelector(".lacking").textContent];
+const choice = board.querySelector("select");
+found.lacking = ["2,048", "1,024"].map((size) => {
+  choice.value = size;
+  choice.dispatchEvent(new Event("change"));
+  return lacking();
+});
 found.sizes = ["1,024", "512", "16,384"].sort(bySize);
 document.getElementById("found").textContent = JSON.stringify(found);
 }
@@ -51,7 +60,7 @@ document.getElementById("found").textContent = JSON.stringify(found);
 @pytest.mark.parametrize("size", ["1280,900", "390,844"])
 def test_the_page_answers(tmp_path: Path, size: str) -> None:
     page = tmp_path / "report.html"
-    render(whole(), page)
+    render(altered(whole(), speeds={("books", 1024, "bpe"): 12.3}), page)
     page.write_text(page.read_text(encoding="utf-8").replace("</body>", TRIAL), encoding="utf-8")
     call = [
         str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
@@ -68,6 +77,8 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
         "choice_e: 0.408", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
     ]  # fmt: skip
     assert found["hidden"] is True
+    told = "Left out, without a number in these rows: encoding (MB/s)."
+    assert found["lacking"] == [[True, told], [False, ""]]
     assert found["sizes"] == ["512", "1,024", "16,384"]
     (mouse, gone), (touch, stays) = found["pointed"]
     assert mouse == touch == [f"{VARIANTS[0]} at 1,024: 118,976"]

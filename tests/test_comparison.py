@@ -275,9 +275,13 @@ def tokenizers(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
     return folder
 
 
+GOLD = [(first, second) for first in "taise" for second in ("in", "re", "ste", "alen", "or", "ced", "st", "leter")]
+"""Words of which both tokenizers have the first part, and some the second."""
+
+
 def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     gold = tmp_path / "eng.word.dev.tsv"
-    gold.write_text("thing\tth @@ing\t100\nother\toth @@er\t100\n")
+    gold.write_text("".join(f"{''.join(parts)}\t{' @@'.join(parts)}\t100\n" for parts in GOLD))
     arguments = []
     for name in ("bpe", "greedwmc"):
         folder = tokenizers / name
@@ -290,7 +294,9 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
             "measure", folder, "--counts", tokenizers / "counts.parquet", "--corpus", "books", "-o", on_text
         )
         assert done.status == 0, done.stderr
-        done = tokbench("measure_resource", folder, "--recipe", "sigmorphon2022", "--name", "gold", "-o", on_gold, gold)
+        words = tmp_path / f"{name}-words.json"
+        recipe = ("--recipe", "sigmorphon2022", "--name", "gold", "--by-word", words)
+        done = tokbench("measure_resource", folder, *recipe, "-o", on_gold, gold)
         assert done.status == 0, done.stderr
         rng = np.random.default_rng(0)
         weights = model(tmp_path / f"{name}-model", rng.normal(size=(320, 4)).astype(np.float32))
@@ -302,6 +308,7 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
         )  # fmt: skip
         assert done.status == 0, done.stderr
         arguments += ["--tokenizer", folder, "--intrinsic", on_text, "--intrinsic", on_gold, "--embeddings", cloud]
+        arguments += ["--words", words]
     done = tokbench("tabulate", *arguments, "--baseline", "books=bpe", "-o", tmp_path / "tables")
     assert done.status == 0, done.stderr
     found = pl.read_parquet(tmp_path / "tables" / "intrinsic.parquet")
@@ -320,6 +327,27 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
     assert here.filter(metric="relative_corpus_token_count")["language"].to_list() == ["", "aa", "bb"]
     assert set(here.filter(metric="fertility")["language"]) == {"", "aa", "bb"}
     assert tokbench("analyse", tmp_path / "tables", "-o", tmp_path / "statistics").status == 0
+    words = pl.read_parquet(tmp_path / "tables" / "alignment_by_word.parquet")
+    scored = "F1 of token boundaries, pooled, over words that are no token and whose gold segments all are"
+    f1 = {row["variant"]: row for row in found.filter(corpus="gold", definition=scored, language="").to_dicts()}
+    for (name,), part in words.group_by("variant"):
+        right, missed = part["right"].sum(), (part["wrong"].sum() + part["missed"].sum()) / 2
+        assert (right / (right + missed), len(part)) == (f1[name]["value"], f1[name]["n"])
+    board = pl.read_parquet(tmp_path / "statistics" / "scoreboard.parquet").filter(measure="alignment")
+    behind = board.filter(pl.col("verdict") != "best").row(0, named=True)
+    assert (behind["over"], behind["behind_low"] < behind["behind"] < behind["behind_high"]) == ("words", True)
+    (tmp_path / "tokenizers").mkdir()
+    for name in ("bpe", "greedwmc"):
+        (tmp_path / "tokenizers" / name).mkdir()
+        (tmp_path / "tokenizers" / name / "300").symlink_to(tokenizers / name)
+    names = sorted(("bpe", "greedwmc"), key=lambda name: name == behind["best"])
+    shown = json.loads(tokbench("compare", *names, "--results", tmp_path, "--json").stdout)
+    [line] = [line for part in shown["parts"] for line in part["lines"] if line["what"] == "agreement with morphemes"]
+    assert (line["low"], line["high"]) == pytest.approx((behind["behind_low"], behind["behind_high"]))
+    assert line["n"] >= behind["n"]
+    single = [line for part in shown["parts"] for line in part["lines"] if line["what"] == "morphological alignment"]
+    assert {one["low"] for one in single} == {None}
+    assert [one["definition"] for one in single].count(scored) == 1, "the resource's own, by itself"
 
 
 def test_options_of_metrics_and_resources_by_command(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -40,6 +40,7 @@ from tokbench.report.summary import summary
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.tidy_tables import TidyTables
+from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.imported import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -337,7 +338,8 @@ def content(gathered: Gathered) -> ReportContent:
     renamed = pl.col("variant").replace({"native": "unigram_greedy", "pieces": "sage"})
     imported = imported_table(gathered.tokenizers).with_columns(renamed)
     documents = (tokens_by_document(), ngram_documents(), bits_by_seed())
-    board = scoreboard(intrinsic(), imported, *documents, averages_by_size(accuracy()), outcomes(), {})
+    words = pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema)
+    board = scoreboard(intrinsic(), imported, *documents, averages_by_size(accuracy()), outcomes(), words, {})
     return altered(whole(), imported=imported, scoreboard=board)
 
 

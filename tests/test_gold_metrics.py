@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tests import test_released_vocabularies as released
 from tests.outside import DATA, needs
 from tests.test_intrinsic import Greedy, value, vocabulary
+from tokbench.intrinsic import neighbours
+from tokbench.intrinsic.alignment_by_word import alignment_by_word
 from tokbench.intrinsic.gold import Decision, Segmentation
 from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.intrinsic.measure import ByLanguage, measure_words
@@ -20,6 +22,7 @@ from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.intrinsic.words import Words, words_of
 from tokbench.metric.cognition import _correlation, chunkability
+from tokbench.metric.morphology import scored_boundaries
 from tokbench.reference import morphology as twin
 from tokbench.resource import resource_types
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -43,6 +46,10 @@ def whole(rows: ByLanguage) -> list[Measurement]:
     return [row for language, row in rows if not language]
 
 
+def by_word_of(words: Words) -> dict[str, list[int]]:
+    return alignment_by_word(words, scored_boundaries(words))
+
+
 SEGMENT = st.text("abé", min_size=1, max_size=3)
 
 
@@ -64,14 +71,35 @@ def test_alignment_agrees_with_the_words_spelled_out(words: list[list[str]], tok
         )
         for parts in unique.values()
     ]
+
+    def twin_scores(parts: list[bytes]) -> bool:
+        return twin.alignment([(parts, [])], known, space)[1] == 1
+
     score, scored, covered = twin.alignment(spelled, known, space)
     rows = whole(measure_words(cutter, table, "segmentations", families={}))
     assert value(rows, "morphological_alignment", "gold segments all are") == score
     assert next(row.n for row in rows if row.metric == "morphological_alignment") == scored
+    by_word = by_word_of(words_of(cutter, table))
+    right, over = (sum(by_word[name]) for name in ("right", "words"))
+    half = (sum(by_word["wrong"]) + sum(by_word["missed"])) / 2
+    assert score == (right / (right + half) if right + half else None)
+    assert over == len({word for (word, _), (parts, _) in zip(unique, spelled, strict=True) if twin_scores(parts)})
     n = len(spelled)
     assert value(rows, "morphological_coverage", "words whose") == (covered / n if n else None)
     assert value(rows, "morphological_coverage", "words that") == (scored / n if n else None)
     assert value(rows, "gold_words_left_out", "one gold") == len({"".join(parts) for parts in words if len(parts) == 1})
+
+
+def test_words_are_taken_in_the_same_groups_for_every_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places count words that are scored and those that are not; two segmentations of a word are one word."""
+    monkeypatch.setattr(neighbours, "MOST", 3)
+    table = gold(("ab", "é"), ("a", "bé"), ("x", "y"), ("ab", "a"), ("q", "ab"), ("ab", "b"), ("é",))
+    tokens = (b" ab", "é".encode(), b" x")
+    found = by_word_of(words_of(Cutter(vocabulary(*tokens)), table))
+    assert found == {"word": [0, 2, 4], "words": [2, 2, 2], "right": [2, 1, 1], "wrong": [0] * 3, "missed": [0] * 3}
+    more = by_word_of(words_of(Cutter(vocabulary(*tokens, b" ab\xc3", b" a", b"b\xc3\xa9", b" q", b"ab")), table))
+    assert (more["word"], more["words"]) == ([0, 2, 4], [2, 2, 2])
+    assert (more["right"], more["wrong"], more["missed"]) == ([1, 2, 1], [2, 0, 0], [2, 0, 0])
 
 
 def test_alignment_by_hand() -> None:

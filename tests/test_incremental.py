@@ -15,6 +15,7 @@ SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
 PARTS = ("packed", "models", "embeddings")
 COUNTED = ("tokens", "speeds")
+ON_GOLD = ("intrinsic", "words")
 VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
 READ = ("bpe", "unigram", "ranks")
 """Variants that the language models read."""
@@ -61,11 +62,11 @@ def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
 
 
 def measured_on(resource: str, *variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
-    return {f"intrinsic/{variant}/{size}/{resource}.json" for variant in variants for size in sizes}
+    return {f"{one}/{variant}/{size}/{resource}.json" for one in ON_GOLD for variant in variants for size in sizes}
 
 
 def measured_on_gold() -> set[str]:
-    return measured_on("gold", *VARIANTS) | {"intrinsic/ranks/own/gold.json"}
+    return measured_on("gold", *VARIANTS) | {f"{one}/ranks/own/gold.json" for one in ON_GOLD}
 
 
 def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
@@ -86,7 +87,8 @@ def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
 def made_elsewhere() -> set[str]:
     """What is made of the tokenizer that was made elsewhere, and of the language models that read it."""
     models = ("small", "large")
-    measured = {f"intrinsic/ranks/own{on}.json" for on in ("", "/gold", "/reading")}
+    measured = {f"{one}/ranks/own/{on}.json" for one in ON_GOLD for on in ("gold", "reading")}
+    measured.add("intrinsic/ranks/own.json")
     follows = trained(*models, variants=("ranks",)) | evaluated(*models, variants=("ranks",))
     counted = {f"{part}/ranks/own/books.json" for part in COUNTED}
     return {"tokenizers/ranks/own", "examples"} | measured | counted | follows

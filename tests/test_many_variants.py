@@ -145,6 +145,10 @@ def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
     for name in ("average-ranks-tiny-offline", "accuracy-by-rank-tiny-offline", "bits-per-byte-tiny-offline"):
         assert "Shown are 3 of 4 variants" in drawn[name].caption
         assert drawn[name].draw(width=4) is not None
+    tokens = drawn["corpus_token_count-books"]
+    assert "bpe" not in tokens.variants
+    assert tokens.says.startswith("Corpus token count on books at a vocabulary of 2,048: ")
+    assert tokens.says.endswith("to 117,952, bpe."), "of all, not of those drawn"
     told = drawn["differences-tiny-offline"]
     assert "minus that of the baseline random" in told.caption
     assert "corrected by Holm's procedure for all tests made of this model and suite" in told.caption

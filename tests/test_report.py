@@ -12,6 +12,7 @@ from tokbench.errors import TokbenchError
 from tokbench.report import findings
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Drawing, Heading, Section
+from tokbench.report.figures.shared import lean, share_letters
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
@@ -53,7 +54,7 @@ def test_languages_are_averaged_only_when_all_are_there() -> None:
 class Checker(HTMLParser):
     """Collects ids, links and text; fails on elements that are not closed in order."""
 
-    VOID = frozenset({"meta", "input", "br", "link"})
+    VOID = frozenset({"meta", "input", "br", "link", "wbr"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +118,7 @@ def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
     assert {*IDENTIFIERS, "summary", "evidence", "published"} <= set(checker.ids)
     assert checker.ids.index("summary") < checker.ids.index("evidence") < checker.ids.index("intrinsic")
     assert WHY in text
-    assert page.count("<svg") == len(drawings(whole())) == 24
+    assert page.count("<svg") == 1 + len(drawings(whole())) == 25, "figures, and their letters"
     assert page.count("<table") == len(tables(whole()))
     assert [path.name for path in folder.iterdir()] == ["report.html"]
 
@@ -138,7 +139,28 @@ def test_no_two_tables_or_columns_have_one_name() -> None:
 def test_figures_are_told_by_their_findings(shown: tuple[str, Checker, Path]) -> None:
     page, _, _ = shown
     assert 'aria-label="At a vocabulary of 2,048, random needs the fewest tokens for books: 114,952' in page
-    assert not [drawing.name for drawing in drawings(whole()) if not drawing.says]
+    drawn = {drawing.name: drawing.says for drawing in drawings(whole())}
+    assert not [name for name, says in drawn.items() if not says]
+    assert drawn["curves-tiny"].endswith("It is per token: tokenizers cannot be compared by it.")
+    assert not re.search(r">\s+<", page[page.index("<svg") : page.index("</svg>")])
+
+
+def test_letters_of_all_figures_are_defined_once() -> None:
+    """What refers to a letter refers to its shape, at the same place; other references and marks stay."""
+    letter = '<path id="{}" d="M 1 2" transform="scale(0.015625)"/>'
+    figure = (
+        '<svg><!-- ab -->\n<g id="{0}-text_1"><defs>\n' + letter.format("{0}-A") + "\n</defs>"
+        '<use href="#{0}-A"/><use href="#{0}-A" transform="translate(63.62 0)"/>'
+        '<use href="#{0}-A" transform="translate(1 2) scale(0.7)"/></g>'
+        '<defs><path id="{0}-m" d="M 0 0"/></defs><use href="#{0}-m" x="1" y="2"/></svg>'
+    )
+    second = figure.format("f2").replace("M 1 2", "M 3 4")
+    letters, shared = share_letters([lean(one) for one in (figure.format("f1"), second, figure.format("f3"))])
+    assert re.findall(r'<path id="(c\d)" d="([^"]*)"', letters) == [("c0", "M 1 2"), ("c1", "M 3 4")]
+    body = '<svg><g><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
+    assert shared[1].startswith(body)
+    assert [one.replace("f3", "f1") for one in (shared[0], shared[2])] == [shared[0]] * 2
+    assert shared[0].endswith('<defs><path id="f1-m" d="M 0 0"/></defs><use href="#f1-m" x="1" y="2"/></svg>')
 
 
 def test_a_gap_may_be_above_the_whole() -> None:
@@ -153,17 +175,23 @@ def test_findings() -> None:
     values = {("a", 1): 9.0, ("a", 2): 3.0, ("b", 2): 1.5, ("c", 2): 2.0}
     assert findings.between("Loss", values) == "Loss at a vocabulary of 2: from 1.500, b, to 3.000, a."
     assert findings.between("Loss", {("a", 2): 3.0}, 2) == "Loss at a vocabulary of 2: 3.00, a."
+    alone = "Loss at a vocabulary of 2: from 1.500, b, to 3.000, a."
+    assert findings.between("Loss", {**values, ("own", 9): 0.1}) == alone, "one of another size is beside no other"
+    assert findings.between("Loss", {("a", 2): 3.0, ("b", 2): 3.001}, 1).endswith("3.0 with each, as far as is shown.")
     averages = {("tiny", "a"): 40.0, ("tiny", "b"): 41.25, ("large", "a"): 52.0}
-    assert findings.first_by_model(averages) == "The highest average: b with tiny, 41.2 % and a with large, 52.0 %."
+    averages |= {("tiny", "c"): 41.24}
+    assert findings.first_by_model(averages).endswith(": b and c with tiny, 41.2 %; a with large, 52.0 %.")
     p_values = {("a", "b"): 0.01, ("b", "a"): 0.99, ("a", "c"): 0.4, ("c", "a"): 0.6, ("b", "c"): None}
-    assert findings.told_apart(p_values) == "Of 2 pairs, 1 have p ≤ 0.05 in one direction, uncorrected."
+    assert findings.told_apart(p_values) == "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected."
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
     assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; not told apart from it: b.")
     assert findings.within_reach(ranks, 0.1).endswith("it is told apart from all others.")
+    assert findings.within_reach({"a": 1.0}, 0.1) == "The lowest average rank is that of a, 1.00."
     verdicts = ["worse", "better", "worse"]
     assert findings.by_verdict("bpe", verdicts) == "Of 3 tokenizers beside bpe, 1 is better and 2 are worse."
     told = findings.sides_of_zero("bpe", [(1, 2), (-1, 1), (-3, -2), None, (0.5, 1)])
-    assert told == "Of 4 intervals of a difference from bpe, 2 are above zero, 1 below it, and 1 include it."
+    assert told == "4 intervals of a difference from bpe: 2 above zero, 1 below it, 1 with zero inside."
+    assert findings.sides_of_zero("bpe", [None]) == "No difference from bpe has an interval."
     regions = {"all": 4, "only_a": 1, "only_b": 2, "only_c": 3}
     assert findings.shared(regions, "xyz").startswith("4 tokens in all three vocabularies; 1 in x alone, 2 in y")
 

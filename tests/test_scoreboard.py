@@ -17,12 +17,14 @@ from tokbench import better
 from tokbench.errors import TokbenchError
 from tokbench.metric import metric
 from tokbench.report.content import ReportContent
-from tokbench.report.html import tables
+from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
-from tokbench.report.summary import summary
+from tokbench.report.load import shown as shown_of
+from tokbench.report.summary import claims, summary
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import SCOREBOARD, scoreboard
+from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -30,7 +32,7 @@ from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
-SIZES, DOCUMENTS, QUESTIONS = (300, 400), 12, 40
+SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
 
 
@@ -47,7 +49,10 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
             share = level[variant] - size / 10_000 + shared + rng.normal(0, 0.002, DOCUMENTS)
             answers = (rng.random((2, QUESTIONS)) < 0.5 + 0.4 * (variant == "sage")).astype(np.float64)
             tokens = np.round(share * sizes)
+            boundaries = rng.integers(0, 3, (2, WORDS, 3)) * (rng.random((2, WORDS, 1)) < 0.7)
+            boundaries[:, :, 0] += 4 * (variant != "bpe") * boundaries.any(axis=2)
             found[variant, size] = {"tokens": tokens, "bits": (2 + share) * sizes, "answers": answers}
+            found[variant, size]["boundaries"] = boundaries.astype(np.float64)
     documents = [
         (variant, size, "books", order, budget, number, "", int(sizes[number]), one["bits"][number] / order,
          int(one["tokens"][number]), 0)
@@ -59,6 +64,19 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         for (variant, size), one in found.items()
         for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", 0.1, 1))
     ]
+    measured += [
+        (variant, size, "all resources", "", "morphological_alignment", "defined", f1(one["boundaries"]), 2, None)
+        for (variant, size), one in found.items()
+    ]
+    words = pl.DataFrame(
+        [
+            (variant, size, resource, word, 1, *map(int, one["boundaries"][place, word]))
+            for (variant, size), one in found.items() for place, resource in enumerate(("ladec", "morphscore"))
+            for word in range(WORDS) if one["boundaries"][place, word].any()
+        ],
+        schema=ALIGNMENT_BY_WORD.schema,
+        orient="row",
+    )  # fmt: skip
     answers = [
         ("tiny", "offline", variant, size, f"task {task}", question, bool(one["answers"][task, question]))
         for (variant, size), one in found.items() for task in range(2) for question in range(QUESTIONS)
@@ -84,6 +102,7 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),
         outcomes,
+        words,
         {},
     )
     return board, sizes, found
@@ -95,6 +114,22 @@ def ratio(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> tuple[floa
     rest = (parts - r * wholes) / wholes.mean()
     degrees = max(1.0, wholes.sum() ** 2 / (wholes**2).sum() - 1)
     return r, rest.std(ddof=1) / np.sqrt(len(parts)), degrees
+
+
+def f1(boundaries: NDArray[np.float64]) -> float:
+    """The mean over resources of F1 of all boundaries of their words."""
+    right, wrong, missed = boundaries.sum(axis=1).T
+    return float((right / (right + (wrong + missed) / 2)).mean())
+
+
+def jackknife(*sides: NDArray[np.float64]) -> float:
+    """Standard error of an F1, or of the difference of two, by leaving out word after word of each resource."""
+    squares = 0.0
+    for place in range(2):
+        words = np.flatnonzero(np.any([one[place].any(axis=1) for one in sides], axis=0))
+        left = [[f1(np.delete(one[[place]], word, axis=1)) for word in words] for one in sides]
+        squares += (len(words) - 1) * float(np.var(left[0] if len(left) == 1 else np.subtract(*left)))
+    return float(np.sqrt(squares)) / 2
 
 
 def corrected(p_values: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
@@ -151,6 +186,37 @@ def test_the_board_is_what_its_tables_say(measure: str, size: int) -> None:
         assert (rows["lossy"]["verdict"], rows["lossy"]["best"], rows["lossy"]["low"]) == ("not ranked", None, None)
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
+    """Values and differences have nearly the intervals that leaving out word after word gives."""
+    board, _, found = drawn()
+    rows = {row["variant"]: row for row in board.filter(measure="alignment", size=size).iter_rows(named=True)}
+    names = [name for name in VARIANTS if name != "lossy"]
+    of = {name: found[name, size]["boundaries"] for name in VARIANTS}
+    best = max(names, key=lambda name: f1(of[name]))
+    assert rows[best]["verdict"] == "best"
+    assert (rows["lossy"]["verdict"], rows["lossy"]["low"]) == ("not ranked", None)
+    p_values = {}
+    for a, b in (pair[::-1] if pair[0] == best else pair for pair in combinations(names, 2)):
+        error, effective = jackknife(of[a], of[b]), 2 * WORDS * 0.7 * 0.8
+        p_values[a, b] = 2 * t.sf(abs((f1(of[a]) - f1(of[b])) / error), effective)
+    for name in names:
+        row = rows[name]
+        error = jackknife(of[name])
+        assert row["over"] == "words"
+        assert row["n"] == of[name].any(axis=2).sum()
+        assert (row["high"] - row["low"]) / 2 == pytest.approx(2 * error, rel=0.06)
+        assert (row["high"] + row["low"]) / 2 == pytest.approx(f1(of[name]))
+        if name == best:
+            continue
+        assert row["behind"] == pytest.approx(f1(of[name]) - f1(of[best]))
+        assert (row["behind_high"] - row["behind_low"]) / 2 == pytest.approx(
+            2 * jackknife(of[name], of[best]), rel=0.06
+        )
+        assert row["verdict"] == ("worse" if corrected(p_values)[name, best] <= 0.05 else "not told apart")
+    assert {rows[name]["verdict"] for name in names} == {"best", "worse", "not told apart"}
+
+
 def test_gaps_of_different_bounds_are_not_ranked() -> None:
     board, _, _ = drawn()
     assert set(board.filter(measure="gap")["verdict"]) == {"not ranked"}
@@ -164,7 +230,7 @@ def shown() -> ReportContent:
 def test_every_sentence_is_borne_out_by_the_board() -> None:
     board, _, _ = drawn()
     sentences = summary(shown())
-    measures = ["tokens", "bits_per_byte", "accuracy"]
+    measures = ["tokens", "bits_per_byte", "accuracy", "alignment"]
     assert sentences.pop() == "Not ranked, since they do not give back all of a text: lossy."
     assert len(sentences) == len(measures)
     for sentence, measure in zip(sentences, measures, strict=True):
@@ -173,7 +239,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         told = re.match(r"At a vocabulary of 400, (?:with the language model tiny, )?(\S+) ", sentence)
         assert told is not None
         assert rows[told[1]]["verdict"] == "best"
-        end = max if measure == "accuracy" else min
+        end = max if measure in ("accuracy", "alignment") else min
         assert told[1] == end(rows, key=lambda name: rows[name]["value"])
         alike = sorted(name for name, row in rows.items() if row["verdict"] == "not told apart")
         if not alike:
@@ -185,11 +251,30 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
             assert "not told apart from any" in sentence
         drawn_n = rows[told[1]]["n"]
         assert f"over {drawn_n:,} {rows[told[1]]['over']}" in sentence
-        assert ("and one training" in sentence) == (measure != "tokens")
+        assert ("and one training" in sentence) == (measure in ("bits_per_byte", "accuracy"))
         far = max(rows, key=lambda name: abs(rows[name]["behind"]))
         assert f"The last, {far}, " in sentence
+        assert ("agrees best with the morphemes of the gold data: " in sentence) == (measure == "alignment")
         others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
         assert ("first at both sizes" in sentence) == (others == [told[1]])
+
+
+def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
+    """A larger vocabulary would need fewer of both."""
+    board, _, _ = drawn()
+    large = pl.lit(9000, pl.Int64)
+    more = board.filter(size=400, measure="tokens", variant="bpe").with_columns(size=large, value=pl.lit(1.0))
+    bits = board.filter(size=400, measure="bits_per_byte", variant="bpe").with_columns(size=large)
+    content = altered(shown(), scoreboard=pl.concat([board, more, bits]))
+    [figure] = [one for one in drawings(content) if one.name == "bits-against-tokens-books"]
+    here = {measure: board.filter(measure=measure, size=400) for measure in ("tokens", "bits_per_byte")}
+    few, low = (part.filter(verdict="best").row(0, named=True) for part in here.values())
+    first = here["bits_per_byte"].filter(variant=few["variant"])["value"].item()
+    end = ", the fewest, too." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest bits, "
+    start = f"At a vocabulary of 400, {few['variant']} has the fewest tokens and {first:.4f} bits per byte{end}"
+    assert figure.says.startswith(start)
+    forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
+    assert "in agreement with morphemes" in forest.caption
 
 
 def test_the_table_has_the_boards_marks_and_intervals() -> None:
@@ -197,7 +282,7 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
     table = next(one for one in tables(shown()) if one.name == "scoreboard")
     assert [column.name for column in table.columns] == [
         "variant", "size", "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte.tiny.offline",
-        "accuracy.tiny.offline",
+        "accuracy.tiny.offline", "alignment",
     ]  # fmt: skip
     assert any("trained with one seed" in note for note in table.notes)
     cells = layout(table).rows
@@ -209,6 +294,31 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
         assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
     assert list(SCOREBOARD.schema) == board.columns
+
+
+def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
+    """Not of the first corpus by name; what comes first on the others is told beside it."""
+    board, _, _ = drawn()
+    tokens = board.filter(measure="tokens")
+    turned = {"best": "worse", "worse": "best"}
+    other = tokens.with_columns(pl.col("verdict").replace(turned), corpus=pl.lit("articles"))
+    recipes = {name: {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"} for name in VARIANTS}
+    settings = {"name": "x", "variants": recipes, "corpora": {"articles": {}, "books": {}, "code": {}}}
+    content = shown_of(settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {})
+    assert (content.corpora, content.built_from) == (["books", "articles", "code"], ["books"])
+    [claim] = [one for one in claims(content) if one.measure == "tokens"]
+    [first] = other.filter(verdict="best", size=max(SIZES))["variant"].unique()
+    assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
+    sentences = summary(content)
+    assert sentences[0].startswith("At a vocabulary of 400, bpe needs the fewest tokens for books: ")
+    assert sentences[0].endswith(f"On other texts the first is another: {first} on articles.")
+    assert sentences[-2] == (
+        "These sentences are about books, the corpus that the vocabularies were built from. Above the table, articles "
+        "can be chosen instead."
+    )
+    table = next(one for one in tables(content) if one.name == "scoreboard")
+    assert table.frame["corpus"].unique(maintain_order=True).to_list() == ["books", "articles"]
+    assert "on the evaluation splits of books and articles" in table.caption
 
 
 def test_families_state_the_better_ends_of_their_measurements() -> None:

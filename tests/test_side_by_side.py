@@ -21,6 +21,8 @@ from tokbench.side_by_side.run import read_run
 from tokbench.side_by_side.several import compare_several
 from tokbench.side_by_side.terminal import comparison_text
 from tokbench.statistics.corrections import holm
+from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
+from tokbench.tabulation.intrinsic import INTRINSIC
 
 BY_NAME = {table.name: table for table in DECLARED}
 Write = Callable[..., Path]
@@ -133,6 +135,41 @@ def test_questions_are_paired(write: Write) -> None:
     found = [change for change in compared(a, b).changes() if change.column.name == "accuracy"]
     assert {(change.where["variant"], change.n) for change in found} == {("random", 10)}
     assert [change.holm for change in found] == holm([change.p_value for change in found]).tolist()
+
+
+def test_agreement_with_morphemes_is_paired_by_words(write: Write) -> None:
+    """Of the resource and of the mean over all; not where the words are grouped otherwise, as other gold data would."""
+    rng = np.random.default_rng(2)
+    right = rng.integers(1, 4, 50)
+    better = right + (rng.random(50) < 0.5)
+
+    def run(name: str, right: np.ndarray[Any, Any], words: int = 1) -> Path:
+        counts = {"word": range(50), "words": [words] * 50, "right": right, "wrong": [1] * 50, "missed": [2] * 50}
+        head = {"variant": ["bpe"] * 50, "size": [1024] * 50, "corpus": ["gold"] * 50}
+        value = right.sum() / (right.sum() + 75)
+        row = {"variant": "bpe", "size": 1024, "language": "", "metric": "morphological_alignment", "definition": "F1"}
+        measured = [
+            row | {"corpus": name, "value": value, "n": 50, "reason": None} for name in ("all resources", "gold")
+        ]
+        frame = pl.DataFrame(measured, schema=INTRINSIC.schema)
+        by_word = pl.DataFrame(head | counts, schema=ALIGNMENT_BY_WORD.schema)
+        return write(name, intrinsic=frame, alignment_by_word=by_word)
+
+    a, b = run("a", right), run("b", better)
+    for change in compared(a, b).changes():
+        assert (change.judgement, change.n, change.difference > 0) == ("beyond noise", 50, True)
+        assert change.low is not None
+        assert change.high is not None
+        assert change.low < change.difference < change.high
+    told = compared(a, run("c", better, words=2)).changes()
+    assert [change.judgement for change in told] == ["single number"] * 2
+
+
+def test_all_or_nothing_of_a_share_is_no_count(write: Write) -> None:
+    whole = intrinsic().filter(metric="renyi_efficiency_2.5", variant="bpe", size=1024)
+    none, all_of_it = (whole.with_columns(value=pl.lit(value)) for value in (0.0, 1.0))
+    [change] = compared(write("a", intrinsic=none), write("b", intrinsic=all_of_it)).changes()
+    assert change.judgement == "single number"
 
 
 def test_intervals_that_lie_apart(write: Write) -> None:

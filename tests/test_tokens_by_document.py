@@ -11,6 +11,7 @@ from tests.conftest import Tokbench
 from tests.small_report import altered, whole
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.intrinsic import neighbours
 from tokbench.intrinsic import tokens_by_document as counting
 from tokbench.intrinsic.tokens_by_document import timed, tokens_by_document
 from tokbench.report.html import tables
@@ -45,7 +46,7 @@ def test_few_documents_stand_alone() -> None:
 
 
 def test_many_documents_are_taken_in_groups_of_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST", 7)
+    monkeypatch.setattr(neighbours, "MOST", 7)
     sizes = np.random.default_rng(3).integers(0, 9, 30).tolist()
     found, _ = tokens_by_document(Letters(), documents(sizes))
     assert len(found["tokens"]) == 7

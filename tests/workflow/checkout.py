@@ -29,6 +29,8 @@ if arguments[0] == "pack":
     Path(arguments[arguments.index("--token-counts") + 1]).write_text("counts")
 if arguments[0] == "count_tokens":
     Path(arguments[arguments.index("--speed") + 1]).write_text("speed")
+if arguments[0] == "measure_resource":
+    Path(arguments[arguments.index("--by-word") + 1]).write_text("words")
 if arguments[0] == "leaderboard":
     Path(arguments[arguments.index("--table") + 1]).write_text("scores")
 if output.suffix not in (".json", ".parquet", ".html", ".bib"):

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.better import better_end, over_the_same
+from tokbench.commands.alignment_comparison import alignment_part
 from tokbench.commands.sides import Side, Sizes, distinct, size_label
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
@@ -28,17 +29,24 @@ BITS = "bits that the model spends on the documents of the evaluation split, ove
 
 def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
     """Parts of the comparison: metrics by corpus, accuracy and bits per byte by suite, translations by test."""
-    own = _intrinsic(a.name, b.name, sizes, experiment) + _downstream(a, b, sizes, experiment)
-    return own + translation_parts(a.name, b.name, sizes, experiment)
+    own = []
+    if (rows := _measured(a.name, b.name, experiment)) is not None:
+        aligned, rest = alignment_part(a.name, b.name, sizes, rows, experiment)
+        own = [aligned, *_intrinsic(a.name, b.name, sizes, rest)]
+    return own + _downstream(a, b, sizes, experiment) + translation_parts(a.name, b.name, sizes, experiment)
 
 
-def _intrinsic(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
-    """Metrics of which one end is better, a part a corpus: each is a single number of a whole text."""
+def _measured(a: str, b: str, experiment: Path) -> pl.DataFrame | None:
+    """What is known of the two on whole texts and resources; None where the experiment has no tables."""
     path = experiment / "tables" / "intrinsic.parquet"
     if not path.is_file():
-        return []
+        return None
     rows = read_frame(path, "tabulate again").filter(pl.col("language") == "", pl.col("variant").is_in([a, b]))
-    rows = rows.drop_nulls("value").sort("corpus", "metric", "definition")
+    return rows.drop_nulls("value").sort("corpus", "metric", "definition")
+
+
+def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame) -> list[Part]:
+    """Metrics of which one end is better, a part a corpus: each is a single number of a whole text."""
     parts = []
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
         lines, notes = [], []

@@ -1,9 +1,12 @@
 """``tokbench measure_resource``: measure a tokenizer on the gold data of a resource."""
 
+import json
+from importlib import import_module
 from typing import cast
 
 import click
 
+from tokbench.atomic import atomic_file
 from tokbench.commands.memory_option import memory_option
 from tokbench.errors import TokbenchError
 
@@ -15,6 +18,7 @@ from tokbench.errors import TokbenchError
 @click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
 @memory_option()
+@click.option("--by-word", type=click.Path(dir_okay=False), help="JSON file of every word's boundaries, for intervals.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
 @click.argument("files", nargs=-1)
 def command(
@@ -24,20 +28,25 @@ def command(
     variant: str | None,
     metrics: str | None,
     megabytes: int | None,
+    by_word: str | None,
     output: str | None,
     files: tuple[str, ...],
 ) -> None:
     """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON.
 
-    Where the resource needs more than --memory, a line says how much before anything of it is read.
+    With --by-word, what each word adds to the agreement with morphemes is written too; nothing of a resource that has
+    none. Where the resource needs more than --memory, a line says how much before anything of it is read.
     """
     from tokbench.allowance import RESERVE, require, resident
     from tokbench.commands.arguments import check_same_files, mapping_of
     from tokbench.commands.measurements import metric_families, write_measurements
     from tokbench.config.errors import validated
-    from tokbench.intrinsic.measure import measure_words
+    from tokbench.intrinsic.alignment_by_word import alignment_by_word, nothing_by_word
+    from tokbench.intrinsic.measure import measure_cut_words
     from tokbench.intrinsic.read_resource import read_resource, room
     from tokbench.intrinsic.resource_files import resource_files
+    from tokbench.intrinsic.words import words_of
+    from tokbench.metric import metrics as registered
     from tokbench.resource import ResourceOptions, resource_types
     from tokbench.tokenizer import Tokenizer
 
@@ -55,10 +64,20 @@ def command(
     gold = read_resource(kind, options)
     tokenizer = Tokenizer.load(folder)
     of, families = resource_types[kind].gold, metric_families(metrics)
+    found = nothing_by_word()
     if tokenizer.library_name:
         from tokbench.intrinsic.measure_encoded import words_without_values
 
         rows = words_without_values(gold, of, families=families, library=tokenizer.library_name)
     else:
-        rows = measure_words(tokenizer, gold, of, families=families)
+        words = words_of(tokenizer, gold)
+        rows = measure_cut_words(words, of, families=families)
+        if by_word is not None and of == "segmentations":
+            # By way of the registry, as every metric: a change of it is none of resources of another kind.
+            scored = import_module(registered["morphology"].module).scored_boundaries
+            found = alignment_by_word(words, scored(words))
+    if by_word is not None:
+        head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
+        with atomic_file(by_word) as partial:
+            partial.write_text(json.dumps(head | found, ensure_ascii=False) + "\n", encoding="utf-8")
     write_measurements(tokenizer, rows, variant, name or kind, output)

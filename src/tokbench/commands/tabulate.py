@@ -12,6 +12,7 @@ from tokbench.errors import TokbenchError
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, to compare; may be repeated.")
 @click.option("--tokens", multiple=True, help="Tokens of every document by a tokenizer; may be repeated.")
+@click.option("--words", multiple=True, help="A tokenizer's boundaries in every gold word; may be repeated.")
 @click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
 @click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
@@ -28,6 +29,7 @@ def command(
     intrinsic: tuple[str, ...],
     tokenizers: tuple[str, ...],
     tokens: tuple[str, ...],
+    words: tuple[str, ...],
     bounds: tuple[str, ...],
     ngram_bits: tuple[str, ...],
     embeddings: tuple[str, ...],
@@ -65,6 +67,7 @@ def command(
         token_files=tokens,
         ngram_files=ngram_bits,
         along=convergence,
+        word_files=words,
         scored_translations=translations,
         translation_embeddings_folders=translation_embeddings,
         parallel_folders=parallel,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import CountSegmenter, usage_of
-from tokbench.intrinsic.words import WordSegmenter, words_of
+from tokbench.intrinsic.words import Words, WordSegmenter, words_of
 from tokbench.metric import Sight, families_of, metrics
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
@@ -98,7 +98,12 @@ def measure_words(tokenizer: WordSegmenter, gold: "pl.DataFrame", of: Sight, *, 
     Returns:
         Rows with their languages: of all words, then, where there are several languages, of each.
     """
-    words = words_of(tokenizer, gold)
+    return measure_cut_words(words_of(tokenizer, gold), of, families=families)
+
+
+def measure_cut_words(words: Words, of: Sight, *, families: Families) -> ByLanguage:
+    """The same of words that have been cut already."""
+    gold = words.gold
     languages = gold["language"].unique().sort().to_list()
     parts = [("", words)]
     if len(languages) > 1:

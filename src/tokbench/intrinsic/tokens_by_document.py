@@ -1,8 +1,7 @@
 """Tokens of every document of a text, and how fast the text is encoded.
 
-How far a number of tokens is moved by the choice of documents can be told only from the tokens of each. Of very many
-documents those that stand beside each other are taken together, so that tables stay small: sums over them vary as the
-documents do, and many groups tell as much.
+How far a number of tokens is moved by the choice of documents can be told only from the tokens of each; see
+:mod:`tokbench.intrinsic.neighbours`.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,9 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from tokbench.corpus.documents import Document
+from tokbench.intrinsic.neighbours import in_groups
 
-MOST = 1000
-"""Groups of documents at most; so many documents or fewer stand alone."""
 TIMED_BYTES = 2_000_000
 """Bytes of text that are encoded again to be timed: the first documents."""
 ROUNDS = 3
@@ -43,7 +41,7 @@ class Timed:
 
 
 def tokens_by_document(tokenizer: Encodes, documents: Iterable[Document]) -> tuple[dict[str, list[int]], list[bytes]]:
-    """Count the tokens of each document, or of each group where they are more than :data:`MOST`.
+    """Count the tokens of each document, or of each group of neighbours.
 
     Returns:
         ``document`` (the first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts that are
@@ -57,10 +55,7 @@ def tokens_by_document(tokenizer: Encodes, documents: Iterable[Document]) -> tup
         if 0 < len(document.text) <= room:
             first.append(document.text)
             room -= len(document.text)
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    if len(table) > MOST:
-        starts = np.arange(MOST) * len(table) // MOST
-        table = np.column_stack([table[starts, 0], *(np.add.reduceat(table[:, one], starts) for one in (1, 2, 3))])
+    table = in_groups(np.array(rows, np.int64).reshape(-1, 4))
     names = ("document", "documents", "bytes", "tokens")
     return {name: table[:, place].tolist() for place, name in enumerate(names)}, first
 

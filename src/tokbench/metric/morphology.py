@@ -46,18 +46,32 @@ def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool
     return whole, covered
 
 
-def agreement(words: Words, chosen: NDArray[np.bool_]) -> tuple[int, int, int]:
-    """True positives, false positives and false negatives of the chosen words' boundaries, pooled."""
+def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Boundaries of each word: int64 [n, 3], true positives, false positives, false negatives; 0 where not chosen."""
     import polars as pl  # the table is given: it is imported already
 
     index, offset = words.token_ends()
     kept = chosen[index]
-    found = index[kept] * WIDEST + offset[kept]
+    index = index[kept]
+    found = index * WIDEST + offset[kept]
     gold = words.gold.select(pl.int_range(pl.len()).alias("index"), "boundaries").filter(pl.Series(chosen))
     pairs = gold.explode("boundaries").drop_nulls("boundaries")
-    right = pairs["index"].to_numpy() * WIDEST + pairs["boundaries"].to_numpy()
-    common = int(np.isin(found, right).sum())
-    return common, len(found) - common, len(right) - common
+    of_gold = pairs["index"].to_numpy()
+    right = of_gold * WIDEST + pairs["boundaries"].to_numpy()
+    common, cut, marked = (
+        np.bincount(one, minlength=len(words)) for one in (index[np.isin(found, right)], index, of_gold)
+    )
+    return np.column_stack([common, cut - common, marked - common])
+
+
+def scored_boundaries(words: Words) -> NDArray[np.int64]:
+    """Boundaries of each word that is no token and whose gold segments all are, as of :func:`agreement`."""
+    parted = (words.gold["boundaries"].list.len() > 0).fill_null(False).to_numpy()
+    inside = words.only(parted)
+    whole, covered = gold_segments(inside, forms(words.vocabulary))
+    found = np.zeros((len(words), 3), np.int64)
+    found[parted] = agreement(inside, ~whole & covered)
+    return found
 
 
 BOUNDARIES: tuple[str, ...] = ("morphological_alignment", "morphological_precision", "morphological_recall")
@@ -86,7 +100,7 @@ def morphology(words: Words, options: Options) -> list[Measurement]:
 
 def _alignment(words: Words, scored: NDArray[np.bool_], which: str) -> list[Measurement]:
     n = int(scored.sum())
-    right, wrong, missed = agreement(words, scored)
+    right, wrong, missed = agreement(words, scored).sum(axis=0).tolist()
     quotients = (
         ("morphological_alignment", "F1 of token boundaries, pooled", right, right + (wrong + missed) / 2),
         ("morphological_precision", "gold boundaries at token boundaries / token boundaries", right, right + wrong),

@@ -28,6 +28,9 @@ class ReportContent:
         models: names of the models in the order of the configuration.
         resources: names of the resources of gold data; in tables they stand in the place of a corpus.
         preface: a paragraph of the author's own, above everything else.
+        corpora: names of the corpora in the order in which a reader meets them: those that vocabularies are built from,
+            then those that they are measured on beside these.
+        built_from: the former.
         baselines: the variants that others are relative to, one for each corpus.
         recipes: each variant's recipe as configured (phase: method or options), in the order of the configuration. The
             order settles each variant's colour and mark in every figure.
@@ -50,6 +53,8 @@ class ReportContent:
     preface: str = ""
     models: Sequence[str] = ()
     resources: Sequence[str] = ()
+    corpora: Sequence[str] = ()
+    built_from: Sequence[str] = ()
     baselines: Sequence[str] = ()
     speeds: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -131,6 +136,15 @@ class ReportContent:
         other = [pl.when(~pl.col(key).is_in(references)).then(at[key]).otherwise(-1) for key in ("a", "b")]
         return frame.sort(pl.max_horizontal(other), at["a"], at["b"], maintain_order=True)
 
+    def corpora_of(self, frame: pl.DataFrame) -> list[str]:
+        """The corpora of a frame in the order of reading; gold data and others that are no text come last, by name."""
+        return sorted(frame["corpus"].unique().drop_nulls().to_list(), key=self.place_of_corpus)
+
+    def place_of_corpus(self, name: str) -> tuple[int, str]:
+        """What corpora are ordered by."""
+        known = list(self.corpora)
+        return (known.index(name) if name in known else len(known), name)
+
     def in_order(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Rows that begin with a variant, in the order of reading; variants that the configuration does not name come
         last."""
@@ -138,7 +152,10 @@ class ReportContent:
         return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:
-        """The frame of one part, models in the order of the configuration; None where it is absent or has no row."""
+        """The frame of one part, corpora in the order of reading and models in that of the configuration.
+
+        None where it is absent or has no row.
+        """
         if name not in self._parts:
             self._parts[name] = self._arranged(name)
         return self._parts[name]
@@ -149,6 +166,9 @@ class ReportContent:
             return None
         if "corpus" in frame.columns:
             frame = frame.with_columns(pl.col("corpus").fill_null("").replace("", "an unnamed corpus"))
+            order = {name: place for place, name in enumerate(self.corpora)}
+            by_corpus = pl.col("corpus").replace_strict(order, default=len(order), return_dtype=pl.Int64)
+            frame = frame.sort(by_corpus, maintain_order=True)
         if "model" not in frame.columns:
             return frame
         place = {model: index for index, model in enumerate(self.models)}

@@ -9,14 +9,15 @@ from tokbench.report.wording import counted, few
 
 
 def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
-    """Which tokenizers lie at the two ends of the largest size.
+    """Which tokenizers lie at the two ends of the largest size at which there are two or more, if there is such.
 
     Args:
         what: was measured, the beginning of the sentence.
         values: by variant and size.
         decimals: digits after the point; fitted to the values when None.
     """
-    size = max(size for _, size in values)
+    number = Counter(size for _, size in values)
+    size = max(number, key=lambda one: (number[one] > 1, one))
     here = {variant: value for (variant, other), value in values.items() if other == size}
     return f"{what} at a vocabulary of {size:,}: {_from_to(here, decimals)}"
 
@@ -30,22 +31,23 @@ def _from_to(values: Mapping[str, float], decimals: int | None = None) -> str:
     low, high = (end(values, key=lambda one: (values[one], one)) for end in (min, max))
     digits = fitting_decimals(list(values.values())) if decimals is None else decimals
     least, most = (printed(values[one], "real", digits) for one in (low, high))
-    return f"{least}, {low}." if len(values) == 1 else f"from {least}, {low}, to {most}, {high}."
+    if len(values) == 1:
+        return f"{least}, {low}."
+    return f"{least} with each, as far as is shown." if least == most else f"from {least}, {low}, to {most}, {high}."
 
 
 def first_by_model(averages: Mapping[tuple[str, str], float]) -> str:
-    """Which variant has the highest average with each model.
+    """Which variants have the highest average with each model, as far as is printed.
 
     Args:
-        averages: by model and variant.
+        averages: in percent, by model and variant, of variants that several models were trained with.
     """
-    models = list(dict.fromkeys(model for model, _ in averages))
-    firsts = {
-        model: max(((value, variant) for (one, variant), value in averages.items() if one == model), default=(0.0, ""))
-        for model in models
-    }
-    told = [f"{variant} with {model}, {value:.1f} %" for model, (value, variant) in firsts.items()]
-    return f"The highest average: {few(told)}."
+    told = []
+    for model in dict.fromkeys(model for model, _ in averages):
+        here = {variant: printed(value, "real", 1) for (one, variant), value in averages.items() if one == model}
+        highest = printed(max(value for (one, _), value in averages.items() if one == model), "real", 1)
+        told.append(f"{few([variant for variant in here if here[variant] == highest])} with {model}, {highest} %")
+    return f"The highest average of a tokenizer that several models were trained with: {'; '.join(told)}."
 
 
 def told_apart(p_values: Mapping[tuple[str, str], float | None]) -> str:
@@ -56,7 +58,8 @@ def told_apart(p_values: Mapping[tuple[str, str], float | None]) -> str:
     """
     pairs = {frozenset(pair) for pair, p in p_values.items() if p is not None}
     apart = {frozenset(pair) for pair, p in p_values.items() if p is not None and p <= SIGNIFICANCE}
-    return f"Of {counted(len(pairs), 'pair')}, {len(apart):,} have p ≤ {SIGNIFICANCE} in one direction, uncorrected."
+    have = f"{len(apart):,} {'has' if len(apart) == 1 else 'have'}"
+    return f"Of {counted(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected."
 
 
 def within_reach(ranks: Mapping[str, float], difference: float) -> str:
@@ -68,8 +71,8 @@ def within_reach(ranks: Mapping[str, float], difference: float) -> str:
     """
     best = min(ranks, key=lambda one: (ranks[one], one))
     near = sorted(one for one in ranks if one != best and ranks[one] - ranks[best] <= difference)
-    others = f"not told apart from it: {few(near)}" if near else "it is told apart from all others"
-    return f"The lowest average rank is that of {best}, {ranks[best]:.2f}; {others}."
+    others = f"; not told apart from it: {few(near)}" if near else "; it is told apart from all others"
+    return f"The lowest average rank is that of {best}, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
 
 
 def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
@@ -86,10 +89,12 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
 def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]) -> str:
     """How many intervals lie on either side of zero."""
     known = [one for one in intervals if one is not None]
+    if not known:
+        return f"No difference from {baseline} has an interval."
     above, below = sum(low > 0 for low, _ in known), sum(high < 0 for _, high in known)
     return (
-        f"Of {counted(len(known), 'interval')} of a difference from {baseline}, {above:,} are above zero, {below:,} "
-        f"below it, and {len(known) - above - below:,} include it."
+        f"{counted(len(known), 'interval')} of a difference from {baseline}: {above:,} above zero, {below:,} below it, "
+        f"{len(known) - above - below:,} with zero inside."
     )
 
 

@@ -11,6 +11,7 @@ from tokbench.atomic import atomic_file
 from tokbench.report.content import ReportContent
 from tokbench.report.elsewhere import Elsewhere
 from tokbench.report.exhibits import Cutting, Drawing, Heading, Section
+from tokbench.report.figures.shared import share_letters
 from tokbench.report.figures.style import SCREEN, inline
 from tokbench.report.layout import Layout, Table, layout
 from tokbench.report.sections.answer import answer
@@ -59,7 +60,6 @@ class _ShownTable:
 class _ShownFigure:
     drawing: Drawing
     number: int
-    svg: Markup
 
 
 _PAGE_ROWS = 120
@@ -123,7 +123,7 @@ def drawings(content: ReportContent) -> list[Drawing]:
 def render(content: ReportContent, path: Path | str) -> None:
     """Write the report to one file, whole or not at all; it asks for no other file and no network."""
     numbers = {Table: 0, Drawing: 0}
-    shown = []
+    shown, figures = [], []
     for section in _said_once(sections(content)):
         exhibits: list[_ShownTable | _ShownFigure | Cutting | Heading] = []
         for exhibit in section.exhibits:
@@ -135,9 +135,10 @@ def render(content: ReportContent, path: Path | str) -> None:
             if isinstance(exhibit, Table):
                 exhibits.append(_shown(content, exhibit, number))
             else:
-                svg = inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.says or exhibit.caption)
-                exhibits.append(_ShownFigure(exhibit, number, Markup(svg)))
+                figures.append(inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.says or exhibit.caption))
+                exhibits.append(_ShownFigure(exhibit, number))
         shown.append(replace(section, exhibits=exhibits))  # type: ignore[arg-type]
+    letters, figures = share_letters(figures)
     environment = Environment(
         loader=PackageLoader("tokbench.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -148,6 +149,8 @@ def render(content: ReportContent, path: Path | str) -> None:
     page = environment.get_template("report.html").render(
         content=content,
         sections=shown,
+        letters=Markup(letters),
+        figures=list(map(Markup, figures)),
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
     )

@@ -57,16 +57,34 @@ def shown(
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
         resources=list(experiment.get("resources", {})),
+        corpora=_corpora(experiment),
+        built_from=_built_from(experiment),
         baselines=_baselines(experiment),
     )
 
 
+def _corpus_of(experiment: Mapping[str, Any]) -> dict[str, str]:
+    """The corpus of each variant: the one that it names, or the first."""
+    first = next(iter(experiment.get("corpora", {})), "")
+    return {name: variant.get("corpus") or first for name, variant in experiment["variants"].items()}
+
+
+def _built_from(experiment: Mapping[str, Any]) -> list[str]:
+    """The corpora from which a vocabulary is built, in the order of the configuration."""
+    of = _corpus_of(experiment)
+    used = {of[name] for name, variant in experiment["variants"].items() if "from" not in variant}
+    return [name for name in experiment.get("corpora", {}) if name in used]
+
+
+def _corpora(experiment: Mapping[str, Any]) -> list[str]:
+    """All corpora: those that a variant has as its own, then the others, each in the order of the configuration."""
+    names, own = list(experiment.get("corpora", {})), set(_corpus_of(experiment).values())
+    return sorted(names, key=lambda name: name not in own)
+
+
 def _baselines(experiment: Mapping[str, Any]) -> list[str]:
     """The variant that others are relative to, of each corpus: the one that is named, or the first."""
-    corpus_of = {
-        name: variant.get("corpus") or next(iter(experiment.get("corpora", {})), "")
-        for name, variant in experiment["variants"].items()
-    }
+    corpus_of = _corpus_of(experiment)
     chosen = experiment.get("report", {}).get("baseline") or {}
     if isinstance(chosen, str):
         chosen = {corpus_of.get(chosen): chosen}

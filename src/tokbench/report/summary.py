@@ -3,7 +3,7 @@
 Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
+from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
@@ -37,6 +38,7 @@ class Claim:
         ranked: how many are compared, the best included.
         last: the row of the variant furthest behind.
         elsewhere: the best by size, at every size with two or more that are compared.
+        on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
     """
 
     measure: str
@@ -50,6 +52,7 @@ class Claim:
     ranked: int
     last: dict[str, object]
     elsewhere: dict[int, str] = field(default_factory=dict)
+    on_others: dict[str, str] = field(default_factory=dict)
 
 
 def summary(content: ReportContent) -> list[str]:
@@ -57,33 +60,61 @@ def summary(content: ReportContent) -> list[str]:
     chosen = f" {SELECTED}" if content.many else ""
     told = [said(one) + chosen * (one.best["low"] is not None) for one in claims(content)[:4]]
     frame = content.frames.get(SCOREBOARD.name)
+    told += _which_corpus(content)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
         told.append(f"Not ranked, since they do not give back all of a text: {_few(lossy)}.")
     return told
 
 
 def claims(content: ReportContent) -> list[Claim]:
-    """Of each measure what is said of it: on the first corpus, under the first model and suite, at the largest size at
-    which two or more are compared. Bits of n-gram models stand in where there are none of a language model."""
+    """Of each measure what is said of it.
+
+    It is said of the first corpus in the order of reading, under the first model and suite, at the largest size at
+    which two or more are compared. Bits of n-gram models stand in where there are none of a language model.
+    """
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None:
         return []
     known = frame.filter(pl.col("verdict") != UNRANKED).with_columns(pl.col("corpus", "model", "suite").fill_null(""))
-    order = {name: place for place, name in enumerate(content.models)}
+    order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
     found = []
     for measure in CLAIMED:
         part = known.filter(measure=measure)
         groups = part.select("model", "suite", "corpus").unique().rows()
-        groups.sort(key=lambda group: (order.get(group[0].partition(" (")[0], len(order)), group))
+        groups.sort(key=lambda one: (order.get(one[0].partition(" (")[0], len(order)), *one[:2], place(one[2])))
         made = (
             _claim(measure, model, suite, corpus, part.filter(model=model, suite=suite, corpus=corpus))
             for model, suite, corpus in groups
         )
         if (first := next((one for one in made if one is not None), None)) is not None:
-            found.append(first)
+            beside = part.filter(model=first.model, suite=first.suite, size=first.size)
+            found.append(replace(first, on_others=_on_others(content, beside, first.corpus)))
     if any(one.measure == BITS for one in found):
         found = [one for one in found if one.measure != NGRAM]
     return found
+
+
+def _on_others(content: ReportContent, part: pl.DataFrame, corpus: str) -> dict[str, str]:
+    """The best of each corpus but one, in rows of one size."""
+    found = {}
+    for other in content.corpora_of(part.filter(pl.col("corpus") != corpus)):
+        rows = part.filter(corpus=other)
+        if rows.height > 1 and (first := rows.filter(verdict=BEST)).height:
+            found[other] = str(first["variant"][0])
+    return found
+
+
+def _which_corpus(content: ReportContent) -> list[str]:
+    """Of which corpus the sentences are, where the scoreboard has several."""
+    about = next((one for one in claims(content) if one.on_others), None)
+    if about is None:
+        return []
+    built = list(content.built_from)
+    which = "the first of the configuration"
+    if about.corpus in built:
+        which = f"{'one of the corpora' if len(built) > 1 else 'the corpus'} that the vocabularies were built from"
+    rest = listed(list(about.on_others))
+    return [f"These sentences are about {about.corpus}, {which}. Above the table, {rest} can be chosen instead."]
 
 
 def _claim(measure: str, model: str, suite: str, corpus: str, part: pl.DataFrame) -> Claim | None:
@@ -105,10 +136,11 @@ def _claim(measure: str, model: str, suite: str, corpus: str, part: pl.DataFrame
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    names = {"best": best["variant"], "corpus": claim.corpus, "model": claim.model, "suite": claim.suite}
+    corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
+    names = {"best": best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
     subject = _FIRST[claim.measure].format(**names)
     text = f"At a vocabulary of {claim.size:,}, {subject}: {_number(claim, best['value'])}{_interval(claim)}."
-    return " ".join(filter(None, (text, _others(claim), _sizes(claim))))
+    return " ".join(filter(None, (text, _others(claim), _sizes(claim), _corpora(claim))))
 
 
 def _number(claim: Claim, value: object) -> str:
@@ -168,10 +200,24 @@ def _sizes(claim: Claim) -> str:
     others = {size: one for size, one in claim.elsewhere.items() if size != claim.size}
     if not others:
         return ""
-    different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != claim.best["variant"]]
+    best, number = claim.best["variant"], len(claim.elsewhere)
+    different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != best]
     if not different:
-        return f"It comes first at {'both' if len(claim.elsewhere) == 2 else f'all {len(claim.elsewhere)}'} sizes."
-    return f"At other sizes the first is another: {_few(different)}."
+        return f"It comes first at {'both' if number == 2 else f'all {number}'} sizes."
+    if len(different) == len(others):
+        return f"At {'other sizes' if number > 2 else 'the other size'} the first is another: {_few(different)}."
+    return f"It comes first at {number - len(different)} of {number} sizes; at the others it is {_few(different)}."
+
+
+def _corpora(claim: Claim) -> str:
+    first: dict[str, list[str]] = {}
+    for corpus, variant in claim.on_others.items():
+        first.setdefault(variant, []).append(corpus)
+    same = first.pop(str(claim.best["variant"]), [])
+    different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
+    told = [f"It comes first on {_few(same)}, too."] * bool(same)
+    told += [f"On other texts the first is another: {_few(different)}."] * bool(different)
+    return " ".join(told)
 
 
 def _few(names: list[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from tokbench.statistics.power import ALPHA
-from tokbench.tidy.table import Column, TidyTable
+from tokbench.tidy.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number"]
 BEYOND: Final = "beyond noise"
@@ -129,8 +129,15 @@ def _changes(table: TidyTable, column: Column, rows: pl.DataFrame) -> Iterator[C
             apart = of_a[1] < of_b[0] or of_b[1] < of_a[0]
             yield Change(table, key, column, a, b, BEYOND if apart else WITHIN, interval_a=of_a, interval_b=of_b)
         else:
-            counted = column.dtype.is_integer() or (float(a).is_integer() and float(b).is_integer())
-            yield Change(table, key, column, a, b, EXACT if counted else SINGLE)
+            yield Change(table, key, column, a, b, EXACT if _counted(column, a, b) else SINGLE)
+
+
+def _counted(column: Column, a: float, b: float) -> bool:
+    """Whether two numbers are counts; all or nothing of a share are whole numbers, too, and none."""
+    if column.dtype.is_integer():
+        return True
+    whole = float(a).is_integer() and float(b).is_integer()
+    return whole and column.unit not in (SHARE, DIFFERENCE, PROBABILITY) and not {a, b} <= {-1.0, 0.0, 1.0}
 
 
 def _interval(row: Mapping[str, Any], ends: tuple[str, str] | None, of: str) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ from tokbench.side_by_side.cells import (
     TableComparison,
     compare_tables,
 )
-from tokbench.side_by_side.paired import DRAWN, paired
+from tokbench.side_by_side.paired import SUMMED, paired
 from tokbench.side_by_side.run import Run
 from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tidy.table import TidyTable
@@ -86,8 +86,7 @@ class Comparison:
 
 def compare_runs(a: Run, b: Run, declared: Iterable[TidyTable]) -> Comparison:
     """Set two runs side by side: every table with keys that both have, cell by cell."""
-    drawn = {one.table for one in DRAWN.values()}
-    tables = [table for table in declared if table.keys and table.name not in drawn]
+    tables = [table for table in declared if table.keys and table.name not in SUMMED]
     both = [table for table in tables if table.name in a.frames and table.name in b.frames]
     found = [compare_tables(table, a.frames[table.name], b.frames[table.name]) for table in both]
     only_a, only_b = (

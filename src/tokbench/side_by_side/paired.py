@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.side_by_side.alignment import WORDS, alignment_contrasts
 from tokbench.side_by_side.cells import Change, Key, TableComparison, judged
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte
 from tokbench.statistics.corrections import holm
@@ -40,6 +41,11 @@ DRAWN = {
     "accuracy": Drawn("outcomes", ("variant", "size", "model", "suite", "task"), "accuracy", of=("document",)),
 }
 """By the table whose numbers they are."""
+INTRINSIC = "intrinsic"
+TESTED = {name: drawn.column for name, drawn in DRAWN.items()} | {INTRINSIC: "value"}
+"""The column of each table that tests are of."""
+SUMMED = frozenset({*(drawn.table for drawn in DRAWN.values()), "tokens_by_document", WORDS})
+"""Tables of documents, questions and words: other tables have their sums, and are compared in their place."""
 
 
 def paired(found: Sequence[TableComparison], a: Frames, b: Frames) -> list[TableComparison]:
@@ -69,6 +75,8 @@ def paired(found: Sequence[TableComparison], a: Frames, b: Frames) -> list[Table
 
 
 def _contrasts(one: TableComparison, a: Frames, b: Frames) -> dict[Key, Contrast]:
+    if one.table.name == INTRINSIC:
+        return alignment_contrasts(one, a, b)
     drawn = DRAWN.get(one.table.name)
     if drawn is None or drawn.table not in a or drawn.table not in b:
         return {}
@@ -109,7 +117,7 @@ def _contrast(a: pl.DataFrame, b: pl.DataFrame, drawn: Drawn) -> Contrast | None
 
 
 def _tested(change: Change, contrast: Contrast | None, adjusted: float | None) -> Change:
-    if contrast is None or change.column.name != DRAWN[change.table.name].column:
+    if contrast is None or change.column.name != TESTED[change.table.name]:
         return change
     ends = {"low": contrast.low, "high": contrast.high, "n": contrast.n, "p_value": contrast.p_value}
     judgement = judged(contrast.low, contrast.high, adjusted)

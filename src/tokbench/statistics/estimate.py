@@ -5,8 +5,9 @@ from ``tokbench compare``. A bootstrap of a handful of documents knows too littl
 least p there is. Student's t pays for the few.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import fsum, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from tokbench.exact import total
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.student import quantile
+
+Ratio = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Parts and wholes of things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,38 @@ def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]
     rest = count * (parts - mean * wholes) / whole
     variance = total(rest * rest) / (count - 1)
     return Estimate(mean, sqrt(variance / count), max(1.0, whole * whole / total(wholes * wholes) - 1))
+
+
+def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
+    """The difference of two ratios of sums over the same things, each with wholes of its own.
+
+    Both are linearized (Cochran 1977, section 6.4), and what remains is subtracted thing by thing, so that what the two
+    share is not counted against them. Things count by their mean share of the two wholes. With equal wholes this is
+    :func:`ratio_over_documents` of the differences.
+
+    Args:
+        a, b: parts and wholes of each, float64 [things], two or more; no sum of wholes is zero, but a thing's may be.
+    """
+    count = len(a[0])
+    ratios, rests, shares = [], [], []
+    for parts, wholes in (a, b):
+        whole = total(wholes)
+        ratios.append(total(parts) / whole)
+        rests.append((parts - ratios[-1] * wholes) / whole)
+        shares.append(wholes / whole)
+    rest, share = rests[0] - rests[1], (shares[0] + shares[1]) / 2
+    variance = total(rest * rest) * count / (count - 1)
+    return Estimate(ratios[0] - ratios[1], sqrt(variance), max(1.0, 1 / total(share * share) - 1))
+
+
+def mean_of(estimates: Sequence[Estimate]) -> Estimate:
+    """The unweighted mean of independent estimates; degrees of freedom are Satterthwaite's (1946)."""
+    count = len(estimates)
+    squares = [one.error * one.error for one in estimates]
+    whole = fsum(squares)
+    parts = fsum(square * square / one.degrees for square, one in zip(squares, estimates, strict=True))
+    degrees = whole * whole / parts if parts else fsum(one.degrees for one in estimates)
+    return Estimate(fsum(one.difference for one in estimates) / count, sqrt(whole) / count, degrees)
 
 
 def interval(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:

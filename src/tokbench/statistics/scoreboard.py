@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.statistics.board_alignment import METRIC, alignment
 from tokbench.statistics.board_answers import accuracies
 from tokbench.statistics.board_bits import model_bits, over_documents
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
@@ -28,10 +29,8 @@ from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
 TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
     "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte", "accuracy", "alignment",
 )  # fmt: skip
-ALL_RESOURCES = "all resources"
 UNCOUNTED = "tokens were not counted document by document"
 LOSSY = "does not give back all of a text"
-POOLED = "the words of the gold data are counted together, which allows no interval"
 OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
 Documents = Mapping[str, NDArray[np.float64]]
 
@@ -44,6 +43,7 @@ def scoreboard(
     bits_by_seed: pl.DataFrame,
     ranks_by_size: pl.DataFrame,
     outcomes: pl.DataFrame,
+    alignment_by_word: pl.DataFrame,
     baselines_of_all: Mapping[str, str],
 ) -> pl.DataFrame:
     """Every measure of every tokenizer.
@@ -56,6 +56,7 @@ def scoreboard(
         bits_by_seed: bits of documents by language models, with a column ``seed``.
         ranks_by_size: average accuracies.
         outcomes: every answer, with a column ``seed`` where models have several.
+        alignment_by_word: boundaries of words of gold data.
         baselines_of_all: each variant's, for pairs where variants are many.
 
     Returns:
@@ -67,7 +68,7 @@ def scoreboard(
         *_ngram_bits(ngram_documents),
         *model_bits(BITS, bits_by_seed),
         *accuracies(ACCURACY, ranks_by_size, outcomes),
-        *_alignment(intrinsic),
+        *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
     ]
     rows = [row for family in families for row in rows_of(_without(family, lossy), baselines_of_all)]
     return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
@@ -161,20 +162,6 @@ def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[Family]:
         yield over_documents(head, bits, sizes, None)
 
 
-def _alignment(intrinsic: pl.DataFrame) -> Iterator[Family]:
-    """Agreement with morphemes: the mean over all resources where there are several."""
-    found = _whole(intrinsic, "morphological_alignment")
-    if ALL_RESOURCES in found["corpus"]:
-        found = found.filter(corpus=ALL_RESOURCES)
-    first = pl.col("definition") == pl.col("definition").min().over("corpus")
-    for (corpus, size), part in (
-        found.filter(first).sort("corpus", "size").group_by("corpus", "size", maintain_order=True)
-    ):
-        values = {row["variant"]: Value(row["value"], reason=row["reason"]) for row in part.iter_rows(named=True)}
-        head = (corpus, size, ALIGNMENT, None, None, part["definition"][0])
-        yield Family(head, "", None, "highest", values, untested=POOLED)
-
-
 OWN = "in the measure's own unit; of tokens as a share of the best one's"
 SCOREBOARD = TidyTable(
     "scoreboard",
@@ -184,7 +171,8 @@ SCOREBOARD = TidyTable(
         SIZE,
         Column("measure", pl.String, f"{TOKENS}, {GAP} (tokens above the fewest that any vocabulary of the size needs, "
                f"as a share), {NGRAM}, {BITS} (of a language model), {ACCURACY} (an unweighted mean over tasks, as a "
-               f"share) or {ALIGNMENT} (F1 of token boundaries with those of morphemes)"),
+               f"share) or {ALIGNMENT} (F1 of token boundaries with those of morphemes, on the words "
+               "that the tokenizer can be scored on)"),
         MODEL,
         SUITE,
         Column("definition", pl.String, "what exactly was measured"),
@@ -193,7 +181,7 @@ SCOREBOARD = TidyTable(
         Column("low", pl.Float64, "lower end of a 95 % interval of it"),
         Column("high", pl.Float64, "upper end"),
         Column("n", pl.Int64, "things drawn for the interval"),
-        Column("over", pl.String, "what they are: documents, questions, or seeds and documents"),
+        Column("over", pl.String, "what they are: documents, questions, words of gold data, or seeds and documents"),
         Column("seeds", pl.Int64, "seeds that the language model was trained with; an interval that is not over seeds "
                "says nothing of models trained again"),
         Column("best", pl.String, "the variant at the better end at this size, among those that are ranked"),
@@ -209,7 +197,7 @@ SCOREBOARD = TidyTable(
     maker=scoreboard,
     takes=(
         "intrinsic", "imported", "tokens_by_document", "ngram_documents", "bits_by_seed", "ranks_by_size", "outcomes",
-        "baselines_of_all",
+        "alignment_by_word", "baselines_of_all",
     ),
     prints=(
         Print(

@@ -15,7 +15,7 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
-from tokbench.tidy.documents import TOKENS
+from tokbench.tidy.documents import BOUNDARIES, TOKENS
 from tokbench.tidy.table import require, schema
 from tokbench.tidy.translations import SENTENCES
 
@@ -96,17 +96,19 @@ class TidyTables:
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:
         """Tokens of every document; nothing where an older version has made the tables."""
-        if not (self.folder / "tokens_by_document.parquet").is_file():
-            return pl.DataFrame(schema=schema(TOKENS))
-        return self._read("tokens_by_document")
+        return self._read_newer("tokens_by_document", schema(TOKENS))
+
+    @cached_property
+    def alignment_by_word(self) -> pl.DataFrame:
+        """Boundaries of every word of gold data, likewise."""
+        return self._read_newer("alignment_by_word", schema(BOUNDARIES))
 
     @cached_property
     def translation_sentences(self) -> pl.DataFrame:
         """Scores of every translated sentence, siblings by seed under their common name."""
-        if not (self.folder / "translation_sentences.parquet").is_file():
-            return pl.DataFrame(schema=schema(SENTENCES))
+        sentences = self._read_newer("translation_sentences", schema(SENTENCES))
         seeds = same_but_for_seed(self.experiment.get("translation_models", {}))
-        return with_seeds(self._read("translation_sentences"), seeds).drop("seed")
+        return with_seeds(sentences, seeds).drop("seed")
 
     @cached_property
     def baselines_of_tokenizers(self) -> dict[str, str]:
@@ -140,6 +142,12 @@ class TidyTables:
     @cached_property
     def _seeds(self) -> dict[str, tuple[str, int]]:
         return same_but_for_seed(self.experiment.get("models", {}))
+
+    def _read_newer(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+        """A table that older versions did not make: without rows where it is not there."""
+        if not (self.folder / f"{name}.parquet").is_file():
+            return pl.DataFrame(schema=columns)
+        return self._read(name)
 
     def _read(self, name: str) -> pl.DataFrame:
         return read_frame(self.folder / f"{name}.parquet", "tabulate again")

@@ -37,6 +37,7 @@ class Gathered:
         translation_embeddings_folders: embeddings of translation models.
         parallel_folders: those of parallel corpora.
         along: results of checkpoints along the training of models.
+        word_files: boundaries of every word of gold data by tokenizers.
     """
 
     measurements: tuple[str, ...]
@@ -53,6 +54,7 @@ class Gathered:
     translation_embeddings_folders: tuple[str, ...] = ()
     parallel_folders: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
+    word_files: tuple[str, ...] = ()
 
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:

@@ -1,6 +1,6 @@
 """What the stages left, read key by key into rows of a table; what is not there is told by file and key."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
+from tokbench.inputs.json import read_json
 from tokbench.inputs.numbers import WHOLE
 from tokbench.tokenizer_folder import OWN
 
@@ -72,3 +73,23 @@ def framed(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise TokbenchError(f"{path}: a value of the wrong type ({first_line(error)}); {AGAIN}") from None
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def thing_by_thing(files: Iterable[Path | str], schema: dict[str, Any]) -> pl.DataFrame:
+    """Rows of files that say what they are of, and have a list for each other column; sorted by corpus and tokenizer.
+
+    Args:
+        files: JSON, in any order.
+        schema: of the rows, ``variant``, ``size`` and ``corpus`` the first columns, then what names a row.
+
+    Raises:
+        TokbenchError: a file is not JSON, lacks a key, or holds a value of another type; the message names it.
+    """
+    head, lists = list(schema)[:3], list(schema)[3:]
+    frames = [framed([], schema, "")]
+    for path in files:
+        content = read_json(path, AGAIN, lenient=True)
+        of = tuple(taken(content, key, path) for key in head)
+        columns = [taken(content, key, path, kind=list) for key in lists]
+        frames.append(framed([(*of, *row) for row in zip(*columns, strict=False)], schema, path))
+    return pl.concat(frames).sort("corpus", "size", "variant", lists[0])

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
-from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.reading import thing_by_thing
 from tokbench.tidy.documents import TOKENS
 from tokbench.tidy.table import TidyTable
 
@@ -20,14 +19,7 @@ def tokens_by_document_table(token_files: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], TOKENS_BY_DOCUMENT.schema, "")]
-    for path in token_files:
-        content = read_json(path, AGAIN, lenient=True)
-        head = tuple(taken(content, key, path) for key in ("variant", "size", "corpus"))
-        counts = [taken(content, key, path, kind=list) for key in ("document", "documents", "bytes", "tokens")]
-        rows = [(*head, *row) for row in zip(*counts, strict=False)]
-        frames.append(framed(rows, TOKENS_BY_DOCUMENT.schema, path))
-    return pl.concat(frames).sort("corpus", "size", "variant", "document")
+    return thing_by_thing(token_files, TOKENS_BY_DOCUMENT.schema)
 
 
 TOKENS_BY_DOCUMENT = TidyTable(

@@ -21,6 +21,7 @@ from tokbench.atomic import atomic_file
 from tokbench.report.figures.compact import compact
 from tokbench.report.figures.ids import numbered
 from tokbench.report.figures.pointer import TooltipFigure, give_ids, with_tooltips
+from tokbench.report.figures.shared import lean
 from tokbench.report.numbers import MINUS
 
 COLUMN = 3.3
@@ -204,6 +205,7 @@ def inline(figure: Figure, name: str, description: str) -> str:
     body = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', body)
     for colour, variable in ((INK, "ink"), (GREY, "faint"), (RULE, "rule"), (PAPER, "paper")):
         body = body.replace(colour, f"var(--{variable})")
+    body = lean(body)
     assert box is not None
     wide = round(figure.get_figwidth() * _PIXELS)
     return f'<svg role="img" aria-label="{escape(description, quote=True)}" style="max-width:{wide}px" {box[0]}>{body}'

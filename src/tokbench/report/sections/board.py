@@ -8,7 +8,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
-from tokbench.report.wording import defined
+from tokbench.report.wording import defined, listed
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST
 from tokbench.tidy.table import Kind
@@ -28,7 +28,8 @@ ABOUT = {
     "for a language model, good for ordering tokenizers; its level says nothing",
     BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
-    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better",
+    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better. Each "
+    "tokenizer is scored on words of its own: those that are no token while all their morphemes are",
     SPEED: "megabytes of text that one thread encodes in a second of processor time, having met the text "
     "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
     "jobs ran beside it",
@@ -95,12 +96,12 @@ def scoreboard(content: ReportContent) -> Table | None:
 
 def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, str, Key], dict[str, Any]]) -> Table:
     tokenizers = {(size, variant) for _, size, variant, _ in cells}
-    corpora = sorted({corpus for corpus, *_ in cells} - {""})
+    corpora = sorted({corpus for corpus, *_ in cells} - {""}, key=content.place_of_corpus)
     several = len(corpora) > 1
     rows = sorted(
         {(corpus, size, variant) for corpus, size, variant, _ in cells if corpus}
         | {("", *one) for one in tokenizers - {(size, variant) for corpus, size, variant, _ in cells if corpus}},
-        key=lambda row: (row[0], -row[1], _level(cells, keys, *row), row[2]),
+        key=lambda row: (content.place_of_corpus(row[0]), -row[1], _level(cells, keys, *row), row[2]),
     )
     found = [[cells.get((*row, key), cells.get(("", *row[1:], key))) for key in keys] for row in rows]
     data: dict[str, list[Any]] = {"variant": [row[2] for row in rows], "size": [row[1] for row in rows]}
@@ -164,11 +165,13 @@ def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
 
 
 def _caption(corpora: list[str]) -> str:
-    on = f" on the evaluation split of {corpora[0]}" if len(corpora) == 1 else ""
+    split, one = ("split", "size") if len(corpora) == 1 else ("splits", "size on one corpus")
+    on = f" on the evaluation {split} of {listed(corpora)}" if corpora else ""
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
-        f"size. {SAME}: not told apart from the best at level 0.05, corrected for all tests of the size. Numbers "
-        "without either sign are told apart from the best, or were not tested. Compare only tokenizers of one size."
+        f"size{' and corpus' * (len(corpora) > 1)}. {SAME}: not told apart from the best at level 0.05, corrected for "
+        f"all tests of the size. Numbers without either sign are told apart from the best, or were not tested. Compare "
+        f"only tokenizers of one {one}."
     )
 
 

@@ -98,6 +98,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     values, order = averages(by_size), ranked(ranks) or content.reading
     if not values:
         return [table]
+    says = between(f"Average accuracy of {model} on {suite} in percent", values, 1)
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
@@ -107,7 +108,6 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     )  # fmt: skip
     caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
     caption += content.left_out(order, ranked=True)
-    says = between(f"Average accuracy of {model} on {suite} in percent", values, 1)
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
@@ -126,13 +126,14 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     if len(models) < 2 or max(trained.values(), default=0) < 2:
         return []
     order = [variant for variant in content.reading if trained[variant] > 1]
+    says = first_by_model({key: value for key, value in values.items() if trained[key[1]] > 1})
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[1] in shown}
     draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
     name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
-    return [Drawing(name, caption, draw, source, says=first_by_model(values))]
+    return [Drawing(name, caption, draw, source, says=says)]
 
 
 def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:

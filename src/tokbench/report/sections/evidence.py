@@ -14,8 +14,8 @@ from tokbench.report.layout import Source
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, said
 from tokbench.report.wording import slug
-from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.standing import BEST
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
@@ -25,6 +25,7 @@ _FAR = {
     BITS: ("bits per byte more than with {best}", 1),
     NGRAM: ("bits per byte more than with {best}", 1),
     ACCURACY: ("points of accuracy more than {best}", 100),
+    ALIGNMENT: ("F1 of agreement with morphemes more than {best}", 1),
 }
 
 
@@ -48,7 +49,9 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
     drawings = []
     claim = _of(told, TOKENS)
     known = frame.filter(measure=TOKENS).drop_nulls("value")
-    for (corpus,), part in known.sort("corpus").group_by("corpus", maintain_order=True):
+    for corpus in content.corpora_of(known):
+        part = known.filter(corpus=corpus)
+        ranked = part.filter(pl.col("verdict") != UNRANKED)
         sizes = part["size"].unique().sort().to_list()
         order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
         shown = set(content.drawn(order))
@@ -65,7 +68,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
             f"with one size alone have no line.{content.left_out(order)}"
         )
-        says = between(f"Tokens of {corpus}", _values(part), 0)
+        says = between(f"Tokens of {corpus}", _values(ranked) or _values(part), 0)
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
@@ -111,6 +114,7 @@ def _what(claim: Claim) -> str:
         NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
         BITS: f"in bits per byte of {claim.model} on the evaluation split of {claim.corpus}",
         ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
+        ALIGNMENT: "in agreement with morphemes, each on the words that it can be scored on",
     }[claim.measure]
 
 
@@ -146,15 +150,17 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
         f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
     )
-    few = min(points, key=lambda key: (points[key][0], key))
-    low = min(points, key=lambda key: (points[key][1], key))
-    says = f"{few[0]} at {few[1]:,} has the fewest tokens and {points[few][1]:.4f} bits per byte"
-    says += (
-        ", the fewest of all."
-        if few == low
-        else (f"; {low[0]} at {low[1]:,} has the fewest bits per byte, {points[low][1]:.4f}.")
-    )
+    says = _fewest_of_both({variant: point for (variant, size), point in points.items() if size == claim.size}, claim)
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
+
+
+def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
+    """Which tokenizer of one size has the fewest tokens, and which the fewest bits per byte."""
+    if not points:
+        return said(claim)
+    few, low = (min(points, key=lambda one: (points[one][place], one)) for place in (0, 1))
+    says = f"At a vocabulary of {claim.size:,}, {few} has the fewest tokens and {points[few][1]:.4f} bits per byte"
+    return says + (", the fewest, too." if few == low else f"; {low} has the fewest bits, {points[low][1]:.4f}.")
 
 
 def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
@@ -169,7 +175,8 @@ def _by_language(content: ReportContent) -> list[Drawing]:
         return []
     drawings = []
     counted = intrinsic.filter(pl.col("metric") == "corpus_token_count", pl.col("language") != "").drop_nulls("value")
-    for (corpus,), part in counted.sort("corpus").group_by("corpus", maintain_order=True):
+    for corpus in content.corpora_of(counted):
+        part = counted.filter(corpus=corpus)
         size = int(str(part["size"].max()))
         here = part.filter(size=size)
         if here["language"].n_unique() < 2 or here["variant"].n_unique() < 2:

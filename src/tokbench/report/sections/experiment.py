@@ -9,6 +9,7 @@ from tokbench.report.exhibits import Section
 from tokbench.report.layout import Column, Source, Table
 from tokbench.report.sections.rows import split
 from tokbench.report.wording import counted, few, listed, words
+from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.tabulation.imported import IMPORTED
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
@@ -23,8 +24,12 @@ def experiment(content: ReportContent) -> Section:
     if sizes:
         facts.append(f"{counted(len(sizes), 'vocabulary size')}: {listed([f'{size:,}' for size in sizes])}.")
     if intrinsic is not None:
-        corpora = intrinsic["corpus"].unique().sort().to_list()
-        facts.append(f"{counted(len(corpora), 'corpus', 'corpora')} to measure on: {listed(corpora)}.")
+        named = [one for one in content.corpora_of(intrinsic) if one != ALL_RESOURCES]
+        corpora, gold = ([one for one in named if (one in content.resources) == of] for of in (False, True))
+        if corpora:
+            facts.append(f"{counted(len(corpora), 'corpus', 'corpora')} to measure on: {listed(corpora)}.")
+        if gold:
+            facts.append(f"{counted(len(gold), 'resource')} of gold data: {listed(gold)}.")
     if accuracy is not None:
         models = accuracy["model"].unique().sort().to_list()
         facts.append(f"{counted(len(models), 'language-model recipe')}: {listed(models)}.")

@@ -22,6 +22,7 @@ from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
+UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
@@ -37,7 +38,7 @@ def intrinsic(content: ReportContent) -> Section:
             "intrinsic", "All other measures", missing=[f"Intrinsic measures: {content.why_missing('intrinsic')}"]
         )
     exhibits: list[Exhibit] = []
-    corpora = frame["corpus"].unique().sort().to_list()
+    corpora = content.corpora_of(frame)
     several = len(corpora) > 1
     for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
         overall, split = whole_corpus(part)
@@ -88,7 +89,7 @@ def _tables(
 def _bounds(content: ReportContent) -> list[Table | Drawing]:
     """What every corpus's gaps are above."""
     found = content.part("bounds")
-    corpora = [] if found is None else found["corpus"].unique().sort().to_list()
+    corpora = [] if found is None else content.corpora_of(found)
     return [table for corpus in corpora for table in split(content, BOUNDS, corpus=corpus)]
 
 
@@ -203,14 +204,15 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         definition, values = measured(overall, metric)
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
+            says = between(f"{words(metric).capitalize()} on {corpus}", values)
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
             caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {definition}."
             if over_the_same(metric):
-                caption += " Compare only tokenizers of the same pre-tokenization by it."
+                caption += UNLIKE
+                says += UNLIKE
             caption += content.left_out(order)
             source = _source(content, corpus)
-            says = between(words(metric).capitalize(), values)
             drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order), says))
     return drawings

@@ -56,23 +56,28 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
         (str(variant), int(str(size))): (found["tokens"].to_list(), found["loss"].to_list())
         for (variant, size), found in part.sort("batch").group_by("variant", "size", maintain_order=True)
     }
+    last = {key: one[1][-1] for key, one in losses.items()}
+    says = between(f"Loss of {model} per token after its last batch", last)
+    says += " It is per token: tokenizers cannot be compared by it."
     order = _of(content, part)
     shown = content.drawn(order)
     losses = {key: found for key, found in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
     caption = CURVES.prints[0].caption.format(model=model) + content.left_out(order)
     source = source_of(CURVES, model=model)
-    says = between(f"Loss of {model} per token after its last batch", {key: one[1][-1] for key, one in losses.items()})
     return Drawing(slug("curves", model), caption, draw, source, says=says)
 
 
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
     order = _of(content, part)
+    unseen = {
+        (str(variant), size): float(found.filter(probability_high=0.0)["tokens"].sum())
+        for (variant,), found in part.group_by("variant", maintain_order=True)
+    }
     part = part.filter(pl.col("variant").is_in(content.drawn(order)))
     cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
     caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
-    unseen = {(one, size): float(found.filter(probability_high=0.0)["tokens"].sum()) for one, found in cells.items()}
     says = between("Tokens that never occur in the pretraining text", unseen, 0)
     draw = partial(norms.draw, cells, content.variants)
     return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says)
@@ -126,5 +131,5 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     caption += content.left_out(order, ranked=True)
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
-    says = between(f"Bits per byte of {', '.join(names)}", drawn)
+    says = between(f"Bits per byte of {', '.join(names)}", values)
     return [Drawing(table.name, caption, draw, source, says=says), table]

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.elsewhere import Elsewhere
 from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import critical_difference, ngram_bits
 from tokbench.report.figures.style import styles
@@ -101,8 +102,14 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
     draw = partial(ngram_bits.draw, values, order, styles([*content.variants, *order]))
     source = source_of(NGRAM_BITS, corpus=corpus)
     last = part.filter(**_last(part))
-    bits = {(variant, size): value for variant, size, value in last.select("variant", "size", "value").rows()}
-    says = between("Bits per byte by the models of the highest order and the most training text", bits)
+    lossy = Elsewhere(content).lossy
+    bits = {
+        (variant, size): value
+        for variant, size, value in last.select("variant", "size", "value").rows()
+        if variant not in lossy
+    }
+    what = f"Bits per byte of {corpus} by the models of the highest order and the most training text"
+    says = between(what, bits) if bits else ""
     caption += content.left_out(order)
     return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
 

@@ -117,7 +117,8 @@ def _scatters(content: ReportContent) -> list[Drawing]:
     correlations = content.part("correlations")
     for (model, suite), part in ranks.group_by("model", "suite", maintain_order=True):
         accuracies = averages(by_size.filter(model=model, suite=suite))
-        for (corpus,), here in intrinsic.sort("corpus").group_by("corpus", maintain_order=True):
+        for corpus in content.corpora_of(intrinsic):
+            here = intrinsic.filter(corpus=corpus)
             definition, values = measured(whole_corpus(here)[0], metric)
             points = {key: (values[key], accuracies[key]) for key in accuracies if key in values}
             if len(points) < 2:

@@ -36,13 +36,26 @@ function filter(table) {
     const has = chosen.every(([column, value]) => value === "" || row.cells[column].textContent === value);
     row.hidden = !(has && words.every((word) => shown.includes(word)));
   }
+  if (chosen.length) leaveOut(table, figure.querySelector(".lacking"));
+}
+
+/* Columns without a number in any row of what was chosen, such as a model of another size, are named and left out. */
+function leaveOut(table, told) {
+  const rows = Array.from(table.tBodies[0].rows).filter((row) => !row.hidden);
+  const lacking = [];
+  Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
+    const none = rows.length > 0 && rows.every((row) => row.cells[column].textContent.startsWith("–"));
+    if (none) lacking.push(head.textContent);
+    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) row.cells[column].hidden = none;
+  });
+  told.textContent = lacking.length ? `Left out, without a number in these rows: ${lacking.join("; ")}.` : "";
 }
 
 function bySize(a, b) {
   return Number(a.replaceAll(",", "")) - Number(b.replaceAll(",", ""));
 }
 
-/* Selections above a table, such as that of a vocabulary size: the last value of the first column comes first. */
+/* Selections above a table: the largest vocabulary size is chosen at first, of other columns the first row's value. */
 function choices(table, names) {
   const heads = Array.from(table.tHead.rows[0].cells, (head) => head.dataset.name);
   const bar = document.createElement("div");
@@ -51,7 +64,7 @@ function choices(table, names) {
     const column = heads.indexOf(name);
     const values = [...new Set(Array.from(table.tBodies[0].rows, (row) => row.cells[column].textContent))];
     if (values.length < 2) continue;
-    values.sort(name === "size" ? bySize : (a, b) => a.localeCompare(b, "en", { numeric: true }));
+    if (name === "size") values.sort(bySize);
     const label = document.createElement("label");
     const select = document.createElement("select");
     select.dataset.column = column;
@@ -62,7 +75,9 @@ function choices(table, names) {
     label.append(name === "size" ? "vocabulary size " : `${name} `, select);
     bar.append(label);
   }
-  if (bar.childElementCount) table.parentElement.before(bar);
+  const told = document.createElement("p");
+  told.className = "notes lacking";
+  table.parentElement.before(bar, told);
 }
 
 for (const table of document.querySelectorAll("figure.table table")) {

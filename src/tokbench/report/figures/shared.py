@@ -1,0 +1,54 @@
+"""Figures of one page in half of their bytes: letters are defined once for all of them, and what no page needs is gone.
+
+Matplotlib draws letters as shapes, since a page does not know a reader's fonts, and defines them in every figure anew.
+"""
+
+import re
+from collections.abc import Sequence
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_BETWEEN = re.compile(r">\s+<")
+_ID = re.compile(r' id="([^"]*)"')
+_REFERENCE = re.compile(r'(?:href="|url\()#([^")]+)')
+_LETTER = re.compile(r'<path id="([^"]+)" (d="[^"]*" transform="scale\([^)]*\)")/>')
+_USE = re.compile(r'<use href="#([^"]+)"(?: transform="translate\(([-\d.]+) ([-\d.]+)\)")?')
+_EMPTY = "<defs></defs>"
+
+
+def lean(svg: str) -> str:
+    """A figure without comments, without space between tags, and without ids that nothing refers to.
+
+    Every line break is a node that a browser makes, and figures have tens of thousands.
+    """
+    text = _BETWEEN.sub("><", _COMMENT.sub("", svg))
+    wanted = set(_REFERENCE.findall(text))
+    return _ID.sub(lambda found: found[0] if found[1] in wanted else "", text)
+
+
+def share_letters(figures: Sequence[str]) -> tuple[str, list[str]]:
+    """The letters of all figures, an ``<svg>`` that takes no room, and the figures that refer to them.
+
+    Args:
+        figures: lean ones, each with ids of its own.
+    """
+    names: dict[str, str] = {}
+    known: dict[str, str] = {}
+    for figure in figures:
+        for name, shape in _LETTER.findall(figure):
+            known[name] = names.setdefault(shape, f"c{len(names)}")
+
+    def referring(found: re.Match[str]) -> str:
+        name, across, down = found.groups()
+        if name not in known:
+            return found[0]
+        place = "".join(
+            f' {axis}="{value}"' for axis, value in (("x", across), ("y", down)) if value not in (None, "0")
+        )
+        return f'<use href="#{known[name]}"{place}'
+
+    shared = [_USE.sub(referring, _LETTER.sub("", figure).replace(_EMPTY, "")) for figure in figures]
+    shapes = "".join(f'<path id="{name}" {shape}/>' for shape, name in names.items())
+    return (
+        f'<svg width="0" height="0" aria-hidden="true" style="position: absolute"><defs>{shapes}</defs></svg>',
+        shared,
+    )
