@@ -99,8 +99,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """What one file's tests leave is not held while the next one's run: commands that they call have their bounds."""
+    """What one file's tests leave is not held while the next one's run: commands that they call have their bounds.
+
+    This is done after fixtures have ended, or these would be among what is kept."""
     if nextitem is None or nextitem.path != item.path:
         for cached in vars(item.module).values() if isinstance(item, pytest.Function) else ():
             if isinstance(cached, _lru_cache_wrapper):
