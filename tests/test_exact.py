@@ -94,11 +94,13 @@ def test_compact_figures_keep_to_a_hundredth_of_a_point() -> None:
     whole = (
         '<g id="a">\n    <path d="M 399.045715 -0.001 \nL 12 3.104999 \nz" style="stroke-width: 0.125"/>\n'
         '  <g transform="translate(391.252746 339.7) scale(0.015625)"/>\n'
-        '  <use xlink:href="#m" x="7.000001" y="-2.5"/>\n</g>'
+        '  <use xlink:href="#m" x="7.000001" y="-2.5"/>\n'
+        '<use xlink:href="#a" transform="translate(63.479999 0)"/>\n<use transform="translate(1 2) scale(0.7)"/>\n</g>'
     )
     short = (
         '<g id="a">\n<path d="M 399.05 0L 12 3.1z" style="stroke-width: 0.125"/>\n'
-        '<g transform="translate(391.25 339.7) scale(0.015625)"/>\n<use xlink:href="#m" x="7" y="-2.5"/>\n</g>'
+        '<g transform="translate(391.25 339.7) scale(0.015625)"/>\n<use xlink:href="#m" x="7" y="-2.5"/>\n'
+        '<use xlink:href="#a" x="63.48"/>\n<use transform="translate(1 2) scale(0.7)"/>\n</g>'
     )
     assert compact(whole) == compact(short) == short
 

@@ -150,7 +150,7 @@ def test_letters_of_all_figures_are_defined_once() -> None:
     letter = '<path id="{}" d="M 1 2" transform="scale(0.015625)"/>'
     figure = (
         '<svg><!-- ab -->\n<g id="{0}-text_1"><defs>\n' + letter.format("{0}-A") + "\n</defs>"
-        '<use href="#{0}-A"/><use href="#{0}-A" transform="translate(63.62 0)"/>'
+        '<use href="#{0}-A"/><use href="#{0}-A" x="63.62"/>'
         '<use href="#{0}-A" transform="translate(1 2) scale(0.7)"/></g>'
         '<defs><path id="{0}-m" d="M 0 0"/></defs><use href="#{0}-m" x="1" y="2"/></svg>'
     )

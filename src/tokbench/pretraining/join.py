@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_folder, link_or_copy, reject_altered
 from tokbench.errors import TokbenchError
+from tokbench.inputs.arrays import read_array
 from tokbench.occurrences import read_occurrences, write_occurrences
 from tokbench.pretraining.laying import Asked, Laying
 from tokbench.pretraining.mds import Shards
@@ -130,7 +131,6 @@ def _part(path: Path) -> NDArray[np.int32]:
     """What a slice has of a shard."""
     reject_altered(path, AGAIN)
     try:
-        ids: NDArray[np.int32] = np.load(path)
-    except (OSError, ValueError, EOFError) as error:
+        return read_array(path, np.int32)
+    except ValueError as error:
         raise TokbenchError(f"{path}: not part of a shard ({error}); {AGAIN}") from None
-    return ids

@@ -11,7 +11,7 @@ _BETWEEN = re.compile(r">\s+<")
 _ID = re.compile(r' id="([^"]*)"')
 _REFERENCE = re.compile(r'(?:href="|url\()#([^")]+)')
 _LETTER = re.compile(r'<path id="([^"]+)" (d="[^"]*" transform="scale\([^)]*\)")/>')
-_USE = re.compile(r'<use href="#([^"]+)"(?: transform="translate\(([-\d.]+) ([-\d.]+)\)")?')
+_USE = re.compile(r'<use href="#([^"]+)"')
 _EMPTY = "<defs></defs>"
 
 
@@ -38,13 +38,7 @@ def share_letters(figures: Sequence[str]) -> tuple[str, list[str]]:
             known[name] = names.setdefault(shape, f"c{len(names)}")
 
     def referring(found: re.Match[str]) -> str:
-        name, across, down = found.groups()
-        if name not in known:
-            return found[0]
-        place = "".join(
-            f' {axis}="{value}"' for axis, value in (("x", across), ("y", down)) if value not in (None, "0")
-        )
-        return f'<use href="#{known[name]}"{place}'
+        return f'<use href="#{known.get(found[1], found[1])}"'
 
     shared = [_USE.sub(referring, _LETTER.sub("", figure).replace(_EMPTY, "")) for figure in figures]
     shapes = "".join(f'<path id="{name}" {shape}/>' for shape, name in names.items())
