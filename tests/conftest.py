@@ -6,7 +6,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
 from importlib.util import module_from_spec, spec_from_file_location
@@ -43,7 +43,6 @@ SCHEMES = (
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
-gc.disable()  # Until all is collected: what is imported stays.
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
 LANGUAGE_MODELS = [
@@ -87,6 +86,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing is looked through for garbage while modules are imported: what is imported stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests and the modules that they are in stay to the end: no collection of garbage looks at them
     again, and there are fewer of them.
@@ -96,7 +105,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
-    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

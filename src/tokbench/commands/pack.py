@@ -46,11 +46,13 @@ def command(
     from tokbench.tokenizer import Tokenizer
 
     budget = text_budget(epochs, text_bytes)
-    memory.purpose(f"encode {len(shards):,} shards with {folder} into sequences")
+    sliced = is_slice(shards[0])
+    encoding = f"encode {len(shards):,} shards with {folder} into sequences"
+    memory.purpose(f"put {len(shards):,} slices together" if sliced else encoding)
     tokenizer = Tokenizer.load(folder)
     largest = largest_text(megabytes, COPIES)
     target, occurrences = Path(output), None if counts is None else Path(counts)
-    if is_slice(shards[0]):
+    if sliced:
         slices = Slices(seed, len(shards), second_phase)
         form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
