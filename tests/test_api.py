@@ -173,6 +173,12 @@ def test_example_of_the_readme_as_it_stands(tmp_path: Path) -> None:
     assert rows[0] == rows[1]
 
 
+def test_the_readme_names_every_method() -> None:
+    named = set(re.findall(r"`(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8")))
+    for methods in (tokbench.constructions, tokbench.schemes, tokbench.segmentations):
+        assert not set(methods) - named
+
+
 def test_page_of_the_interface_is_up_to_date() -> None:
     remedy = "run python tools/make_api_docs.py"
     assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == tool_of("make_api_docs").page(), remedy
