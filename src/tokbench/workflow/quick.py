@@ -72,7 +72,7 @@ def _check_of_others(check: Any) -> Any:
 def is_storage(file: Any) -> bool:
     """Whether a file of a rule lies in a storage of the engine's, and not on a file system."""
     flags = getattr(file._file, "flags", None)
-    return bool(flags) and bool(flags.get("storage_object"))
+    return flags is not None and bool(flags.get("storage_object"))
 
 
 class PrefixLookup:
