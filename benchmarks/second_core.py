@@ -1,21 +1,30 @@
 """How much a second core helps: constructions and encoding by one thread and by two, in turn.
 
-python benchmarks/second_core.py TEXT [--size 32768] [--rounds 3]
+python benchmarks/second_core.py TEXT [--size 32768] [--rounds 3] [--only NAME ...]
 
-BPE and its relatives train by one thread; counting, scoring bytes and n-grams are jobs of one thread each, one for
-each shard or corpus. What one thread takes is held against what the thread that leads takes of two: the time that the
-second core would leave if it were idle. That is processor time, so that others on the machine show less than they do
-in wall-clock time.
+BPE and its relatives train by one thread, ByteSpan among them, and so do SaGe's embeddings; counting, scoring bytes and
+n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed, of ConvexTok some
+steps, which take one thread, with what comes before them. What one thread takes is held against what the thread that
+leads takes of two: the time that the second core would leave if it were idle. That is processor time, so that others on
+the machine show less than they do in wall-clock time. What the machine has to give at that moment comes first: how much
+more two processes of their own, which share nothing, get done than one.
 """
 
 import argparse
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from tokbench.construction import constructions
+from tokbench.construction.convextok import ConvexTokOptions
+from tokbench.construction.sage import Lines, ablate, segment
 from tokbench.counting.count import count_pretokens
+from tokbench.kernels.trie import Trie
 from tokbench.optimum.bounding import bounded
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -27,10 +36,41 @@ FROM_TOKENS = ("pathpiece", "randtrain")
 CUTS = {"merge": "bpe", "likelihood": "unigram"}
 STEPS = 5
 """Of the search for a bound, which take one thread; what comes before them takes several."""
+ALONE = """
+import time
+begin, sum = time.perf_counter(), 0
+for number in range(20_000_000):
+    sum += number
+print(time.perf_counter() - begin)
+"""
+"""What a process does that shares nothing with another; it prints the seconds that it took."""
+LINES, COLUMNS = 200_000, 56
+"""Of the text that SaGe's ablation reads, and of its embeddings (50 and a filling), which are drawn."""
 ENCODED = 4
 """Times the text that is encoded, so that it takes about a second."""
 Task = Callable[[int], object]
 """What is done with so many threads."""
+
+
+def ceiling() -> float:
+    """How much more two processes get done than one, here and now."""
+    seconds = []
+    for number in (1, 2):
+        started = [subprocess.Popen([sys.executable, "-c", ALONE], stdout=subprocess.PIPE) for _ in range(number)]
+        seconds.append(sum(float(one.communicate()[0]) for one in started) / number)
+    return 2 * seconds[0] / seconds[1]
+
+
+def ablation(text: bytes, vocabulary: Vocabulary) -> Task:
+    """SaGe's ablation of the first lines of a text."""
+    lines = text.splitlines(keepends=True)[:LINES]
+    offsets = np.cumsum([0, *map(len, lines)])
+    chosen = Lines(np.frombuffer(b"".join(lines), np.uint8), offsets)
+    data, starts = vocabulary.flat()
+    lengths = np.diff(starts).astype(np.int32)
+    cut = segment(chosen, Trie(data, starts), 1)
+    embeddings = np.random.default_rng(0).normal(0, 0.1, (len(lengths), COLUMNS)).astype(np.float32)
+    return partial(ablate, chosen, cut, lengths, embeddings)
 
 
 def build(name: str, counts: PretokenCounts, size: int, threads: int = 1, **initial: Vocabulary) -> Vocabulary:
@@ -50,6 +90,10 @@ def tasks(text: bytes, size: int) -> dict[str, Task]:
         tokenizer = Tokenizer(build(name, counts, size), SCHEME, segmentation)
         found[f"encode by {segmentation}"] = partial(tokenizer.encode, text * ENCODED)
         found[f"count tokens by {segmentation}"] = partial(tokenizer.count, text * ENCODED)
+    found["sage's ablation"] = ablation(text, initial)
+    steps = ConvexTokOptions(steps=STEPS)
+    convextok = constructions["convextok"].function
+    found[f"convextok, {STEPS} steps"] = lambda threads: convextok(counts, size, steps, threads=threads)
     found[f"bound, {STEPS} steps"] = lambda threads: bounded(counts, size, gap=0, steps=STEPS, threads=threads)
     return found
 
@@ -66,11 +110,15 @@ def main() -> None:
     parser.add_argument("text", type=Path, help="plain text, UTF-8")
     parser.add_argument("--size", type=int, default=32_768, help="tokens of each vocabulary")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="*", help="beginnings of the names of what is timed; all without it")
     arguments = parser.parse_args()
+    print(f"two processes that share nothing get {ceiling():.2f} times as much done as one, on the clock")
     print("seconds of processor time, the least of the rounds, and their ratio; wall-clock time as it was")
     made = tasks(arguments.text.read_bytes(), arguments.size)
     print(f"{'':<28}{'one':>8}{'leads two':>11}{'all of two':>12}{'ratio':>7}{'wall':>7}")
     for name, task in made.items():
+        if arguments.only and not name.startswith(tuple(arguments.only)):
+            continue
         taken = [[seconds(task, threads) for threads in (1, 2)] for _ in range(arguments.rounds)]
         (one, _, alone), (leads, every, both) = (
             [min(each[place][part] for each in taken) for part in range(3)] for place in range(2)

@@ -9,11 +9,13 @@ from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
 from tokbench.workflow.light import lighten
+from tokbench.workflow.quick import quicken
 from tokbench.workflow.run import begin, end
 from tokbench.workflow.unlock import unlock_dead
 from tokbench.faults import line_and_status
 
 lighten(*(sys.modules[f"snakemake.{name}"] for name in ("iocontainers", "jobs", "rules")))
+quicken(sys.modules["snakemake"])
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)

@@ -205,4 +205,5 @@ rule prepare_parallel:
     message:
         "prepare parallel corpus {wildcards.parallel}"
     shell:
-        "tokbench prepare_parallel --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench prepare_parallel --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q}"
+        " &> {log:q}"

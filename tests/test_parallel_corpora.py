@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,14 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
+from tokbench.allowance import Allowance, Largest
 from tokbench.config.errors import validated
 from tokbench.config.load import validate
+from tokbench.corpus.parallel.again import repeated
 from tokbench.corpus.parallel.clean import cleaned, digest
 from tokbench.corpus.parallel.fetch import fetch_pairs
-from tokbench.corpus.parallel.pairs import read_sentences
-from tokbench.corpus.parallel.prepare import prepare_parallel
+from tokbench.corpus.parallel.pairs import WRITING, read_sentences
+from tokbench.corpus.parallel.prepare import HELD, LEAST, prepare_parallel
 from tokbench.corpus.parallel.read import read_pairs
-from tokbench.corpus.parallel.sources import Cleaning, LinePairs, ParallelCorpus
+from tokbench.corpus.parallel.sources import Cleaning, LinePairs, ParallelCorpus, TmxPairs
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
@@ -80,7 +83,7 @@ def test_every_form_gives_the_same_pairs(form: str, tmp_path: Path) -> None:
     assert [(first.decode(), second.decode()) for first, second in read] == PAIRS
 
 
-def test_each_rule_counts_what_it_leaves_out() -> None:
+def test_each_rule_counts_what_it_leaves_out(tmp_path: Path) -> None:
     good, held = (b"one", b"eins"), (b"held", b"out")
     pairs = [
         good, (b"\xff", b"x"), (b"", b"x"), (b"x" * 9, b"x" * 9), (b"abc", b"abcdefg"), held, good, (b"two", b"eins"),
@@ -88,11 +91,59 @@ def test_each_rule_counts_what_it_leaves_out() -> None:
     ]  # fmt: skip
     counts = Counter[str]()
     digests = frozenset({digest(held)})
-    kept = list(cleaned(pairs, Cleaning(max_characters=8, max_ratio=2.0), digests, counts))
+    options = Cleaning(max_characters=8, max_ratio=2.0)
+    again = repeated(pairs, options, digests, tmp_path, 1000)
+    kept = list(cleaned(pairs, options, digests, again, counts))
     assert [number for number, _ in kept] == [0, 7, 8]
     rules = ("not_utf8", "empty", "too_long", "ratio", "held_out", "duplicate")
     assert counts == {"read": 9} | dict.fromkeys(rules, 1)
-    assert len(list(cleaned(pairs, Cleaning(drop_duplicates=False), frozenset(), Counter()))) == 7
+    assert len(list(cleaned(pairs, Cleaning(), frozenset(), None, Counter()))) == 7
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 40), max_size=60), st.sampled_from([0, 300, 3000, 10**6]))
+def test_pairs_that_come_again_are_found_in_any_memory(numbers: list[int], most: int) -> None:
+    pairs = [(b"pair", b"%d" % number) for number in numbers]
+    with TemporaryDirectory() as name:
+        again = repeated(pairs, Cleaning(max_ratio=None), {digest((b"pair", b"7"))}, Path(name), most)
+        assert not [*Path(name).iterdir()]
+    first = [number not in numbers[:place] for place, number in enumerate(numbers)]
+    assert again.tolist() == [not (new or number == 7) for new, number in zip(first, numbers, strict=True)]
+
+
+def test_what_memory_does_not_hold_is_told(tokbench: Tokbench, tmp_path: Path) -> None:
+    made = corpus(tmp_path, PAIRS)
+    with (tmp_path / "text.en").open("a") as file:
+        file.write("x" * 3_000_000)
+    with (tmp_path / "text.de").open("a") as file:
+        file.write("x")
+    with pytest.raises(TokbenchError, match=r"text\.en(:4)?: a document of (more than )?[\d,]+ bytes needs"):
+        prepare_parallel(made, 0, tmp_path, Allowance(500, LEAST))
+    prepare_parallel(made, 0, tmp_path, Allowance(500, 8 * LEAST))
+    (tmp_path / "long.tmx").write_text(f"<tmx><body><tu><tuv><seg>{'x' * 100_000}</seg></tuv></tu></body></tmx>")
+    source = TmxPairs(type="tmx", path=str(tmp_path / "long.tmx"))
+    with pytest.raises(TokbenchError, match=r"long\.tmx: a document of more than"):
+        list(read_pairs(source, ("en", "de"), Largest(10_000, 1, 0, 100)))
+    told = tokbench("prepare_parallel", "--memory", "50", "--recipe", made.model_dump_json(), "-o", tmp_path / "none")
+    assert told.status == 2
+    assert "--memory 50: too little for this command" in told.stderr
+
+
+def test_units_of_a_tmx_file_are_counted_one_by_one(tmp_path: Path) -> None:
+    path = Path(written(tmp_path)["tmx"]["path"])
+    begin, body, end = re.split("(?<=<body>)|(?=</body>)", path.read_text(encoding="utf-8"))
+    path.write_text(begin + 3000 * body + end, encoding="utf-8")
+    largest = Largest(200_000, 1, 0, 100)
+    assert path.stat().st_size > 2 * largest.size
+    assert len(list(read_pairs(TmxPairs(type="tmx", path=str(path)), ("en", "de"), largest))) == 9000
+
+
+def test_more_pairs_beside_training_than_memory_holds_are_told(tmp_path: Path) -> None:
+    many = [(f"{number}", f"{number}") for number in range(40)]
+    own = corpus(tmp_path, many).train.model_dump()
+    made = corpus(tmp_path, many, tests={"own": own})
+    with pytest.raises(TokbenchError, match=r"own: more than 20 pairs beside training are too many for 500 MB"):
+        prepare_parallel(made, 0, tmp_path, Allowance(500, WRITING + 4 * 20 * HELD))
 
 
 @settings(max_examples=25)

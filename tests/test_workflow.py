@@ -43,7 +43,6 @@ UNBOUND = {
     "fetch_tasks": FETCHED,
     "gather_tokens": "names files, and adds up what they say",
     "import": "takes a tokenizer's own files and no text",
-    "prepare_parallel": "holds no text but that of tests, and some hundred bytes a pair",
     "make_tasks": QUESTIONS,
     "import_tasks": QUESTIONS,
     "cut_examples": QUESTIONS,

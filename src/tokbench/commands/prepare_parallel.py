@@ -2,14 +2,17 @@
 
 import click
 
+from tokbench.allowance import DEFAULT, allowance
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import OutputFolder
 
 
 @click.command("prepare_parallel")
 @click.option("--recipe", required=True, help="Languages, files, splits, rules and seed as JSON.")
 @click.option("-o", "--output", required=True, type=OutputFolder("parallel corpus"), help="Folder of the corpus.")
+@memory_option(DEFAULT)
 @click.argument("files", nargs=-1)
-def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
+def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
     """Clean a parallel corpus and split it by pair; FILES, if named, must be those that the recipe names.
 
     A recipe with pairs of a hub needs FILES: after those that it names, for each such split the one that
@@ -20,7 +23,7 @@ def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     from tokbench.atomic import atomic_folder
     from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
     from tokbench.config.errors import validated
-    from tokbench.corpus.parallel.prepare import prepare_parallel
+    from tokbench.corpus.parallel.prepare import LEAST, prepare_parallel
     from tokbench.corpus.parallel.sources import ParallelCorpus
 
     values = mapping_of(recipe, "--recipe")
@@ -37,6 +40,6 @@ def command(recipe: str, output: str, files: tuple[str, ...]) -> None:
     if files:
         check_same_files(files, corpus.files(), "--recipe")
     with atomic_folder(output, "parallel corpus") as folder:
-        counts = prepare_parallel(corpus, seed, folder)
+        counts = prepare_parallel(corpus, seed, folder, allowance(megabytes, LEAST))
     for split, found in counts.items():
         click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items()), err=True)

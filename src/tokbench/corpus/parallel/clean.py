@@ -3,6 +3,10 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.corpus.parallel.read import Pair
 from tokbench.corpus.parallel.sources import Cleaning
@@ -16,12 +20,14 @@ RULES = {
     "duplicate": "the pair stands earlier in the training split",
 }
 """In the order in which they are asked."""
+DIGEST = 16
+"""Bytes of a digest."""
 
 
 def digest(pair: Pair) -> bytes:
     """What equal pairs share, and no others do, but by a chance that nobody meets (128 bits of BLAKE2b)."""
     first, second = pair
-    return hashlib.blake2b(len(first).to_bytes(8) + first + second, digest_size=16).digest()
+    return hashlib.blake2b(len(first).to_bytes(8) + first + second, digest_size=DIGEST).digest()
 
 
 def broken_rule(pair: Pair, options: Cleaning) -> str | None:
@@ -40,7 +46,11 @@ def broken_rule(pair: Pair, options: Cleaning) -> str | None:
 
 
 def cleaned(
-    pairs: Iterable[Pair], options: Cleaning, held: frozenset[bytes], counts: Counter[str]
+    pairs: Iterable[Pair],
+    options: Cleaning,
+    held: AbstractSet[bytes],
+    again: NDArray[np.bool_] | None,
+    counts: Counter[str],
 ) -> Iterator[tuple[int, Pair]]:
     """The pairs that break no rule, each with its number from 0.
 
@@ -48,20 +58,17 @@ def cleaned(
         pairs: as they are read.
         options: of the rules.
         held: digests of the pairs of other splits.
+        again: bool [pairs], which of them stand earlier, too (:func:`tokbench.corpus.parallel.again.repeated`); None
+            where these are kept.
         counts: gets ``read``, and how many were left out by each rule.
     """
-    seen: set[bytes] = set()
     for number, pair in enumerate(pairs):
         counts["read"] += 1
         rule = broken_rule(pair, options)
-        if rule is None:
-            own = digest(pair)
-            if own in held:
-                rule = "held_out"
-            elif own in seen:
-                rule = "duplicate"
-            elif options.drop_duplicates:
-                seen.add(own)
+        if rule is None and held and digest(pair) in held:
+            rule = "held_out"
+        if rule is None and again is not None and again[number]:
+            rule = "duplicate"
         if rule is None:
             yield number, pair
         else:

@@ -13,7 +13,11 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet, require, strings, whole
 
 ROWS = 20_000
-"""Pairs in a row group."""
+"""Pairs in a row group, at most."""
+GROUP_BYTES = 32_000_000
+"""Bytes of text from which on a row group ends: beyond any that twenty thousand sentences have."""
+WRITING = 100_000_000
+"""Bytes that writing takes, text as Python, as Arrow and compressed."""
 WHAT = "a split of a parallel corpus"
 REMEDY = "prepare the parallel corpus again"
 
@@ -31,16 +35,21 @@ def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
     """A function that takes the number of a pair and the pair, and writes them to a file."""
     schema = pa.schema([("pair", pa.int64()), *((language, pa.large_string()) for language in languages)])
     rows: list[tuple[int, str, str]] = []
+    held = 0
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
 
         def flush() -> None:
+            nonlocal held
+            held = 0
             if rows:
                 writer.write_table(pa.table([pa.array(column) for column in zip(*rows, strict=True)], schema=schema))
                 rows.clear()
 
         def write(number: int, pair: Pair) -> None:
+            nonlocal held
             rows.append((number, pair[0].decode(), pair[1].decode()))
-            if len(rows) == ROWS:
+            held += len(pair[0]) + len(pair[1])
+            if len(rows) == ROWS or held >= GROUP_BYTES:
                 flush()
 
         yield write
@@ -72,14 +81,14 @@ def _there(cell: str | None) -> str:
     return cell
 
 
-def check_held(pairs: Iterable[Pair], split: str) -> list[Pair]:
-    """The pairs of a split that is not cleaned.
+def checked(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
+    """The pairs of a split that is not cleaned, as they come.
 
     Raises:
         TokbenchError: a side is empty or not UTF-8, or there is no pair; the message names split and pair.
     """
-    found = list(pairs)
-    for number, pair in enumerate(found, 1):
+    number = 0
+    for number, pair in enumerate(pairs, 1):
         for side in pair:
             try:
                 side.decode()
@@ -87,6 +96,6 @@ def check_held(pairs: Iterable[Pair], split: str) -> list[Pair]:
                 raise TokbenchError(f"{split}: pair {number} is not UTF-8; mend it") from None
             if not side:
                 raise TokbenchError(f"{split}: pair {number} has an empty side; fill or drop it in both files")
-    if not found:
+        yield pair
+    if not number:
         raise TokbenchError(f"{split}: no pairs; name files that hold some")
-    return found

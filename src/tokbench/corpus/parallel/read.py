@@ -1,11 +1,13 @@
 """Reading pairs of sentences, again and again, in the order of their files."""
 
+import io
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
+from tokbench.allowance import Largest
 from tokbench.corpus.parallel.sources import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
 from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import first_line, opened, read_lines
@@ -19,16 +21,18 @@ ROWS = 1024
 Pair = tuple[bytes, bytes]
 
 
-def read_pairs(source: AnyPairs, languages: tuple[str, str]) -> Iterator[Pair]:
+def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: Largest | None = None) -> Iterator[Pair]:
     """The two sides of each pair, without blanks and line ends around them; a side that is missing is empty.
 
     Args:
         source: its options.
         languages: the first side's and the second's.
+        largest: the longest line, or unit of a TMX file, that is taken; any where left out. What Parquet holds is read
+            by some rows.
 
     Raises:
-        TokbenchError: a file cannot be read, or files of lines are not equally long; the message names them. Pairs of
-            a hub have not been fetched.
+        TokbenchError: a file cannot be read, or files of lines are not equally long, or a line is too long; the message
+            names them. Pairs of a hub have not been fetched.
     """
     match source:
         case HubPairs():
@@ -36,21 +40,21 @@ def read_pairs(source: AnyPairs, languages: tuple[str, str]) -> Iterator[Pair]:
                 f"{source.dataset}: pairs of a hub are read from the file that 'tokbench fetch_pairs' made; name it"
             )
         case LinePairs():
-            found = _lines(source, languages)
+            found = _lines(source, languages, largest)
         case TmxPairs():
-            found = chain.from_iterable(_tmx(file, languages) for file in source.files())
+            found = chain.from_iterable(_tmx(file, languages, largest) for file in source.files())
         case JsonLinePairs():
             fields = [source.fields.get(language, language) for language in languages]
-            found = chain.from_iterable(_json_lines(file, fields) for file in source.files())
+            found = chain.from_iterable(_json_lines(file, fields, largest) for file in source.files())
         case ParquetPairs():
             fields = [source.fields.get(language, language) for language in languages]
             found = chain.from_iterable(_parquet(file, fields) for file in source.files())
     return ((first.strip(), second.strip()) for first, second in found)
 
 
-def _lines(source: LinePairs, languages: tuple[str, str]) -> Iterator[Pair]:
+def _lines(source: LinePairs, languages: tuple[str, str], largest: Largest | None) -> Iterator[Pair]:
     alone = [LinePairs(type="lines", path={language: source.path[language]}).files() for language in languages]
-    sides = [chain.from_iterable(read_lines(file, REMEDY) for file in files) for files in alone]
+    sides = [chain.from_iterable(read_lines(file, REMEDY, largest) for file in files) for files in alone]
     for number, (first, second) in enumerate(zip_longest(*sides)):
         if first is None or second is None:
             shorter, longer = (alone[0], alone[1]) if first is None else (alone[1], alone[0])
@@ -61,14 +65,37 @@ def _lines(source: LinePairs, languages: tuple[str, str]) -> Iterator[Pair]:
         yield first, second
 
 
-def _tmx(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
+class _Unit:
+    """A TMX file whose bytes are counted since its last unit, as it is read in pieces and parsed on the way."""
+
+    def __init__(self, path: Path, file: io.BufferedIOBase, largest: Largest | None) -> None:
+        self._place, self._file, self._largest = str(path), file, largest
+        self.bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._file.read(size)
+        self.bytes += len(data)
+        if self._largest is not None:
+            self._largest.check(self._place, self.bytes, more=True)
+        return data
+
+
+def _tmx(path: Path, languages: tuple[str, str], largest: Largest | None) -> Iterator[Pair]:
     with opened(path, REMEDY) as file:
+        unit = _Unit(path, file, largest)
+        around: list[Element] = []
         try:
-            for _, element in iterparse(file):
+            for event, element in iterparse(unit, ("start", "end")):
+                if event == "start":
+                    around.append(element)
+                    continue
+                around.pop()
                 if _name(element) == "tu":
                     sides = {_side(one, languages): one for one in element if _name(one) == "tuv"}
                     yield _segment(sides.get(languages[0])), _segment(sides.get(languages[1]))
-                    element.clear()
+                    unit.bytes = 0
+                    if around:  # A unit that is done is not kept, not even as an empty one.
+                        around[-1].remove(element)
         except ParseError as error:
             raise TokbenchError(f"{path}: no TMX ({first_line(error)}); {REMEDY}") from None
 
@@ -104,8 +131,8 @@ def _text(element: Element) -> str:
     return "".join(parts)
 
 
-def _json_lines(path: Path, fields: list[str]) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path, REMEDY), 1):
+def _json_lines(path: Path, fields: list[str], largest: Largest | None) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, REMEDY, largest), 1):
         row = parse_json(line, str(path), line=number, remedy="mend the line", lenient=True)
         first, second = (side_of(row, field, f"{path}:{number}", "mend the line") for field in fields)
         yield first, second
