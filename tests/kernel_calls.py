@@ -1,6 +1,7 @@
 """Calls that together walk every kernel that allocates, each with a small input of its own."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from tokbench.candidates.scored_text import ScoredDocument
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens, merge_counts
 from tokbench.kernels.count import Counter
+from tokbench.kernels.encode import Encoder
 from tokbench.kernels.ids import decimals, from_decimals
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.kernels.runs import Merge
@@ -62,6 +64,14 @@ class Texts:
         yield from (document.signal for document in self.documents(signal))
 
 
+def encoded_again(segmenter: Any) -> Any:
+    """Ids by an encoder that may have failed before, amid what it was about to remember."""
+    encoder = Encoder(KERNEL_SCHEMES["gpt2"], segmenter)
+    with suppress(MemoryError):
+        encoder.encode(TEXT)
+    return encoder.encode(TEXT)
+
+
 def calls() -> dict[str, Callable[[], Any]]:
     """The cases by name."""
     found: dict[str, Callable[[], Any]] = {}
@@ -81,6 +91,8 @@ def calls() -> dict[str, Callable[[], Any]]:
     found["merge counts"] = partial(merge_counts, [COUNTS, COUNTS])
     found["spill counts"] = spilled
     tokenizer = Tokenizer(built("bpe", {}), "gpt2", "merge")
+    merge = segmentations["merge"].function(built("bpe", {}), segmentations["merge"].options())
+    found["encode after a shortage"] = partial(encoded_again, merge)
     ids = tokenizer.encode(TEXT)
     found["count tokens"] = partial(
         used, partial(Tokenizer, tokenizer.vocabulary, "gpt2", "merge"), lambda made: made.count(TEXT)

@@ -97,6 +97,20 @@ def test_long_ascii(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
+def test_long_texts_of_letters_of_two_bytes(scheme: str) -> None:
+    """With the signs and marks among them, others of two bytes, and first and second bytes that stand alone."""
+    draw = random.Random(1)
+    near = [chr(code).encode() for code in [*range(0xC0, 0x280), *range(0x400, 0x500)]]
+    few = [b" ", b" ", b"  ", b"a", b"Z", b"1", b".", b"'s", b"'", b"\n", b"\xc2\xa0", "’".encode()]
+    signs = ["×".encode(), "÷".encode(), *(chr(code).encode() for code in range(0x480, 0x48C))]
+    beyond = [chr(code).encode() for code in range(0x80, 0x800)]
+    alone = [b"\xc3", b"\xd0", b"\xd2", b"\x97", b"\xb7", b"\x82", b"\xff"]
+    for others in ([], signs * 4, beyond[::3], alone * 4, signs + beyond[::40] + alone):
+        text = b"".join(draw.choices([*near, *(few * 40), *others], k=3000))
+        assert schemes[scheme].function(text).tolist() == twin.boundaries(pattern(scheme), text)
+
+
+@pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
 def test_boundaries_do_not_depend_on_what_precedes(scheme: str) -> None:
     text = b"  It's\xa0 1984,\n\n they'd  say: 'll \xc2\xa0\xe3\x80\x80x " * 4
     bounds = schemes[scheme].function(text).tolist()

@@ -33,9 +33,11 @@ cdef struct AbreastView:
     const uint64_t* entries         # of pairs: left, right and what they make, NUMBER_BITS each
     const uint8_t* turns            # by which every pair has an entry of its own
     const BytePair* of_bytes        # [65536], by 256 a + b
-    const int32_t* ids              # of tokens by number
-    int shift                       # 64 less the binary logarithm of the number of entries
-    int turn_shift                  # the same of turns
+    const int32_t* ids              # of tokens by number,
+    int32_t listed                  # of these so many; all further ids follow their numbers
+    int32_t further                 # by so much
+    uint64_t size                   # entries
+    int turn_shift                  # 64 less the binary logarithm of the number of turns
 
 
 cdef struct Asked:
@@ -66,7 +68,7 @@ cdef inline uint64_t turn_of(const AbreastView* view, uint64_t hashed) noexcept 
 
 
 cdef inline uint64_t entry_of(const AbreastView* view, uint64_t hashed, uint64_t turn) noexcept nogil:
-    return hashed * (2 * turn + 1) * <uint64_t>0xD6E8FEB86659FD93 >> view.shift
+    return ((hashed * <uint64_t>0xD6E8FEB86659FD93) * (2 * turn + 1) >> 32) * view.size >> 32
 
 
 cdef inline void ask(Asked* asked, const AbreastView* view, uint64_t left, uint64_t right, int64_t place) noexcept nogil:
@@ -106,7 +108,7 @@ cdef inline uint64_t certain(Lane* lane, const AbreastView* view, const uint8_t*
 
 cdef inline void begin(Lane* lane, const AbreastView* view, const uint8_t* text, int64_t size) noexcept nogil:
     """Take up a pre-token of 1 to MOST_BYTES bytes."""
-    cdef Asked[MOST_BYTES] asked
+    cdef Asked[MOST_BYTES + 2] asked
     cdef uint64_t merged = certain(lane, view, text, size) if size > 1 else 0, left = merged
     cdef int64_t i, asks = 0
     cdef int place, next_place, last_place
@@ -134,9 +136,9 @@ cdef inline void begin(Lane* lane, const AbreastView* view, const uint8_t* text,
         ask(&asked[asks], view, lane.numbers[place + 1], lane.numbers[next_place + 1], place)
         asks += 1
         last_place = 62 - __builtin_clzll(lane.live & ((<uint64_t>2 << place) - 1))
-        if last_place >= 0 and not merged >> last_place & 1:
-            ask(&asked[asks], view, lane.numbers[last_place + 1], lane.numbers[place + 1], last_place)
-            asks += 1
+        # Asked in any case and counted where it is wanted, which no branch can foresee.
+        ask(&asked[asks], view, lane.numbers[last_place + 1], lane.numbers[place + 1], last_place)
+        asks += (last_place >= 0) & ~(merged << 1 >> (last_place + 1)) & 1
     for i in range(asks):
         lane.keys[asked[i].place] = made(&asked[i]) << PLACE_BITS | <int32_t>asked[i].place
 
@@ -186,8 +188,11 @@ cdef inline int64_t write(const Lane* lane, const AbreastView* view, int32_t* id
     """Write the ids of what has been merged and return how many they are."""
     cdef uint64_t left = lane.live & ((<uint64_t>2 << lane.size) - 2)
     cdef int64_t count = 0
+    cdef int32_t number, listed
     while left:
-        ids[count] = view.ids[lane.numbers[__builtin_ctzll(left)]]
+        number = lane.numbers[__builtin_ctzll(left)]
+        listed = view.ids[number if number < view.listed else 0]
+        ids[count] = listed if number < view.listed else number + view.further
         count += 1
         left &= left - 1
     return count

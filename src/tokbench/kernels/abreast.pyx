@@ -28,7 +28,8 @@ import numpy as np
 
 cdef enum:
     BYTES = 256
-    FEWER_BITS = 2          # by which there are fewer turns than entries
+    FEWER_BITS = 2          # by which there are fewer turns than places for twice as many pairs
+    FREE_OF = 7             # pairs for which an entry is free: few, so that near caches hold more of the table
     TURNS = 1 << 8
     MOST_OF_A_TURN = 40
     EMPTY = -1
@@ -56,16 +57,19 @@ cdef class Abreast:
         self.complete = False
         if count >= NOTHING:
             return
-        view.shift = shift_for(count)
-        view.turn_shift = view.shift + FEWER_BITS
-        entries = <int64_t>1 << (64 - view.shift)
+        view.turn_shift = shift_for(count) + FEWER_BITS
+        view.size = entries = count + count // FREE_OF
         table = np.full(entries, EMPTY, np.int64).view(np.uint64)
-        turns = np.zeros(max(entries >> FEWER_BITS, 1), np.uint8)
+        turns = np.zeros(<int64_t>1 << (64 - view.turn_shift), np.uint8)
         pairs = np.empty(count - BYTES, np.uint64)
         which = np.empty(count - BYTES, np.int64)
         ids = np.empty(count, np.int32)
         for k in range(count):
             ids[k] = derivations.view.tokens[k].id
+        view.further = ids[count - 1] - <int32_t>(count - 1)
+        view.listed = <int32_t>count
+        while view.listed > 1 and ids[view.listed - 1] == view.listed - 1 + view.further:
+            view.listed -= 1
         for k in range(BYTES, count):
             pairs[k - BYTES] = (
                 (<uint64_t>derivations.view.tokens[k].left << NUMBER_BITS | <uint64_t>derivations.view.tokens[k].right)

@@ -56,11 +56,10 @@ cdef struct Ids:
 
 
 cdef struct Fresh:
-    # What is new in a block, in its order: the ids of each, cut beforehand.
+    # What is new in a block, in its order, each once.
     int64_t count
-    int64_t next            # the first that has not been written yet
-    int64_t start           # where its ids start
     Piece[BLOCK] pieces
+    (Slot*)[BLOCK] slots
 
 
 cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
@@ -272,8 +271,7 @@ cdef class Encoder:
         self, const uint8_t* data, const int64_t* bounds, int64_t n, const uint8_t* limit, Ids* ids, Scratch* scratch
     ) except -1 nogil:
         cdef Key keys[BLOCK]
-        cdef uint64_t hashes[BLOCK]
-        cdef Fresh fresh
+        cdef uint64_t places[BLOCK]
         cdef int64_t i
         cdef const Slot* slots
         cdef const Slot* slot
@@ -286,28 +284,65 @@ cdef class Encoder:
         slots, shift = self.slots, self.shift
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
-            hashes[i] = hash_of(keys[i])
-            __builtin_prefetch(&slots[hashes[i] >> shift])
-        fresh.count = -1
+            places[i] = hash_of(keys[i]) >> shift
+            __builtin_prefetch(&slots[places[i]])
         written = ids.ids + ids.written
-        for i in range(n):
-            slot = &slots[hashes[i] >> shift]
+        i = 0
+        while i < n:
+            slot = &slots[places[i]]
             if slot.key.low == keys[i].low and slot.key.high == keys[i].high and slot.tokens <= FEW:
                 memcpy(written, slot.ids, AT_ONCE * sizeof(int32_t))
                 written += slot.tokens
+                i += 1
                 continue
             ids.written = written - ids.ids
-            slot = self.found(&keys[i], hashes[i] >> shift, data + bounds[i], bounds[i + 1] - bounds[i])
-            if slot.tokens:
-                self.recall(slot, ids)
-            elif bounds[i + 1] - bounds[i] >= LONG:
+            slot = self.found(&keys[i], places[i], data + bounds[i], bounds[i + 1] - bounds[i])
+            if not slot.tokens:
+                return self.encode_rest(data, bounds + i, keys + i, places + i, n - i, ids, scratch)
+            self.recall(slot, ids)
+            written = ids.ids + ids.written
+            i += 1
+        ids.written = written - ids.ids
+        return 0
+
+    cdef int encode_rest(
+        self, const uint8_t* data, const int64_t* bounds, const Key* keys, const uint64_t* places, int64_t n, Ids* ids,
+        Scratch* scratch,
+    ) except -1 nogil:
+        """The same from the first pre-token on that is new: all that is new is cut and remembered before any is written."""
+        cdef const Slot* slots[BLOCK]       # NULL where a pre-token is not remembered
+        cdef const Slot* slot
+        cdef Fresh fresh
+        cdef int64_t i, size, bytes = self.arena.size(), id_count = self.id_arena.size()
+        cdef bint learnt = False
+        fresh.count = 0
+        try:
+            for i in range(n):
+                slot = &self.slots[places[i]]
+                slots[i] = slot
+                if slot.key.low == keys[i].low and slot.key.high == keys[i].high and slot.tokens <= FEW:
+                    continue
+                size = bounds[i + 1] - bounds[i]
+                slot = self.found(&keys[i], places[i], data + bounds[i], size)
+                slots[i] = slot
+                if not slot.tokens:
+                    if size >= LONG or self.used + fresh.count == self.most:
+                        slots[i] = NULL
+                    else:
+                        self.enter(&keys[i], <Slot*>slot, data + bounds[i], size, &fresh)
+            self.learn(&fresh, scratch)
+            learnt = True
+        finally:
+            if not learnt:
+                for i in range(fresh.count):
+                    memset(fresh.slots[i], 0, sizeof(Slot))
+                self.arena.resize(bytes)
+                self.id_arena.resize(id_count)
+        for i in range(n):
+            if slots[i] == NULL:
                 self.cut(data, bounds[i], bounds[i + 1], 0, ids, scratch)
             else:
-                if fresh.count < 0:
-                    self.cut_fresh(data, bounds, keys, hashes, i, n, &fresh, scratch)
-                self.learn(&keys[i], <Slot*>slot, data + bounds[i], &fresh, ids)
-            written = ids.ids + ids.written
-        ids.written = written - ids.ids
+                self.recall(slots[i], ids)
         return 0
 
     cdef inline const Slot* found(
@@ -333,57 +368,47 @@ cdef class Encoder:
             memcpy(ids.ids + ids.written, &self.id_arena[slot.ids[0]], slot.ids[2] * sizeof(int32_t))
             ids.written += slot.ids[2]
 
-    cdef int cut_fresh(
-        self, const uint8_t* data, const int64_t* bounds, const Key* keys, const uint64_t* hashes, int64_t first,
-        int64_t n, Fresh* fresh, Scratch* scratch,
+    cdef inline int enter(
+        self, const Key* key, Slot* slot, const uint8_t* text, int64_t size, Fresh* fresh
     ) except -1 nogil:
-        """Cut what a block has of pre-tokens that are not remembered and could be, from the ``first`` on."""
-        cdef int64_t i, length, total = 0
-        fresh.count = fresh.next = fresh.start = 0
-        for i in range(first, n):
-            length = bounds[i + 1] - bounds[i]
-            if length < LONG and not self.found(&keys[i], hashes[i] >> self.shift, data + bounds[i], length).tokens:
-                fresh.pieces[fresh.count].text = data + bounds[i]
-                fresh.pieces[fresh.count].size = length
-                fresh.count += 1
-                total += length
+        """Take a free slot for a pre-token, whose ids are still to come."""
+        if size > INLINE:
+            slot.ids[1] = <int32_t>self.arena.size()
+            self.arena.insert(self.arena.end(), text, text + size)
+        slot.key = key[0]
+        slot.tokens = ELSEWHERE
+        fresh.slots[fresh.count] = slot
+        fresh.pieces[fresh.count].text = text
+        fresh.pieces[fresh.count].size = size
+        fresh.count += 1
+        return 0
+
+    cdef int learn(self, Fresh* fresh, Scratch* scratch) except -1 nogil:
+        """Cut what is new and put its ids into its slots."""
+        cdef int64_t i, total = 0
+        cdef const Piece* piece
+        cdef const int32_t* cut
+        cdef Slot* slot
+        for i in range(fresh.count):
+            total += fresh.pieces[i].size
         if <int64_t>self.fresh_ids.size() < total:
             self.fresh_ids.resize(total)
         total = self.segmenter.cut_all(fresh.pieces, fresh.count, self.fresh_ids.data(), scratch)
         if self.numbers is not None:
             for i in range(total):
                 self.fresh_ids[i] = self.numbers[self.fresh_ids[i]]
-        return 0
-
-    cdef int learn(self, const Key* key, Slot* slot, const uint8_t* text, Fresh* fresh, Ids* ids) except -1 nogil:
-        """Write the ids of a pre-token that is not remembered, and remember it in a free slot."""
-        cdef const Piece* piece
-        cdef const int32_t* cut
-        # Those passed over are remembered meanwhile, as they came twice in the block.
-        while fresh.pieces[fresh.next].text != text:
-            fresh.start += fresh.pieces[fresh.next].count
-            fresh.next += 1
-        piece = &fresh.pieces[fresh.next]
-        cut = self.fresh_ids.data() + fresh.start
-        memcpy(ids.ids + ids.written, cut, piece.count * sizeof(int32_t))
-        ids.written += piece.count
-        fresh.start += piece.count
-        fresh.next += 1
-        if self.full:
-            return 0
-        if piece.count <= FEW and piece.size <= INLINE:
-            memcpy(slot.ids, cut, piece.count * sizeof(int32_t))
-            slot.tokens = <int32_t>piece.count
-        else:
-            slot.ids[0] = <int32_t>self.id_arena.size()
-            slot.ids[1] = <int32_t>self.arena.size()
-            slot.ids[2] = <int32_t>piece.count
-            self.id_arena.insert(self.id_arena.end(), cut, cut + piece.count)
-            if piece.size > INLINE:
-                self.arena.insert(self.arena.end(), text, text + piece.size)
-            slot.tokens = ELSEWHERE
-        slot.key = key[0]
-        self.used += 1
+        cut = self.fresh_ids.data()
+        for i in range(fresh.count):
+            piece, slot = &fresh.pieces[i], fresh.slots[i]
+            if piece.count <= FEW and piece.size <= INLINE:
+                memcpy(slot.ids, cut, piece.count * sizeof(int32_t))
+                slot.tokens = <int32_t>piece.count
+            else:
+                slot.ids[0] = <int32_t>self.id_arena.size()
+                slot.ids[2] = <int32_t>piece.count
+                self.id_arena.insert(self.id_arena.end(), cut, cut + piece.count)
+            cut += piece.count
+        self.used += fresh.count
         self.full = (
             self.used >= self.most
             or <int64_t>self.arena.size() >= self.most * BYTES_EACH

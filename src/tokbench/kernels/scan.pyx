@@ -7,8 +7,9 @@ to tables (:mod:`tokbench.kernels.pattern`).
 They work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that is
 no part of valid UTF-8 is a character by itself, neither letter, number nor blank. There are two ways through a text.
 One finds the end of a single pre-token character by character, through a table of classes by code point. The other
-classifies 64 bytes of ASCII at once into bit masks, from which all boundaries follow by a few shifts; it hands over to
-the first near the end of the text, at other characters and at contractions.
+classifies 64 bytes of ASCII and of letters of two bytes, most of Latin's and Cyrillic's, at once into bit masks, from
+which all boundaries follow by a few shifts; it hands over to the first near the end of the text, at other characters
+and at contractions.
 
 Reference: :mod:`tokbench.reference.scan`.
 """
@@ -59,7 +60,24 @@ cdef extern from *:
     #endif
         return found;
     }
+
+    /* Which of 64 bytes belong to a character of two bytes that is a letter, of those U+00C0 to U+027F and U+0400 to
+       U+04FF: Latin and Cyrillic. No byte from 0xC2 on is part of a character that began before it. */
+    static inline uint64_t letters_of_two(const uint8_t *text) {
+    #ifdef __SSE2__
+        const uint64_t first = in_range(text, 0, 0xC3, 0xC9) | in_range(text, 0, 0xD0, 0xD3);
+        if (!first) return 0;
+        /* U+00D7 and U+00F7 are no letters, nor are U+0482 to U+0489. */
+        const uint64_t signs = in_range(text, 0, 0xC3, 0xC3) << 1 & in_range(text, 0x20, 0xB7, 0xB7);
+        const uint64_t marks = in_range(text, 0, 0xD2, 0xD2) << 1 & in_range(text, 0, 0x82, 0x89);
+        const uint64_t second = first << 1 & in_range(text, 0, 0x80, 0xBF) & ~(signs | marks);
+        return second | second >> 1;
+    #else
+        return 0;
+    #endif
+    }
     """
+    uint64_t letters_of_two(const uint8_t* text) noexcept nogil
     uint64_t in_range(const uint8_t* text, uint8_t fold, uint8_t first, uint8_t last) noexcept nogil
     int __builtin_ctzll(uint64_t word) noexcept nogil
 
@@ -91,6 +109,14 @@ fill_classes(LETTERS, unicode_classes.LETTERS)
 fill_classes(DIGITS, unicode_classes.DIGITS)
 fill_classes(NUMERALS, unicode_classes.NUMERALS)
 fill_classes(BLANKS, unicode_classes.BLANKS)
+
+# Bytes of ASCII and of letters of two bytes: masks are worth their while where two of them come first.
+cdef uint8_t WORTH[256]
+
+memset(WORTH, 0, 256)
+memset(WORTH, 1, 0xC0)
+memset(WORTH + 0xC3, 1, 7)
+memset(WORTH + 0xD0, 1, 4)
 
 
 cdef inline int class_at(const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
@@ -217,10 +243,10 @@ cdef inline const uint8_t* pretoken_end(Scheme scheme, const uint8_t* p, const u
     return end
 
 
-cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text) noexcept nogil:
-    """Which of 64 bytes start a pre-token, given that the first one does.
+cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text, uint64_t two) noexcept nogil:
+    """Which of 64 bytes start a pre-token, given that the first one does; ``two`` are those of letters of two bytes.
 
-    True of a byte when it and its two neighbours are ASCII and no contraction comes before it.
+    True of a byte when it and its two neighbours are ASCII or of such letters and no contraction comes before it.
     """
     cdef uint64_t spaces = in_range(text, 0, c" ", c" "), digits, blanks, letters, others, starts, words, joined
     if scheme == SPACE:
@@ -238,7 +264,7 @@ cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text) noexcept nogi
     if scheme == FIRST_SPACE_DIGIT:
         words = ~(blanks | digits)
         return starts | digits | (words & ~(words << 1 | joined))
-    letters = in_range(text, 0x20, c"a", c"z")
+    letters = in_range(text, 0x20, c"a", c"z") | two
     others = ~(blanks | digits | letters)
     words = (letters & ~(letters << 1)) | (digits & ~(digits << 1)) | (others & ~(others << 1))
     return starts | (words & ~joined)
@@ -246,8 +272,9 @@ cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text) noexcept nogi
 
 cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text) noexcept nogil:
     """Which of 64 bytes, the first of them a boundary, are known to be further boundaries."""
-    cdef uint64_t starts = starts_in(scheme, text) & ~<uint64_t>1, strange, quotes
-    strange = ~in_range(text, 0, 0, 0x7F) | <uint64_t>1 << 63
+    cdef uint64_t beyond = ~in_range(text, 0, 0, 0x7F), two = letters_of_two(text) if beyond else 0
+    cdef uint64_t starts = starts_in(scheme, text, two) & ~<uint64_t>1, strange, quotes
+    strange = beyond & ~two | <uint64_t>1 << 63
     starts &= (strange & -strange) - 1 >> 1
     if scheme == GPT2:
         quotes = starts & in_range(text, 0, c"'", c"'")
@@ -261,7 +288,7 @@ cdef int64_t boundaries_of(
     cdef uint64_t ends
     cdef int64_t found = 0
     while start < end and found < room:
-        if end - start >= 64 and text[start] | text[start + 1] < 0x80 and scheme != NONE:
+        if end - start >= 64 and WORTH[text[start]] & WORTH[text[start + 1]] and scheme != NONE:
             if found and room - found < 64:
                 return found
             ends = ends_in(scheme, text + start) if room >= 64 else 0
