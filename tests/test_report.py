@@ -13,6 +13,7 @@ from tokbench.report import findings
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Drawing, Heading, Section
 from tokbench.report.figures.shared import lean, share_letters
+from tokbench.report.figures.style import SCREEN, svg
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
@@ -145,6 +146,23 @@ def test_figures_are_told_by_their_findings(shown: tuple[str, Checker, Path]) ->
     assert not re.search(r">\s+<", page[page.index("<svg") : page.index("</svg>")])
 
 
+def test_a_page_has_no_node_of_a_figure_that_says_nothing(shown: tuple[str, str, list[str]]) -> None:
+    """Groups without attributes, and Matplotlib's style sheets, of which the page's own has what they say."""
+    drawn = (
+        '<svg><defs>\n<style type="text/css">*{stroke-linejoin: round}</style>\n</defs>\n<g id="f"><g id="l"/>'
+        '<g class="told"><g><path d="M 0 0"/></g></g><g id="m"><use href="#m"/></g><g></g></g></svg>'
+    )
+    assert lean(drawn) == (
+        '<svg><defs></defs><g class="told"><path d="M 0 0"/></g><g id="m"><use href="#m"/></g></svg>'
+    )
+    page = shown[0]
+    assert page.count("<style") == 1
+    assert "<g>" not in page
+    assert "<g/>" not in page
+    assert ".drawing svg * { stroke-linejoin: round; stroke-linecap: butt; }" in page
+    assert "*{stroke-linejoin: round; stroke-linecap: butt}" in svg(drawings(whole())[0].draw(width=SCREEN))
+
+
 def test_letters_of_all_figures_are_defined_once() -> None:
     """What refers to a letter refers to its shape, at the same place; other references and marks stay."""
     letter = '<path id="{}" d="M 1 2" transform="scale(0.015625)"/>'
@@ -157,7 +175,7 @@ def test_letters_of_all_figures_are_defined_once() -> None:
     second = figure.format("f2").replace("M 1 2", "M 3 4")
     letters, shared = share_letters([lean(one) for one in (figure.format("f1"), second, figure.format("f3"))])
     assert re.findall(r'<path id="(c\d)" d="([^"]*)"', letters) == [("c0", "M 1 2"), ("c1", "M 3 4")]
-    body = '<svg><g><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
+    body = '<svg><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
     assert shared[1].startswith(body)
     assert [one.replace("f3", "f1") for one in (shared[0], shared[2])] == [shared[0]] * 2
     assert shared[0].endswith('<defs><path id="f1-m" d="M 0 0"/></defs><use href="#f1-m" x="1" y="2"/></svg>')
