@@ -5,8 +5,6 @@ sum in its place and does not say so (PyTorch 2.7). Adam's steps are the same fo
 that is smaller by the number of processes. Sums are asked for here, and divided afterwards.
 """
 
-from functools import wraps
-
 import torch
 from torch.distributed import ProcessGroup
 from torch.distributed.fsdp._fully_shard import _fsdp_collectives
@@ -14,7 +12,6 @@ from torch.distributed.fsdp._fully_shard import _fsdp_collectives
 _factors = _fsdp_collectives._get_gradient_divide_factors
 
 
-@wraps(_factors)
 def _after_the_sum(
     scattered: ProcessGroup, reduced: ProcessGroup | None, dtype: torch.dtype, device_type: str = ""
 ) -> tuple[None, None] | tuple[float, float]:
