@@ -7,7 +7,7 @@ import pytest
 
 from tests import small_report
 from tokbench.report.content import ReportContent
-from tokbench.report.html import drawings, render, tables
+from tokbench.report.html import _shown, drawings, render, tables
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import ranked
 from tokbench.report.summary import summary
@@ -178,6 +178,18 @@ def test_few_variants_are_shown_as_ever() -> None:
     assert content.left_out(content.variants) == ""
     frame = content.frames["comparisons"]
     assert content.read(frame).equals(frame)
+
+
+def test_a_table_that_is_little_longer_than_the_page_shows_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader loses more by two rows that are not there than by reading two more."""
+    content = small_report.whole()
+    pairs = next(table for table in tables(content) if table.name == "comparisons-tiny-offline")
+    assert pairs.frame.height == 12
+    for most, rows in ((9, 9), (10, 12), (12, 12)):
+        monkeypatch.setattr("tokbench.report.html._PAGE_ROWS", most)
+        shown = _shown(content, pairs, 1)
+        assert len(shown.layout.rows) == rows
+        assert any(note.startswith("The first 9 of 12 rows") for note in shown.table.notes) == (rows == 9)
 
 
 def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None) -> None:

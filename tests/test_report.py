@@ -13,6 +13,7 @@ from tokbench.report import findings
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.exhibits import Drawing, Heading, Section
 from tokbench.report.figures.shared import lean, share_letters
+from tokbench.report.figures.style import SCREEN, svg
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
@@ -145,6 +146,23 @@ def test_figures_are_told_by_their_findings(shown: tuple[str, Checker, Path]) ->
     assert not re.search(r">\s+<", page[page.index("<svg") : page.index("</svg>")])
 
 
+def test_a_page_has_no_node_of_a_figure_that_says_nothing(shown: tuple[str, str, list[str]]) -> None:
+    """Groups without attributes, and Matplotlib's style sheets, of which the page's own has what they say."""
+    drawn = (
+        '<svg><defs>\n<style type="text/css">*{stroke-linejoin: round}</style>\n</defs>\n<g id="f"><g id="l"/>'
+        '<g class="told"><g><path d="M 0 0"/></g></g><g id="m"><use href="#m"/></g><g></g></g></svg>'
+    )
+    assert lean(drawn) == (
+        '<svg><defs></defs><g class="told"><path d="M 0 0"/></g><g id="m"><use href="#m"/></g></svg>'
+    )
+    page = shown[0]
+    assert page.count("<style") == 1
+    assert "<g>" not in page
+    assert "<g/>" not in page
+    assert ".drawing svg * { stroke-linejoin: round; stroke-linecap: butt; }" in page
+    assert "*{stroke-linejoin: round; stroke-linecap: butt}" in svg(drawings(whole())[0].draw(width=SCREEN))
+
+
 def test_letters_of_all_figures_are_defined_once() -> None:
     """What refers to a letter refers to its shape, at the same place; other references and marks stay."""
     letter = '<path id="{}" d="M 1 2" transform="scale(0.015625)"/>'
@@ -157,7 +175,7 @@ def test_letters_of_all_figures_are_defined_once() -> None:
     second = figure.format("f2").replace("M 1 2", "M 3 4")
     letters, shared = share_letters([lean(one) for one in (figure.format("f1"), second, figure.format("f3"))])
     assert re.findall(r'<path id="(c\d)" d="([^"]*)"', letters) == [("c0", "M 1 2"), ("c1", "M 3 4")]
-    body = '<svg><g><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
+    body = '<svg><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
     assert shared[1].startswith(body)
     assert [one.replace("f3", "f1") for one in (shared[0], shared[2])] == [shared[0]] * 2
     assert shared[0].endswith('<defs><path id="f1-m" d="M 0 0"/></defs><use href="#f1-m" x="1" y="2"/></svg>')
@@ -182,7 +200,10 @@ def test_findings() -> None:
     averages |= {("tiny", "c"): 41.24}
     assert findings.first_by_model(averages).endswith(": b and c with tiny, 41.2 %; a with large, 52.0 %.")
     p_values = {("a", "b"): 0.01, ("b", "a"): 0.99, ("a", "c"): 0.4, ("c", "a"): 0.6, ("b", "c"): None}
-    assert findings.told_apart(p_values) == "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected."
+    counted = "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected"
+    assert findings.told_apart(p_values, dict.fromkeys(p_values, 1.0)) == f"{counted}, and 0 after Holm's correction."
+    assert findings.told_apart(p_values, p_values) == f"{counted}, and 1 after Holm's correction."
+    assert findings.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}).startswith("Of 1 pair, 0 have p ≤ 0.05 in one ")
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
     assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; not told apart from it: b.")
     assert findings.within_reach(ranks, 0.1).endswith("it is told apart from all others.")
@@ -264,14 +285,26 @@ def test_one_size_and_two_variants(tmp_path: Path) -> None:
         metric_correlations=between_metrics(measures), bits_per_byte=None, curves=None, overlaps=None,
     )  # fmt: skip
     page, checker = rendered(content, tmp_path)
-    assert re.search(r"Not here: [^.]*R²[^.]*\. This run gave no such table", page)
+    assert "Not here: R² of accuracies at two vocabulary sizes. No model was tested at more than one." in page
     assert "2 in common; three are needed" in " ".join(checker.text)
+
+
+def test_a_test_that_cannot_see_anything_is_no_word_on_those_beside_it() -> None:
+    """With one size and two tasks there are too few cells for the signed-rank test, and enough questions for others."""
+    scores = accuracy().filter(pl.col("size") == 1024, pl.col("task").is_in(["choice_a", "choice_c"]))
+    blind = altered(whole(), power=power_table(compare_pairs(scores)))
+    told = next(one for one in sections(blind) if one.identifier == "statistics").paragraphs[0]
+    assert "no difference of any size could have been detected: there are fewer than five cells" in told
+    assert told.endswith("Tests over the questions, below, do not take so many cells.")
+    alone = next(one for one in sections(altered(blind, question_comparisons=None)) if one.identifier == "statistics")
+    assert "below" not in alone.paragraphs[0]
 
 
 def test_what_a_comparison_says_beyond_its_p_value() -> None:
     content = whole()
     told = next(section for section in sections(content) if section.identifier == "statistics")
-    assert any(text.startswith("Accuracy of tiny on offline: a mean difference under ") for text in told.paragraphs)
+    test = "Accuracy of tiny on offline: by the Wilcoxon signed-rank test over cells"
+    assert any(text.startswith(test) and ", a mean difference under " in text for text in told.paragraphs)
     assert told.paragraphs[-1].startswith("Accuracies of models that differ only in their seed")
     alone = altered(content, seeds=None)
     assert any("trained with one seed" in text for section in sections(alone) for text in section.paragraphs)

@@ -20,6 +20,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.load import shown as shown_of
+from tokbench.report.sections.board import scoreboard as board_of
 from tokbench.report.summary import claims, summary
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.ranks import averages_by_size
@@ -340,3 +341,14 @@ def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None
     assert better.better_end("hops") == "highest"
     assert better.over_the_same("hops")
     assert better.better_end("renyi_efficiency_2.5") is None
+
+
+def test_columns_of_models_that_the_configuration_does_not_name_stand_by_name() -> None:
+    """Not in an order that differs from run to run; those that it names come first, in its order."""
+    content = whole()
+    bits = content.frames["scoreboard"].filter(pl.col("model").is_not_null())
+    several = pl.concat([bits.with_columns(model=pl.lit(name)) for name in "dbeac"])
+    table = board_of(altered(content, scoreboard=several, models=["e"]))
+    assert table is not None
+    models = [column.at["model"] for column in table.columns if column.at]
+    assert list(dict.fromkeys(models)) == ["e", "a", "b", "c", "d"]

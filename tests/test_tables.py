@@ -40,6 +40,8 @@ def test_digits_fit_the_column(values: list[float], decimals: int) -> None:
 def test_numbers_as_printed() -> None:
     assert printed(1_480_000_000, "count") == "1,480,000,000"
     assert printed(-0.1234, "real", 3) == "−0.123"
+    assert [printed(value, "real", 2) for value in (-0.0, -0.004, -0.006)] == ["0.00", "0.00", "−0.01"]
+    assert printed(-0.0004, "percent", 1) == "0.0"
     assert printed(0.001953, "p", 3) == "0.00195"
     assert printed(0.4876, "percent", 1) == "48.8"
     assert [probability(p) for p in (0.52, 0.045, 0.0027, 2.6e-6, 1.0)] == [
@@ -231,6 +233,13 @@ def test_averages_that_the_test_does_not_tell_apart_are_marked() -> None:
     few = frame.filter(pl.col("task") == "choice_a")
     marks, _ = rank_marks(averages(few), compare_pairs(few), "tiny", "offline")
     assert marks[3, "average"] == "†"
+    assert notes[1].endswith("Fewer than five scores differ, and then p is always above 0.05.")
+    apart = frame.filter(pl.col("variant").is_in(["sage", "random"]), size=1024, task="choice_a")
+    assert rank_marks(averages(apart), compare_pairs(apart), "tiny", "offline")[1][0].endswith("above 0.05.")
+    noisy = pl.DataFrame({"rank": [1, 2], "variant": ["x", "y"], "average": [0.5, 0.4]})
+    pair = {"model": "m", "suite": "s", "a": "x", "b": "y", "p_value": 0.06, "holm": 0.06}
+    told = {n: rank_marks(noisy, pl.DataFrame([pair | {"n": n}]), "m", "s")[1][0] for n in (4, 5)}
+    assert told[4] == told[5] + " Fewer than five scores differ, and then p is always above 0.05."
 
 
 def test_a_difference_that_only_a_correction_takes_away() -> None:

@@ -5,20 +5,16 @@ All runs go on at once, since most of a job's time on a cluster is spent waiting
 
 import os
 import re
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.slurm.cluster import Cluster, cluster, missing
+from tests.slurm.runs import ROOT, Run, job_of, said_by, started
 
-ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).with_name(
     "models.yaml" if os.environ.get("TOKBENCH_SLURM") == "models" else "small.yaml"
 )
@@ -28,59 +24,10 @@ UNTOLD = ("manifest.json", ".snakemake_timestamp", "curve.csv")
 """Files that tell the time."""
 LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
 """What the profile has for a cluster of larger nodes and longer jobs, cut down to these."""
-PATIENCE = 600.0
-"""Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
 
 pytestmark = pytest.mark.skipif(
     "TOKBENCH_SLURM" not in os.environ or bool(missing()), reason=missing() or "make test-slurm runs it"
 )
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of Snakemake that is under way; what it prints goes to a file."""
-
-    process: subprocess.Popen[bytes]
-    terminal: Path
-
-    def printed(self) -> str:
-        return self.terminal.read_text()
-
-    def until(self, reached: Callable[[], object]) -> None:
-        """Wait until something holds."""
-        end = time.monotonic() + PATIENCE
-        while not reached():
-            assert self.process.poll() is None, self.printed()
-            assert time.monotonic() < end, self.printed()
-            time.sleep(0.5)
-
-    def identifier(self) -> str:
-        """The name that its jobs have in SLURM."""
-        found = re.search(r"SLURM run ID: (\S+)", self.printed())
-        assert found, self.printed()
-        return found.group(1)
-
-    def ended(self, status: int) -> str:
-        """What it printed, once it has ended."""
-        assert self.process.wait(PATIENCE) == status, self.printed()
-        return self.printed()
-
-
-@contextmanager
-def started(terminal: Path, *arguments: str, folder: Path = ROOT) -> Iterator[Run]:
-    """A run that does not outlive the block."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    with terminal.open("wb") as stream:
-        process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=subprocess.STDOUT)
-    try:
-        yield Run(process, terminal)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def said_by(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def small(results: Path) -> tuple[str, ...]:
@@ -159,12 +106,6 @@ def test_jobs_in_trouble_are_told_of_and_helped(trouble: Run, remote: Run, local
     said_by("scancel", *job_of("cancelled"))
     trouble.until(lambda: "PartitionTimeLimit" in trouble.printed())
     said_by("scontrol", "update", f"jobid={job_of('long')[0]}", "timelimit=5")
-
-
-def job_of(rule: str) -> list[str]:
-    """SLURM's numbers of a rule's jobs."""
-    listed = (line.split() for line in said_by("squeue", "--noheader", "--format=%i %k").splitlines())
-    return [number for number, comment in listed if comment == f"rule_{rule}"]
 
 
 def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run, local: Run, folder: Path) -> None:

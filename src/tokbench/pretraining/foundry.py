@@ -22,6 +22,7 @@ from torch.distributed.checkpoint import state_dict
 from tokbench.pretraining.alike import Alike
 from tokbench.pretraining.along import Along
 from tokbench.pretraining.attention import choose
+from tokbench.pretraining.averaging import average_on_cpus
 from tokbench.pretraining.budget import kept_at
 from tokbench.pretraining.checkpoints import LATEST, UNSEALED, newest, states
 from tokbench.pretraining.curve import Curve
@@ -53,6 +54,8 @@ catalogue.AVAILABLE_ENTRY_POINTS = {
 # deletes it: on a file system that nodes share only one of them finds it.
 _signal_file = dist.get_node_signal_file_name
 dist.get_node_signal_file_name = lambda rng=None: f"{_signal_file(rng)}_{dist.get_node_rank()}"
+
+average_on_cpus()
 
 # Its export carries the model's code, rewritten for the hub; only its weights and configuration are read.
 hf_checkpointer.edit_files_for_hf_compatibility = lambda *_, **__: None

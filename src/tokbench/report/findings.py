@@ -50,16 +50,24 @@ def first_by_model(averages: Mapping[tuple[str, str], float]) -> str:
     return f"The highest average of a tokenizer that several models were trained with: {'; '.join(told)}."
 
 
-def told_apart(p_values: Mapping[tuple[str, str], float | None]) -> str:
-    """How many pairs a one-sided test of each direction tells apart.
+PValues = Mapping[tuple[str, str], float | None]
+
+
+def told_apart(p_values: PValues, holm: PValues) -> str:
+    """How many pairs a one-sided test of each direction tells apart, before and after correction.
 
     Args:
         p_values: of ordered pairs.
+        holm: the same, after Holm's correction.
     """
     pairs = {frozenset(pair) for pair, p in p_values.items() if p is not None}
-    apart = {frozenset(pair) for pair, p in p_values.items() if p is not None and p <= SIGNIFICANCE}
-    have = f"{len(apart):,} {'has' if len(apart) == 1 else 'have'}"
-    return f"Of {counted(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected."
+    apart, corrected = (
+        len({frozenset(pair) for pair, p in found.items() if p is not None and p <= SIGNIFICANCE})
+        for found in (p_values, holm)
+    )
+    have = f"{apart:,} {'has' if apart == 1 else 'have'}"
+    after = f", and {corrected:,} after Holm's correction" if apart else ""
+    return f"Of {counted(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
 
 
 def within_reach(ranks: Mapping[str, float], difference: float) -> str:

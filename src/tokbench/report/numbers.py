@@ -40,10 +40,15 @@ def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
     if not math.isfinite(value):
         return "∞" if value > 0 else f"{MINUS}∞" if value < 0 else "not a number"
     if kind == "percent":
-        return f"{100 * value:,.{decimals}f}".replace("-", MINUS)
+        return _signed(f"{100 * value:,.{decimals}f}")
     if kind == "mixed":
         decimals = fitting_decimals([value])
-    return f"{value:,.{0 if kind == 'count' else decimals}f}".replace("-", MINUS)
+    return _signed(f"{value:,.{0 if kind == 'count' else decimals}f}")
+
+
+def _signed(digits: str) -> str:
+    """With a true minus sign, and none before a zero."""
+    return digits.replace("-", MINUS if digits.strip("-0.") else "")
 
 
 def probability(p: float, digits: int = 2) -> str:

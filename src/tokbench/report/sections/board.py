@@ -81,7 +81,7 @@ def scoreboard(content: ReportContent) -> Table | None:
     timed = {Key(SPEED, "", "")} if content.speeds else set()
     keys = sorted(
         {Key(*row) for row in frame.select("measure", "model", "suite").rows()} | timed,
-        key=lambda key: (ORDER.index(key.measure), _place(content, key.model), key.suite),
+        key=lambda key: (ORDER.index(key.measure), _place(content, key.model), key.model, key.suite),
     )
     cells: dict[tuple[str, int, str, Key], dict[str, Any]] = {}
     for row in frame.iter_rows(named=True):

@@ -48,8 +48,8 @@ CHOSEN = f"each variant with the baseline of its corpus and with the best, both 
 
 def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
     """The p-values of one model and suite as a triangle of colours."""
-    values = {(row["a"], row["b"]): row["p_value"] for row in part.iter_rows(named=True)}
-    return Drawing(name, caption, partial(p_values.draw, values, order), says=told_apart(values))
+    values, holm = ({(row["a"], row["b"]): row[p] for row in part.iter_rows(named=True)} for p in ("p_value", "holm"))
+    return Drawing(name, caption, partial(p_values.draw, values, order), says=told_apart(values, holm))
 
 
 def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str]) -> list[Drawing]:
@@ -113,17 +113,17 @@ def power_statement(power: pl.DataFrame) -> str:
     row = power.row(0, named=True)
     if row["detectable"] is None:
         return (
-            "no difference of any size could have been detected. There are fewer than five cells (a cell is a "
-            "vocabulary size and a task), or they do not differ."
+            "by the Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task) no difference of any "
+            "size could have been detected: there are fewer than five cells, or their differences do not vary."
         )
     low, middle, high = (
         printed(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
     )
     without = f"; {counted(row['without'], 'pair')} allow no such statement" if row["without"] else ""
     return (
-        f"a mean difference under {middle} points had a chance of less than 0.8 to be detected (median "
-        f"over {counted(row['pairs'], 'pair')} of variants, from {low} to {high}; level 0.05, "
-        f"uncorrected{without})."
+        "by the Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task), a mean difference under "
+        f"{middle} points had a chance of less than 0.8 to be detected (median over {counted(row['pairs'], 'pair')} of "
+        f"variants, from {low} to {high}; level 0.05, uncorrected{without})."
     )
 
 

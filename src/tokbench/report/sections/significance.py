@@ -9,6 +9,9 @@ from tokbench.report.figures.p_values import SIGNIFICANCE
 
 Marks = dict[tuple[int, str], str]
 """A sign by (row index, column name)."""
+FEWEST = 5
+"""Differences that allow a p-value under 0.05: with four, all to one side, it is 1 / 16."""
+TOO_FEW = " Fewer than five scores differ, and then p is always above 0.05."
 ALIKE, UNCORRECTED, SHARED = "†", "‡", "="
 
 
@@ -17,13 +20,15 @@ def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str,
 
     Args:
         rows: columns ``rank``, ``variant``, ``average``, one row per variant.
-        comparisons: one-sided p-values of every ordered pair, ``holm`` adjusted where there; None where not tested.
+        comparisons: one-sided p-values of every ordered pair, ``holm`` adjusted where there, and ``n``, its differences
+            that are not zero; None where not tested.
         model, suite: whose averages these are.
 
     Returns:
         Signs, and what those that occur mean.
     """
     marks: Marks = {}
+    differing = []
     ranks = rows["rank"].to_list()
     for index, rank in enumerate(ranks):
         if rank is not None and ranks.count(rank) > 1:
@@ -38,12 +43,14 @@ def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str,
                 continue
             if pair["p_value"] > SIGNIFICANCE:
                 marks[index, "average"] = ALIKE
+                differing.append(pair["n"])
             elif (pair.get("holm") or 0) > SIGNIFICANCE:
                 marks[index, "average"] = UNCORRECTED
     test = f"one-sided Wilcoxon signed-rank test against {best[0]} over sizes and tasks" if best else ""
+    few = max(differing, default=FEWEST) < FEWEST
     meanings = {
         SHARED: "shares its rank.",
-        ALIKE: f"not significantly below the best: p > {SIGNIFICANCE} by the {test}.",
+        ALIKE: f"not significantly below the best: p > {SIGNIFICANCE} by the {test}.{TOO_FEW * few}",
         UNCORRECTED: f"significantly below the best (p ≤ {SIGNIFICANCE}), but not after Holm's correction.",
     }
     return marks, _explained(marks, meanings)

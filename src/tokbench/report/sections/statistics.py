@@ -37,6 +37,8 @@ ONE_TRAINING = (
     "The language models were trained with one seed, so that their differences cannot be told from those between two "
     "trainings; the scoreboard compares them over the documents alone."
 )
+HEADED = {R_SQUARED.name: "R² of accuracies at two vocabulary sizes"}
+ONE_SIZE = "No model was tested at more than one."
 SCATTERED = Source([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
 """Where the points of a scatter diagram come from."""
 
@@ -81,7 +83,7 @@ def statistics(content: ReportContent) -> Section:
     ):
         frame = content.part(name)
         if frame is None:
-            missing.append(f"{words(name).capitalize().replace('R squared', 'R²')}: {content.why_missing(name)}")
+            missing.append(f"{HEADED.get(name, words(name).capitalize())}: {_why_missing(content, name)}")
         else:
             beside.append(make(frame))
     if beside:
@@ -89,14 +91,26 @@ def statistics(content: ReportContent) -> Section:
     return Section("statistics", "Statistics", paragraphs, exhibits, missing=missing)
 
 
+def _why_missing(content: ReportContent, name: str) -> str:
+    """Why there is no table of correlations; between sizes there is none where models have one size each."""
+    accuracy = content.part("accuracy")
+    if name != R_SQUARED.name or accuracy is None:
+        return content.why_missing(name)
+    sizes = accuracy.group_by("model", "suite").agg(pl.col("size").n_unique())["size"]
+    return content.why_missing(name) if (sizes > 1).any() else ONE_SIZE
+
+
 def _power(content: ReportContent) -> list[str]:
     power = content.part("power")
     if power is None:
         return []
-    return [
-        f"Accuracy of {model} on {suite}: {power_statement(part)}"
-        for (model, suite), part in power.group_by("model", "suite", maintain_order=True)
-    ]
+    asked = content.part("question_comparisons")
+    told = []
+    for (model, suite), part in power.group_by("model", "suite", maintain_order=True):
+        beside = part["detectable"][0] is None and asked is not None and asked.filter(model=model, suite=suite).height
+        questions = " Tests over the questions, below, do not take so many cells." if beside else ""
+        told.append(f"Accuracy of {model} on {suite}: {power_statement(part)}{questions}")
+    return told
 
 
 def _seeds_in_words(content: ReportContent) -> str:
@@ -151,7 +165,9 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
-                f"r = {correlation[0]:.2f}, n = {correlation[1]}." if correlation else "no correlation was computed."
+                f"r = {printed(correlation[0], 'real', 2)}, n = {correlation[1]}."
+                if correlation
+                else "no correlation was computed."
             )
             name = slug(metric, "accuracy", model, suite, corpus)
             drawings.append(Drawing(name, caption, draw, SCATTERED, says=says))
