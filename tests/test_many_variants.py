@@ -122,13 +122,14 @@ def test_rows_grow_with_the_variants(few: None) -> None:
 @pytest.fixture
 def much(monkeypatch: pytest.MonkeyPatch) -> ReportContent:
     """A report on four variants where three are few: figures show two and the baseline, tables three rows."""
+    whole = small_report.whole()  # It is kept, and made of all pairs.
     for name, value in (("EVERY_PAIR_UP_TO", 3), ("DRAWN", 2), ("PRINTED", 3)):
         monkeypatch.setattr(many, name, value)
     scores = small_report.accuracy().with_columns(pl.col("accuracy").fill_null(0.6))
     baselines = dict.fromkeys(small_report.VARIANTS, "random")
     ranks = averages(scores)
     return small_report.altered(
-        small_report.whole(), accuracy=scores, ranks=ranks, ranks_by_size=averages_by_size(scores),
+        whole, accuracy=scores, ranks=ranks, ranks_by_size=averages_by_size(scores),
         critical_differences=critical_differences(scores), comparisons=compare_pairs(scores, ranks, baselines),
         question_comparisons=compare_questions(small_report.outcomes(), ranks, baselines), baselines=["random"],
     )  # fmt: skip

@@ -119,7 +119,7 @@ def test_what_memory_does_not_hold_is_told(tokbench: Tokbench, tmp_path: Path) -
         file.write("x")
     with pytest.raises(TokbenchError, match=r"text\.en(:4)?: a document of (more than )?[\d,]+ bytes needs"):
         prepare_parallel(made, 0, tmp_path, Allowance(500, LEAST))
-    prepare_parallel(made, 0, tmp_path, Allowance(500, 8 * LEAST))
+    prepare_parallel(made, 0, tmp_path, Allowance(100_000, 8 * LEAST))
     (tmp_path / "long.tmx").write_text(f"<tmx><body><tu><tuv><seg>{'x' * 100_000}</seg></tuv></tu></body></tmx>")
     source = TmxPairs(type="tmx", path=str(tmp_path / "long.tmx"))
     with pytest.raises(TokbenchError, match=r"long\.tmx: a document of more than"):

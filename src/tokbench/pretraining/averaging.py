@@ -13,12 +13,16 @@ _factors = _fsdp_collectives._get_gradient_divide_factors
 
 
 def _after_the_sum(
-    scattered: ProcessGroup, reduced: ProcessGroup | None, dtype: torch.dtype, device_type: str = ""
+    reduce_scatter_group: ProcessGroup,
+    all_reduce_group: ProcessGroup | None,
+    reduce_dtype: torch.dtype,
+    device_type: str = "",
 ) -> tuple[None, None] | tuple[float, float]:
     """What gradients are divided by before and after they are summed; nothing where the backend takes the mean."""
     if device_type != "cpu":
-        return _factors(scattered, reduced, dtype, device_type)
-    return 1.0, float(scattered.size() * (reduced.size() if reduced is not None else 1))
+        return _factors(reduce_scatter_group, all_reduce_group, reduce_dtype, device_type)
+    replicas = 1 if all_reduce_group is None else all_reduce_group.size()
+    return 1.0, float(reduce_scatter_group.size() * replicas)
 
 
 def average_on_cpus() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.allowance import RESERVE, Allowance, allowance, require, resident
+from tokbench.allowance import DEFAULT, RESERVE, Allowance, allowance, require, resident
 from tokbench.corpus.parallel.again import repeated
 from tokbench.corpus.parallel.clean import RULES, cleaned, digest
 from tokbench.corpus.parallel.pairs import WRITING, checked, pair_writer
@@ -39,7 +39,7 @@ def prepare_parallel(
         corpus: files, rules and splits.
         seed: decides which pairs are drawn.
         folder: where the corpus goes.
-        allowed: memory that may be taken; no file depends on it.
+        allowed: memory that may be taken, 2,000 MB beside what the process holds where left out; no file depends on it.
 
     Returns:
         For each split how many pairs were ``read`` and ``kept``, and how many each rule left out, where any.
@@ -48,7 +48,7 @@ def prepare_parallel(
         TokbenchError: a file cannot be read, sides are not equally long, a split has no pairs, more are drawn than
             there are, or the corpus needs more memory than that.
     """
-    allowed = allowed or allowance(least=LEAST)
+    allowed = allowed or allowance(DEFAULT + resident() // 1_000_000, LEAST)
     training = _Training(corpus, allowed)
     counts: dict[str, dict[str, int]] = {}
     for split, source in corpus.sources().items():
