@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
+import polars as pl
 import pytest
 
 from tests.conftest import tool_of
@@ -53,7 +54,28 @@ def anchors(page: Path) -> set[str]:
 
 def test_a_checkout_is_small(tracked: list[Path]) -> None:
     size = sum(path.stat().st_size for path in tracked)
-    assert size < LARGEST_CHECKOUT, f"{size:,} bytes; keep renderings out, see make published-results"
+    assert size < LARGEST_CHECKOUT, (
+        f"{size:,} bytes; keep renderings out, see make published-results, and pack tables with tools/pack_tables.py"
+    )
+
+
+def test_a_kept_table_is_packed_and_reads_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    table = pl.DataFrame(
+        {
+            "variant": ["a", "b"] * 500,
+            "size": range(1000),
+            "value": [number / 7 for number in range(999)] + [None],
+        }
+    )
+    table.write_parquet(path)
+    before = path.stat().st_size
+    pack = tool_of("pack_tables").pack
+    assert pack(path) == before - path.stat().st_size > 0
+    assert pl.read_parquet(path).equals(table)
+    assert pl.read_parquet(path).schema == table.schema
+    assert pack(path) == 0
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_no_rendering_is_tracked(tracked: list[Path]) -> None:

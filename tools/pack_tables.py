@@ -21,6 +21,9 @@ def pack(path: Path) -> int:
 
     Returns:
         The bytes that were saved.
+
+    Raises:
+        ValueError: it would not be read as before; the table stays as it is.
     """
     table = pq.read_table(path)
     numbers = [field.name for field in table.schema if pa.types.is_floating(field.type)]
@@ -35,12 +38,14 @@ def pack(path: Path) -> int:
         write_statistics=False,
         store_schema=False,
     )
-    same = pl.read_parquet(unfinished).equals(pl.read_parquet(path))
+    before, after = pl.read_parquet(path), pl.read_parquet(unfinished)
     saved = path.stat().st_size - unfinished.stat().st_size
-    if same and saved > 0:
+    if after.schema == before.schema and after.equals(before) and saved > 0:
         unfinished.replace(path)
         return saved
     unfinished.unlink()
+    if saved > 0:
+        raise ValueError(f"{path}: its types do not come back from Parquet as pyarrow writes it")
     return 0
 
 

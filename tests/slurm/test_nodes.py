@@ -6,14 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.slurm.cluster import Cluster, cluster, missing
-from tests.slurm.runs import ROOT, said_by, started
+from tests.slurm.cluster import Cluster, missing
+from tests.slurm.runs import ROOT, Run, said_by, started
 
 CONFIGURATION = Path(__file__).with_name("nodes.yaml")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"), "--slurm-init-seconds-before-status-checks", "2")
@@ -29,12 +27,6 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def slurm() -> Iterator[Cluster]:
-    with TemporaryDirectory(prefix="slurm") as folder, cluster(Path(folder), nodes=4, memory=9000) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tokenizer and the packed sequences of every model, made on this machine."""
     folder = tmp_path_factory.mktemp("nodes")
@@ -45,23 +37,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def called(results: Path, targets: list[Path], *arguments: str) -> list[str]:
     made = [str(results / "nodes" / target) for target in targets]
-    return [
-        *made,
-        "--configfile",
-        str(CONFIGURATION),
-        *arguments,
-        "--nolock",
-        "--notemp",
-        "--config",
-        f"results={results}",
-    ]
+    beside = ["--nolock", "--notemp", "--config", f"results={results}"]
+    return [*made, "--configfile", str(CONFIGURATION), *arguments, *beside]
 
 
-def snakemake(results: Path, targets: list[Path], *arguments: str) -> str:
+def snakemake(results: Path, targets: list[Path], *arguments: str) -> None:
     command = [sys.executable, "-m", "snakemake", *called(results, targets, *arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 def on_cluster(results: Path, made: Path, *arguments: str) -> list[str]:
@@ -69,11 +52,9 @@ def on_cluster(results: Path, made: Path, *arguments: str) -> list[str]:
     return called(results.parent, [made], *PROFILE, *logs, *arguments)
 
 
-def ended(slurm: Cluster, printed: str) -> list[dict[str, str]]:
+def ended(slurm: Cluster, run: Run) -> list[dict[str, str]]:
     """SLURM's record of the jobs of a run."""
-    found = re.search(r"SLURM run ID: (\S+)", printed)
-    assert found, printed
-    return [job for job in slurm.ended() if job["Name"] == found.group(1)]
+    return [job for job in slurm.ended() if job["Name"] == run.identifier()]
 
 
 def test_a_model_is_trained_on_the_nodes_that_its_recipe_names(slurm: Cluster, results: Path) -> None:
@@ -82,7 +63,7 @@ def test_a_model_is_trained_on_the_nodes_that_its_recipe_names(slurm: Cluster, r
     with started(results / "wide.txt", *on_cluster(results, model, *TRAINING)) as run:
         printed = run.ended(0)
     assert "pretrain wide with bpe at 400" in printed
-    assert [(job["JobState"], job["NodeCnt"]) for job in ended(slurm, printed)] == [("COMPLETED", "2")]
+    assert [(job["JobState"], job["NodeCnt"]) for job in ended(slurm, run)] == [("COMPLETED", "2")]
     as_alone(results, model)
 
 
@@ -95,7 +76,7 @@ def test_a_model_divided_over_nodes_goes_on_where_it_was_cancelled(slurm: Cluste
         said_by("scancel", f"--name={run.identifier()}")
         printed = run.ended(0)
     assert "was cancelled: tried again, attempt 2 of 3" in printed
-    jobs = [(job["JobState"], job["NodeCnt"]) for job in ended(slurm, printed)]
+    jobs = [(job["JobState"], job["NodeCnt"]) for job in ended(slurm, run)]
     assert jobs == [("CANCELLED", "2"), ("COMPLETED", "2")]
     log = (results / "logs" / "pretrain" / "divided" / "bpe" / "400.log").read_text()
     assert re.search(r"pretraining resumes after batch [1-5]\b", log), log
@@ -124,8 +105,8 @@ def test_slices_are_packed_on_many_nodes_as_on_this_machine(slurm: Cluster, resu
     for part in PACKED:
         (results / part / "sliced").rename(results / f"{part}-here")
     with started(results / "sliced.txt", *on_cluster(results, Path("packed", "sliced", "bpe", "400"), *PACKING)) as run:
-        printed = run.ended(0)
-    jobs = ended(slurm, printed)
+        run.ended(0)
+    jobs = ended(slurm, run)
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert len({job["NodeList"] for job in jobs}) > 1
     assert len(jobs) == 3 + 1 + 2 + 1

@@ -8,11 +8,10 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.slurm.cluster import Cluster, cluster, missing
+from tests.slurm.cluster import Cluster, missing
 from tests.slurm.runs import ROOT, Run, job_of, said_by, started
 
 CONFIGURATION = Path(__file__).with_name(
@@ -34,12 +33,6 @@ def small(results: Path) -> tuple[str, ...]:
     """Arguments of the run of the small experiment whose results are to lie there."""
     target = str(results / "small" / "statistics")
     return (target, "--configfile", str(CONFIGURATION), "--config", f"results={results}")
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[Cluster]:
-    with TemporaryDirectory(prefix="slurm") as folder, cluster(Path(folder), nodes=4, memory=9000) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

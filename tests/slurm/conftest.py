@@ -1,0 +1,15 @@
+"""The cluster that the tests of a file share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.slurm.cluster import Cluster, cluster
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Cluster]:
+    with TemporaryDirectory(prefix="slurm") as folder, cluster(Path(folder), nodes=4, memory=9000) as running:
+        yield running
