@@ -6,10 +6,12 @@ are not kept: git ignores ``tables/`` and all of ``figures/`` but what a page sh
 
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import yaml
 
+from tokbench.config.load import over
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.report.content import ReportContent
@@ -43,10 +45,12 @@ def content_of(place: Path) -> ReportContent:
     Raises:
         TokbenchError: the README names no configuration, or a tidy table is not what is declared.
     """
-    named = re.search(r"--configfile (\S+)", (place / "README.md").read_text(encoding="utf-8"))
+    named = re.search(r"--configfile((?: \S+\.yaml)+)", (place / "README.md").read_text(encoding="utf-8"))
     if named is None:
         raise TokbenchError(f"{place / 'README.md'}: no --configfile; say which experiment it is")
-    experiment = yaml.safe_load((ROOT / named[1]).read_text(encoding="utf-8"))
+    experiment: dict[str, Any] = {}
+    for name in named[1].split():
+        experiment = over(experiment, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
     frames = {table.name: kept(place / "tidy", table) for table in declared() if table.prints}
     there = {name: frame for name, frame in frames.items() if frame is not None}
     return shown(experiment, declared(), there, made(place))

@@ -72,9 +72,9 @@ def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Exper
     name = "configuration"
     for name in map(str, files):
         read, found = _read(name)
-        values = _over(values, read)
+        values = over(values, read)
         mistakes += found
-    return validate(_over(values, _as_given(overrides)), name, mistakes)
+    return validate(over(values, _as_given(overrides)), name, mistakes)
 
 
 def _read(path: Path | str) -> tuple[dict[str, Any], list[str]]:
@@ -85,12 +85,12 @@ def _read(path: Path | str) -> tuple[dict[str, Any], list[str]]:
     return read.value, read.mistakes
 
 
-def _over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Values changed by others, mappings key by key."""
+def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Values changed by others, mappings key by key; neither is changed itself."""
     changed = dict(values)
     for key, other in others.items():
         own = changed.get(key)
-        changed[key] = _over(own if isinstance(own, Mapping) else {}, other) if isinstance(other, Mapping) else other
+        changed[key] = over(own if isinstance(own, Mapping) else {}, other) if isinstance(other, Mapping) else other
     return changed
 
 
