@@ -1,0 +1,90 @@
+"""What the page of the study says of its language models follows from the tables that are kept beside it."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tokbench.statistics.judgement import NOT_TOLD
+from tokbench.statistics.measures import measures_against_models
+
+PUBLISHED = Path(__file__).parents[1] / "results" / "published"
+TIDY = PUBLISHED / "study_models" / "tidy"
+F1 = "F1 of token boundaries, pooled, over words that are no token"
+SHOWN = {
+    "borders of morphemes": ("all resources", "morphological_alignment", F1 + "; mean"),
+    "order-4 n-gram bits, half": ("english", "ngram_bits_per_byte", "order 4, trained on 3,"),
+    "order-5 n-gram bits, half": ("english", "ngram_bits_per_byte", "order 5, trained on 3,"),
+    "fewest tokens": ("english", "corpus_token_count", ""),
+    "gap to the fewest": ("english", "gap", ""),
+    "order-5 n-gram bits, all": ("english", "ngram_bits_per_byte", "order 5, trained on 7,"),
+    "Rényi efficiency of order 1": ("english", "renyi_efficiency_1", "entropy / log(nominal"),
+    "Rényi efficiency of order 2.5, over the vocabulary": ("english", "renyi_efficiency_2.5", "entropy / log(nominal"),
+    "Rényi efficiency of order 2.5, over the types": ("english", "renyi_efficiency_2.5", "entropy / log(number"),
+}
+"""Which row of the tables stands behind a row of the page: corpus, metric and how its definition begins."""
+
+
+@cache
+def kept(name: str) -> pl.DataFrame:
+    return pl.read_parquet(TIDY / f"{name}.parquet")
+
+
+@cache
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the page's table under a heading."""
+    page = (PUBLISHED / "study" / "README.md").read_text(encoding="utf-8")
+    lines = page[page.index(heading) :].splitlines()[2:]
+    until = next(number for number, line in enumerate(lines) if not line.startswith("|"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:until]]
+
+
+def short(number: float) -> str:
+    """As the page writes it: three decimals, no zero before them."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{number:.3f}")
+
+
+def test_bits_per_byte_and_what_is_told_of_them() -> None:
+    bits = dict(kept("bits_per_byte").group_by("variant").agg(pl.col("value").mean()).iter_rows())
+    against = {}
+    for one in kept("bits_comparisons").filter((pl.col("a") == "en_bpe") | (pl.col("b") == "en_bpe")).to_dicts():
+        turned = one["a"] == "en_bpe"
+        low, high = (-one["high"], -one["low"]) if turned else (one["low"], one["high"])
+        holm = f"{one['holm']:.0f}" if one["holm"] == 1 else short(one["holm"])
+        difference = -one["difference"] if turned else one["difference"]
+        against[one["b"] if turned else one["a"]] = [short(difference), f"{short(low)} to {short(high)}", holm]
+    wanted = [
+        [f"`{name.removeprefix('en_')}`", f"{value:.3f}", *against.get(name, [""] * 3)]
+        for name, value in sorted(bits.items(), key=lambda one: one[1])
+    ]
+    assert rows("| | bits per byte | minus BPE") == wanted
+
+
+@pytest.mark.parametrize("row", rows("| measure, of the same"), ids=lambda row: row[0])
+def test_which_measure_orders_pairs_as_language_models_do(row: list[str]) -> None:
+    [(corpus, metric, begins)] = [SHOWN[name] for name in SHOWN if re.match(re.escape(name) + r"\b", row[0])]
+
+    def ordered(comparisons: pl.DataFrame) -> dict[str, float]:
+        measures = measures_against_models(comparisons, kept("intrinsic"), kept("ngram_bits"))
+        chosen = measures.filter(corpus=corpus, metric=metric).filter(pl.col("definition").str.starts_with(begins))
+        [found] = chosen.to_dicts()
+        return found
+
+    comparisons = kept("bits_comparisons")
+    every = ordered(comparisons)
+    others = ordered(comparisons.filter(pl.col("a") != "en_greedwmc", pl.col("b") != "en_greedwmc"))
+    share, low, high = (f"{every[name]:.2f}".removeprefix("0") for name in ("share", "low", "high"))
+    told = [f"{one['agreed']} of {one['pairs']}" for one in (every, others)]
+    assert row[1:] == [told[0], share, f"{low} to {high}", told[1]]
+
+
+def test_how_many_pairs_are_told_apart() -> None:
+    comparisons = kept("bits_comparisons")
+    told = comparisons.filter(pl.col("verdict") != NOT_TOLD)
+    with_greedwmc = told.filter((pl.col("a") == "en_greedwmc") | (pl.col("b") == "en_greedwmc"))
+    assert (comparisons.height, told.height, with_greedwmc.height) == (45, 15, 9)
+    for page in (PUBLISHED / "study" / "README.md", PUBLISHED.parents[1] / "README.md"):
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        assert re.search(r"15 of 45 pairs|all 45 pairs, 15 are told apart", text)
