@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import warnings
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,8 @@ from tests.packing import packed_documents, shown
 from tests.small_mpt import SMALL
 from tokbench.commands.main import main
 from tokbench.errors import TokbenchError
-from tokbench.pretraining import processes
+from tokbench.pretraining import processes, train
+from tokbench.pretraining.launch import launched
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.pack import Packing
 from tokbench.pretraining.schedule import rate
@@ -165,6 +166,22 @@ def test_model_folder(trained: Path, packed: Path) -> None:
         [SMALL.learning_rate * rate(batch, 8, SMALL.warmup, SMALL.alpha_f) for batch in range(8)]
     )
     assert float(rows[-1][2]) < float(rows[0][2])
+
+
+def test_one_that_has_trained_is_no_part_of_a_launch(trained: Path) -> None:
+    """Or it would train by one process where it is then asked for many."""
+    assert not launched()
+    assert not [name for name in ("WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK") if name in os.environ]
+
+
+def test_what_another_has_made_meanwhile_is_not_made_again(
+    trained: Path, packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "alone", lambda folder: nullcontext(True))
+    monkeypatch.setattr(train, "prepare", lambda *given: pytest.fail("begins to train"))
+    made = (trained / "curve.csv").stat()
+    pretrain(packed, tokenizer, SMALL, trained, tmp_path / "checkpoints")
+    assert (trained / "curve.csv").stat() == made
 
 
 def test_is_native_mpt_with_equal_logits(trained: Path) -> None:

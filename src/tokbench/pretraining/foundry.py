@@ -4,7 +4,8 @@ import atexit
 import logging
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ from tokbench.pretraining.rate import Rate
 from tokbench.pretraining.resharding import reshard
 from tokbench.pretraining.sealing import Sealing
 from tokbench.pretraining.sequences import packed_loader
+
+ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+"""Environment variables by which the libraries know one process of many, as of one that is by itself."""
 
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
 registry.callbacks.register("tokbench_alike", func=Alike)
@@ -207,14 +211,25 @@ def exported(checkpoints: Path, batches: int) -> Path:
     return checkpoints / "huggingface" / f"ba{batches}"
 
 
-def join(timeout: float) -> bool:
-    """Join the other processes of a launch, if any; returns whether this is the first of them.
+@contextmanager
+def joined(timeout: float) -> Iterator[bool]:
+    """Join the other processes of a launch, if any; gives whether this is the first of them.
+
+    A process that nobody launched is the first of one, and says so to the libraries only meanwhile: were their
+    variables to stay, it would later take itself for one of many, and so would whatever it starts.
 
     Args:
         timeout: seconds that processes wait for each other, here and at all later points.
     """
-    dist.initialize_dist(get_device(None), timeout=timeout)
-    return dist.get_global_rank() == 0
+    launched = any(os.environ.get(name, value) != value for name, value in ALONE.items())
+    added = {} if launched else {name: value for name, value in ALONE.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        dist.initialize_dist(get_device(None), timeout=timeout)
+        yield dist.get_global_rank() == 0
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def meet() -> None:

@@ -75,14 +75,16 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     if processes == 1 and sent != "full":
         raise TokbenchError(f"fsdp: mixed_precision: {sent} takes several processes; train with them, or say full")
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
-    first = foundry.join(TIMEOUT)
-    prepares = first and LAUNCHED not in os.environ
-    with alone(checkpoints) if prepares else nullcontext(False) as waited:
+    unprepared = LAUNCHED not in os.environ
+    with (
+        foundry.joined(TIMEOUT) as first,
+        alone(checkpoints) if first and unprepared else nullcontext(False) as waited,
+    ):
         recipe = recipe_of(options, phases)
-        if waited and "WORLD_SIZE" not in os.environ and is_made(output, recipe):
+        if waited and processes == 1 and is_made(output, recipe):
             log.info("%s: made by the process that was waited for", output)
             return
-        if prepares:
+        if first and unprepared:
             prepare(phases, recipe, checkpoints)
         foundry.meet()
         threads = torch.get_num_threads()
