@@ -14,6 +14,15 @@ def command() -> None:
 
 def schema() -> dict[str, Any]:
     """The configuration's JSON schema, generated from the typed sections."""
+    from pydantic.json_schema import GenerateJsonSchema
+
     from tokbench.config.experiment import Experiment
 
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}
+    class Untitled(GenerateJsonSchema):
+        """Without a title for each key: pydantic's says the key again."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            return False
+
+    described = Experiment.model_json_schema(schema_generator=Untitled)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **described}
