@@ -52,15 +52,25 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:until]]
 
 
+def comparisons_on_equal(what: str) -> pl.DataFrame:
+    return kept("bits_comparisons").filter(pl.col("model").str.starts_with(what))
+
+
 def short(number: float) -> str:
     """As the page writes it: three decimals, no zero before them."""
     return re.sub(r"^(-?)0\.", r"\1.", f"{number:.3f}")
 
 
-def test_bits_per_byte_and_what_is_told_of_them() -> None:
-    bits = dict(kept("bits_per_byte").group_by("variant").agg(pl.col("value").mean()).iter_rows())
+@pytest.mark.parametrize(
+    ("what", "heading"),
+    [("text", "| | bits per byte | minus BPE"), ("compute", "| on equal compute | bits per byte | minus BPE")],
+)
+def test_bits_per_byte_and_what_is_told_of_them(what: str, heading: str) -> None:
+    read = kept("bits_per_byte").filter(pl.col("model").str.starts_with(what))
+    assert (read.height, read["model"].n_unique()) == (50, 5)
+    bits = dict(read.group_by("variant").agg(pl.col("value").mean()).iter_rows())
     against = {}
-    for one in kept("bits_comparisons").filter((pl.col("a") == "en_bpe") | (pl.col("b") == "en_bpe")).to_dicts():
+    for one in comparisons_on_equal(what).filter((pl.col("a") == "en_bpe") | (pl.col("b") == "en_bpe")).to_dicts():
         turned = one["a"] == "en_bpe"
         low, high = (-one["high"], -one["low"]) if turned else (one["low"], one["high"])
         holm = f"{one['holm']:.0f}" if one["holm"] == 1 else short(one["holm"])
@@ -70,7 +80,7 @@ def test_bits_per_byte_and_what_is_told_of_them() -> None:
         [f"`{name.removeprefix('en_')}`", f"{value:.3f}", *against.get(name, [""] * 3)]
         for name, value in sorted(bits.items(), key=lambda one: one[1])
     ]
-    assert rows("| | bits per byte | minus BPE") == wanted
+    assert rows(heading) == wanted
 
 
 @pytest.mark.parametrize("row", rows("| measure, of the same"), ids=lambda row: row[0])
@@ -83,7 +93,7 @@ def test_which_measure_orders_pairs_as_language_models_do(row: list[str]) -> Non
         chosen = measures.filter(corpus=corpus, metric=metric).filter(pl.col("definition").str.starts_with(begins))
         return min(chosen.to_dicts(), key=lambda one: len(one["definition"]))
 
-    comparisons = kept("bits_comparisons")
+    comparisons = comparisons_on_equal("text")
     every = ordered(comparisons)
     others = ordered(comparisons.filter(pl.col("a") != "en_greedwmc", pl.col("b") != "en_greedwmc"))
     share, low, high = (f"{every[name]:.2f}".removeprefix("0") for name in ("share", "low", "high"))
@@ -91,12 +101,30 @@ def test_which_measure_orders_pairs_as_language_models_do(row: list[str]) -> Non
     assert row[1:] == [told[0], share, f"{low} to {high}", told[1]]
 
 
-def test_how_many_pairs_are_told_apart() -> None:
-    comparisons = kept("bits_comparisons")
+@pytest.mark.parametrize(("what", "pairs", "of_greedwmc"), [("text", 15, 9), ("compute", 4, 3)])
+def test_how_many_pairs_are_told_apart(what: str, pairs: int, of_greedwmc: int) -> None:
+    comparisons = comparisons_on_equal(what)
     told = comparisons.filter(pl.col("verdict") != NOT_TOLD)
     with_greedwmc = told.filter((pl.col("a") == "en_greedwmc") | (pl.col("b") == "en_greedwmc"))
-    assert (comparisons.height, told.height, with_greedwmc.height) == (45, 15, 9)
-    assert {row[0] for row in rows("| measure, of the same")} == set(SHOWN)
+    assert (comparisons.height, told.height, with_greedwmc.height) == (45, pairs, of_greedwmc)
     for page in (PUBLISHED / "study" / "README.md", PUBLISHED.parents[1] / "README.md"):
         text = " ".join(page.read_text(encoding="utf-8").split())
-        assert re.search(r"15 of 45 pairs|all 45 pairs, 15 are told apart", text)
+        assert re.search(rf"\b{pairs} of 45 pairs|all 45 pairs, {pairs} are told apart", text)
+
+
+def test_every_measure_that_is_shown_is_known() -> None:
+    assert {row[0] for row in rows("| measure, of the same")} == set(SHOWN)
+
+
+def test_equal_compute_tells_what_equal_text_tells() -> None:
+    both = comparisons_on_equal("text").join(comparisons_on_equal("compute"), on=["a", "b"], suffix="_compute")
+    assert both.filter((pl.col("difference") > 0) == (pl.col("difference_compute") > 0)).height == 41
+    told = both.filter(pl.col("verdict_compute") != NOT_TOLD)
+    assert told["verdict"].to_list() == told["verdict_compute"].to_list()
+
+
+def test_vocabularies_that_are_smaller_are_named() -> None:
+    sizes = pl.read_parquet(PUBLISHED / "study" / "tidy" / "intrinsic.parquet").filter(metric="vocabulary_size")
+    smaller = sizes.filter(pl.col("value") < pl.col("size")).select("variant", "size", "value").unique()
+    wanted = [[f"`{variant}`", f"{size:,}", f"{value:,.0f}"] for variant, size, value in smaller.sort(pl.all()).rows()]
+    assert rows("| vocabulary | asked for | tokens") == wanted
