@@ -18,7 +18,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 def build(
     counts: PretokenCounts, size: int, options: GreedTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Choose the substrings that cover the most pairs of adjacent bytes, until there are ``size`` tokens.
+    """Choose the substrings that cover the most pairs of adjacent bytes, until there are ``size`` or all are covered.
 
     Ties go to the shorter token, then to the lesser bytes. Arguments, results and errors are those of GreedTok's
     :func:`~tokbench.construction.greedtok.build`; fewer tokens are returned when every pair is covered.
