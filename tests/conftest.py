@@ -60,7 +60,8 @@ LANGUAGE_MODELS = [
     "test_local_tasks",
     "test_determinism",
     "test_translation",
-    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_phases", "test_averaging"),
+    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_training_parts"),
+    *("test_phases", "test_averaging"),
     *("test_recipes", "test_model_options", "test_byte_lm_needs"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last

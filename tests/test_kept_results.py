@@ -36,6 +36,13 @@ def renderer() -> ModuleType:
     return tool_of("render_published")
 
 
+@pytest.mark.parametrize("kept", sorted(PUBLISHED.glob("*/tidy/intrinsic.parquet")), ids=lambda path: path.parts[-3])
+def test_a_page_tells_which_vocabularies_are_smaller_than_their_size(kept: Path) -> None:
+    sizes = pl.read_parquet(kept).filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
+    page = (kept.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert not [tokens for tokens in set(sizes["value"]) if f"{tokens:,.0f}" not in page]
+
+
 def pages(tracked: list[Path]) -> list[Path]:
     return [path for path in tracked if path.suffix == ".md"]
 

@@ -228,6 +228,15 @@ def shown() -> ReportContent:
     return altered(whole(), scoreboard=board, models=["tiny"])
 
 
+def test_what_is_smaller_than_its_size_is_named() -> None:
+    sizes = [("bpe", 300, 300.0), ("bpe", 400, 333.0), ("unigram", 400, 399.0), ("sage", 400, 400.0)]
+    rows = [(variant, size, "books", "", "vocabulary_size", "", tokens, 1, None) for variant, size, tokens in sizes]
+    content = altered(whole(), intrinsic=pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row"))
+    told = "Built with fewer tokens than their size, so not compared at equal size: "
+    assert summary(content)[-1] == f"{told}bpe (333 of 400) and unigram (399 of 400)."
+    assert not [sentence for sentence in summary(whole()) if sentence.startswith(told)]
+
+
 def test_every_sentence_is_borne_out_by_the_board() -> None:
     board, _, _ = drawn()
     sentences = summary(shown())

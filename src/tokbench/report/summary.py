@@ -14,6 +14,7 @@ from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
+from tokbench.tabulation.intrinsic import INTRINSIC
 
 _NAMED = 4
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
@@ -63,7 +64,7 @@ def summary(content: ReportContent) -> list[str]:
     told += _which_corpus(content)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
         told.append(f"Not ranked, since they do not give back all of a text: {_few(lossy)}.")
-    return told
+    return told + _smaller(content)
 
 
 def claims(content: ReportContent) -> list[Claim]:
@@ -218,6 +219,17 @@ def _corpora(claim: Claim) -> str:
     told = [f"It comes first on {_few(same)}, too."] * bool(same)
     told += [f"On other texts the first is another: {_few(different)}."] * bool(different)
     return " ".join(told)
+
+
+def _smaller(content: ReportContent) -> list[str]:
+    """Which vocabularies stand under a size that they do not have, since a text may yield fewer tokens."""
+    measured = content.frames.get(INTRINSIC.name)
+    if measured is None:
+        return []
+    sizes = measured.filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
+    found = sizes.select("variant", "size", "value").unique().sort("variant", "size").rows()
+    told = [f"{variant} ({printed(tokens, 'count')} of {size:,})" for variant, size, tokens in found]
+    return [f"Built with fewer tokens than their size, so not compared at equal size: {_few(told)}."] * bool(told)
 
 
 def _few(names: list[str]) -> str:
