@@ -1,4 +1,4 @@
-"""What a training is made of, without one: how a model is divided, shares of a batch, how it begins, when it is none."""
+"""What a training is made of, without one: how a model is divided, shares of a batch, its beginning, its end."""
 
 import re
 import warnings
