@@ -160,8 +160,18 @@ def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: To
 def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
     """All that the terminal says, in numbers; the schema in the docs names every key and no other."""
     (tmp_path / "text.txt").write_bytes(TOPICS[0])
-    done = tokbench("compare", "long", "short", tmp_path / "text.txt", "--results", experiment, "--json")
-    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    smaller = [
+        "build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", 320, "--set", "min_pair_count=10000",
+        "-o", tmp_path / "tokenizers" / "short" / "320",
+    ]  # fmt: skip
+    assert tokbench(*smaller).status == 0
+    asked = ["compare", "long", "short", tmp_path / "text.txt", "--results", experiment]
+    found = json.loads(tokbench(*asked, "--json").stdout, parse_constant=pytest.fail)
+    tokens = len(Tokenizer.load(tmp_path / "tokenizers" / "short" / "320"))
+    assert tokens < 320
+    assert found["unequal_sizes"] == [{"size": 320, "a": 320, "b": tokens}]
+    said = f"At 320 they are not of equal size: long has 320 tokens, short has {tokens}."
+    assert said in tokbench(*asked).stdout.decode().splitlines()
     assert (found["format"], found["a"], found["b"]) == (1, "long", "short")
     assert found["verdict"]["better"]["b"] == [{"what": "bits per byte under tiny", "at": []}]
     assert found["verdict"]["single_numbers"]["a"][-1] == "fertility"

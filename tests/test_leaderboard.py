@@ -86,6 +86,7 @@ def test_leaderboard(made: Path, tokbench: Tokbench, tmp_path: Path) -> None:
     }
     [tokenizer] = found["tokenizers"]
     assert (tokenizer["variant"], tokenizer["size"], tokenizer["sha256"]) == ("bpe", 1024, "ab")
+    assert tokenizer["tokens"] == 1000, "fewer than its size"
     names = {name for name in keys_of(found) if not name.startswith("versions.")}
     assert names == documented("leaderboard.json") - {"scores[]"} | {f"scores[].{name}" for name in SCOREBOARD.schema}
     rows = pl.read_csv(tmp_path / "first.csv", infer_schema_length=None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tokbench.commands.documents import documents_of
 from tokbench.commands.opened import AS_IT_IS, one_of_several, reject_unused
 from tokbench.commands.reading import Reading
-from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label
+from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label, unequal
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.errors import TokbenchError
 from tokbench.report.terminal import Line, Part, corrected
@@ -40,11 +40,13 @@ class Compared(NamedTuple):
     Attributes:
         a, b: what they are called.
         parts: what they are compared by.
+        unequal: sizes at which their vocabularies are not of equal size, with the tokens of a and of b.
     """
 
     a: str
     b: str
     parts: Sequence[Part]
+    unequal: Sequence[tuple[int, int, int]] = ()
 
 
 def comparison(
@@ -91,7 +93,7 @@ def comparison(
         parts += experiment_parts(left, right, sizes, experiment)
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
-    return Compared(*distinct(left, right), corrected(parts))
+    return Compared(*distinct(left, right), corrected(parts), unequal(left, right, sizes))
 
 
 def _named(files: Sequence[str]) -> str:

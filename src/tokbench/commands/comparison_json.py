@@ -24,6 +24,7 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "resamples": RESAMPLES,
         "alpha": ALPHA,
         "tests": sum(line.holm is not None for part in found.parts for line in part.lines),
+        "unequal_sizes": [dict(zip(("size", "a", "b"), one, strict=True)) for one in found.unequal],
         "verdict": {
             "better": {side: [_told(one) for one in said.sure[side]] for side in ("a", "b")},
             "not_told_apart": [_told(one) for one in said.sure[""]],

@@ -77,7 +77,7 @@ def _sized(place: Path) -> Side | None:
 
 
 def _size_of(folder: Path) -> int:
-    """The number of tokens of a tokenizer that was made elsewhere, by which tables know it."""
+    """The number of its tokens, by which tables know a tokenizer that was made elsewhere."""
     found = read_json(folder / SETTINGS, "import the tokenizer again")
     size = found.get("size") if isinstance(found, dict) else None
     return size if isinstance(size, int) else 0
@@ -103,6 +103,16 @@ def matched(a: Side, b: Side) -> list[tuple[int, int]]:
         return [(next(iter(a.folders)), next(iter(b.folders)))]
     told = " and ".join(f"{one.name} has {', '.join(map(str, one.folders))}" for one in (a, b))
     raise TokbenchError(f"no vocabulary size in common: {told}; name one size of each, as in {a.name}/SIZE")
+
+
+def unequal(a: Side, b: Side, sizes: Sizes) -> list[tuple[int, int, int]]:
+    """Sizes at which one has fewer tokens than the other, though both bear it, with the tokens of a and of b.
+
+    A text may yield fewer tokens than were asked for.
+    """
+    shared = [size for size, other in sizes if size and size == other]
+    tokens = [(size, _size_of(a.folders[size]), _size_of(b.folders[size])) for size in shared]
+    return [one for one in tokens if one[1] != one[2]]
 
 
 def distinct(a: Side, b: Side) -> tuple[str, str]:

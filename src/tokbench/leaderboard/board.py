@@ -74,6 +74,7 @@ def _tokenizer(folder: Path) -> dict[str, Any]:
     return {
         "variant": settings.get("name"),
         "size": settings.get("size") if asked is None else asked,
+        "tokens": settings.get("size"),
         "sha256": settings.get("sha256"),
         "pretokenization": settings.get("pretokenization"),
         "construction": (origin.get("construction") or {}).get("method"),

@@ -83,9 +83,19 @@ def corrected(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def comparison_text(a: str, b: str, parts: Sequence[Part]) -> str:
-    """The answer: a verdict, then every part as a table; each line ends with the name of the better one."""
+def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Sequence[tuple[int, int, int]] = ()) -> str:
+    """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
+
+    Args:
+        a, b: what the two are called.
+        parts: what they are compared by.
+        unequal: sizes that both bear and one does not have, with the tokens of a and of b.
+    """
     text = _said(a, b, parts)
+    text += [
+        f"At {size:,} they are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}."
+        for size, of_a, of_b in unequal
+    ]
     for part in parts:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
     return "\n".join(text) + "\n"
