@@ -118,6 +118,7 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer
     assert "mean token length" not in answer
+    assert "not of equal size" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
     assert "p = 0.062 that long is better" in answer
     folders = [experiment / "tokenizers" / name for name in ("long", "short")]

@@ -89,7 +89,7 @@ def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Sequence[tup
     Args:
         a, b: what the two are called.
         parts: what they are compared by.
-        unequal: sizes that both bear and one does not have, with the tokens of a and of b.
+        unequal: sizes that both bear, at which one has fewer tokens than the other, with the tokens of a and of b.
     """
     text = _said(a, b, parts)
     text += [
