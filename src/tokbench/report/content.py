@@ -164,16 +164,14 @@ class ReportContent:
         frame = self.frames.get(name)
         if frame is None or frame.is_empty():
             return None
+        made, keys = frame.lazy(), []
+        for column, order in (("model", self.models), ("corpus", self.corpora)):
+            if column in frame.columns:
+                place = {name: number for number, name in enumerate(order)}
+                keys.append(pl.col(column).replace_strict(place, default=len(place), return_dtype=pl.Int64))
         if "corpus" in frame.columns:
-            frame = frame.with_columns(pl.col("corpus").fill_null("").replace("", "an unnamed corpus"))
-            order = {name: place for place, name in enumerate(self.corpora)}
-            by_corpus = pl.col("corpus").replace_strict(order, default=len(order), return_dtype=pl.Int64)
-            frame = frame.sort(by_corpus, maintain_order=True)
-        if "model" not in frame.columns:
-            return frame
-        place = {model: index for index, model in enumerate(self.models)}
-        by_place = pl.col("model").replace_strict(place, default=len(place), return_dtype=pl.Int64)
-        return frame.sort(by_place, maintain_order=True)
+            made = made.with_columns(pl.col("corpus").fill_null("").replace("", "an unnamed corpus"))
+        return (made.sort(keys, maintain_order=True) if keys else made).collect()
 
     def why_missing(self, name: str) -> str:
         """One sentence on why a part is not there."""
@@ -209,11 +207,11 @@ def _check(table: TidyTable, frame: pl.DataFrame) -> None:
             f"{table.name}: no column {', '.join(absent)}; rebuild the table with the stage that writes it"
         )
     for column in (one for one in table.columns if one.unit == SHARE):
-        outside = frame.filter(~pl.col(column.name).is_between(-_ROUNDED, 1 + _ROUNDED))
+        shares = frame[column.name].cast(pl.Float64)
+        outside = shares.filter((shares < -_ROUNDED) | (shares > 1 + _ROUNDED))
         if not outside.is_empty():
             raise TokbenchError(
-                f"{table.name}.{column.name}: {outside[column.name][0]} is not a share between 0 and 1; divide "
-                "percentages by 100"
+                f"{table.name}.{column.name}: {outside[0]} is not a share between 0 and 1; divide percentages by 100"
             )
 
 

@@ -4,6 +4,7 @@ Tokenizers are compared at one size, after correction for all its pairs, with th
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -16,6 +17,8 @@ from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGR
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 
+Row = dict[str, Any]
+"""A row of the scoreboard."""
 _NAMED = 4
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 _FIRST = {
@@ -47,11 +50,11 @@ class Claim:
     model: str
     suite: str
     size: int
-    best: dict[str, object]
+    best: Row
     alike: list[str]
     untested: list[str]
     ranked: int
-    last: dict[str, object]
+    last: Row
     elsewhere: dict[int, str] = field(default_factory=dict)
     on_others: dict[str, str] = field(default_factory=dict)
 
@@ -59,9 +62,10 @@ class Claim:
 def summary(content: ReportContent) -> list[str]:
     """A sentence or two on each measure, four measures at most."""
     chosen = f" {SELECTED}" if content.many else ""
-    told = [said(one) + chosen * (one.best["low"] is not None) for one in claims(content)[:4]]
+    found = claims(content)
+    told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
     frame = content.frames.get(SCOREBOARD.name)
-    told += _which_corpus(content)
+    told += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
         told.append(f"Not ranked, since they do not give back all of a text: {_few(lossy)}.")
     return told + _smaller(content)
@@ -76,38 +80,40 @@ def claims(content: ReportContent) -> list[Claim]:
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None:
         return []
-    known = frame.filter(pl.col("verdict") != UNRANKED).with_columns(pl.col("corpus", "model", "suite").fill_null(""))
     order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
+    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in frame.iter_rows(named=True):
+        if row["verdict"] not in (None, UNRANKED):
+            of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
+            groups.setdefault(of, []).append(row)
     found = []
     for measure in CLAIMED:
-        part = known.filter(measure=measure)
-        groups = part.select("model", "suite", "corpus").unique().rows()
-        groups.sort(key=lambda one: (order.get(one[0].partition(" (")[0], len(order)), *one[:2], place(one[2])))
-        made = (
-            _claim(measure, model, suite, corpus, part.filter(model=model, suite=suite, corpus=corpus))
-            for model, suite, corpus in groups
+        told = sorted(
+            (one for one in groups if one[0] == measure),
+            key=lambda one: (order.get(one[1].partition(" (")[0], len(order)), *one[1:3], place(one[3])),
         )
-        if (first := next((one for one in made if one is not None), None)) is not None:
-            beside = part.filter(model=first.model, suite=first.suite, size=first.size)
-            found.append(replace(first, on_others=_on_others(content, beside, first.corpus)))
+        if (first := next(filter(None, (_claim(*one, groups[one]) for one in told)), None)) is not None:
+            beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
+            found.append(replace(first, on_others=_on_others(beside, first)))
     if any(one.measure == BITS for one in found):
         found = [one for one in found if one.measure != NGRAM]
     return found
 
 
-def _on_others(content: ReportContent, part: pl.DataFrame, corpus: str) -> dict[str, str]:
-    """The best of each corpus but one, in rows of one size."""
+def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
+    """The best of each corpus but the claim's, at its size; corpora in the order in which they are given."""
     found = {}
-    for other in content.corpora_of(part.filter(pl.col("corpus") != corpus)):
-        rows = part.filter(corpus=other)
-        if rows.height > 1 and (first := rows.filter(verdict=BEST)).height:
-            found[other] = str(first["variant"][0])
+    for corpus, rows in beside.items():
+        here = [row for row in rows if row["size"] == claim.size]
+        first = next((row for row in here if row["verdict"] == BEST), None)
+        if corpus != claim.corpus and len(here) > 1 and first is not None:
+            found[corpus] = str(first["variant"])
     return found
 
 
-def _which_corpus(content: ReportContent) -> list[str]:
+def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
     """Of which corpus the sentences are, where the scoreboard has several."""
-    about = next((one for one in claims(content) if one.on_others), None)
+    about = next((one for one in found if one.on_others), None)
     if about is None:
         return []
     built = list(content.built_from)
@@ -118,20 +124,20 @@ def _which_corpus(content: ReportContent) -> list[str]:
     return [f"These sentences are about {about.corpus}, {which}. Above the table, {rest} can be chosen instead."]
 
 
-def _claim(measure: str, model: str, suite: str, corpus: str, part: pl.DataFrame) -> Claim | None:
-    bests = {}
-    for (size,), rows in part.sort("size", "variant").group_by("size", maintain_order=True):
-        if rows.height > 1 and (first := rows.filter(verdict=BEST)).height:
-            bests[int(str(size))] = first.row(0, named=True)
+def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row]) -> Claim | None:
+    sizes: dict[int, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row["size"], row["variant"])):
+        sizes.setdefault(row["size"], []).append(row)
+    firsts = {size: [row for row in here if row["verdict"] == BEST] for size, here in sizes.items() if len(here) > 1}
+    bests = {size: first[0] for size, first in firsts.items() if first}
     if not bests:
         return None
     size = max(bests)
-    here = part.filter(size=size)
-    names = {kind: sorted(here.filter(verdict=kind)["variant"]) for kind in (ALIKE, UNTESTED)}
-    last = max(here.iter_rows(named=True), key=lambda row: (abs(row["behind"] or 0), row["variant"]))
+    here = sizes[size]
+    alike, untested = ([row["variant"] for row in here if row["verdict"] == kind] for kind in (ALIKE, UNTESTED))
+    last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
     elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
-    best = bests[size]
-    return Claim(measure, corpus, model, suite, size, best, names[ALIKE], names[UNTESTED], here.height, last, elsewhere)
+    return Claim(measure, corpus, model, suite, size, bests[size], alike, untested, len(here), last, elsewhere)
 
 
 def said(claim: Claim) -> str:
