@@ -144,7 +144,7 @@ def translations() -> dict[str, pl.DataFrame]:
         for name, value in (("bpe", 12.5), ("bpe + sage", 13.0))
     ]
     compared = of | {"a": "bpe", "b": "bpe + sage", "score_a": 12.5, "score_b": 13.0, "difference": -0.5, "low": -1.0}
-    compared |= {"high": 0.1, "bootstrap_p": 0.9, "t_test_p": 0.2, "seeds": 1}
+    compared |= {"high": 0.1, "bootstrap_p": 0.9, "p_value": 0.2, "holm": 0.2, "t_test_p": 0.2, "seeds": 1}
     printed = {key: value for key, value in of.items() if key not in ("metric", "n")} | {
         "tokenizers": "bpe",
         "bleu": 12.5,

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
-from scipy.stats import ttest_rel
+from scipy.stats import norm, ttest_rel
+from statsmodels.stats.multitest import multipletests
 
 from tests.conftest import Tokbench
 from tests.test_parallel_corpora import corpus
@@ -276,6 +277,31 @@ def test_two_systems_are_compared_as_by_brute_force() -> None:
     values = [single.filter(tokenizers=name)["value"].to_numpy() for name in ("a", "b")]
     assert found["t_test_p"] == pytest.approx(ttest_rel(*values).pvalue)
     assert (found["n"], found["seeds"]) == (5, 2)
+    assert found["p_value"] == pytest.approx(2 * norm.sf(abs(found["difference"]) / np.std(differences)), rel=0.3)
+    assert found["holm"] == found["p_value"]
+
+
+def test_pairs_of_one_test_and_size_are_corrected_together() -> None:
+    """By Holm's procedure as statsmodels has it; two metrics, and two sizes, are two families."""
+    random = np.random.default_rng(1)
+    rows = []
+    for size, names in ((500, "abcd"), (600, "ab")):
+        for metric, width in (("BLEU", 10), ("chrF", 18)):
+            for place, name in enumerate(names):
+                for pair in range(60):
+                    numbers = random.integers(1, 20, width)
+                    numbers[2:6] += place
+                    value = float(random.normal(place))
+                    of = ("news", "en", "de", "test", "m", size, name, metric, pair, value, " ".join(map(str, numbers)))
+                    rows.append(of)
+    found = translation_comparisons(pl.DataFrame(rows, schema(SENTENCES), orient="row"))
+    assert [part.height for _, part in found.group_by("size", "metric", maintain_order=True)] == [6, 6, 1, 1]
+    for _, part in found.group_by("size", "metric"):
+        wanted = multipletests(part["p_value"].to_numpy(), method="holm")[1]
+        assert part["holm"].to_numpy() == pytest.approx(wanted)
+    p_values = found["p_value"].to_numpy()
+    assert p_values.min() < 0.01
+    assert p_values.max() > 0.1
 
 
 def test_two_joint_vocabularies_are_compared_by_their_translations(tmp_path: Path) -> None:

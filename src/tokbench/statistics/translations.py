@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.statistics.corrections import holm
 from tokbench.statistics.student import two_sided
+from tokbench.statistics.tails import chi_squared_tail
 from tokbench.tidy.columns import A, B
 from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
 from tokbench.tidy.translations import METRIC, SYSTEM
@@ -43,9 +45,13 @@ def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
             for name, (_, statistics, _) in systems.items()
             if len(statistics)
         }
-        for a, b in combinations(systems, 2):
-            if systems[a][0] == systems[b][0]:
-                rows.append({**of, "a": a, "b": b, **_compared(a, b, systems, samples, SCORES[str(of["metric"])])})
+        found = [
+            {**of, "a": a, "b": b, **_compared(a, b, systems, samples, SCORES[str(of["metric"])])}
+            for a, b in combinations(systems, 2)
+            if systems[a][0] == systems[b][0]
+        ]
+        adjusted = holm([row["p_value"] for row in found]).tolist()
+        rows += [row | {"holm": p} for row, p in zip(found, adjusted, strict=True)]
     return pl.DataFrame(rows, schema=TRANSLATION_COMPARISONS.schema)
 
 
@@ -79,10 +85,19 @@ def _compared(a: str, b: str, systems: dict[str, Any], samples: dict[str, Any], 
         "low": low,
         "high": high,
         "bootstrap_p": one_sided,
+        "p_value": _normal(own - other, float(differences.std(ddof=1))),
         "t_test_p": _t_test(our_values - their_values),
         "n": len(pairs),
         "seeds": min(count for _, count in pairs),
     }
+
+
+def _normal(difference: float, error: float) -> float:
+    """Two-sided p of a difference with the standard error that its resamples have; 1 where these do not vary.
+
+    The share of 1,000 resamples beyond zero is never below .001: after correction for 50 pairs it would tell none.
+    """
+    return chi_squared_tail((difference / error) ** 2, 1) if error else 1.0
 
 
 def _t_test(differences: NDArray[np.float64]) -> float | None:
@@ -110,6 +125,15 @@ TRANSLATION_COMPARISONS = TidyTable(
             PROBABILITY, "p, bootstrap",
         ),
         Column(
+            "p_value", pl.Float64, "two-sided p of the difference by its standard error in the same resamples",
+            PROBABILITY, "p, two sides",
+        ),
+        Column(
+            "holm", pl.Float64,
+            "that p, adjusted by Holm's procedure among all pairs of this model, test, size and metric",
+            PROBABILITY, "p, Holm",
+        ),
+        Column(
             "t_test_p", pl.Float64, "two-sided p of a paired t test of the sentences' own scores", PROBABILITY, "p, t",
             empty="no spread between the sentences",
         ),
@@ -123,9 +147,10 @@ TRANSLATION_COMPARISONS = TidyTable(
             "translation",
             "Tokenizers compared by translations of {parallel} from {source_language} into {target_language}, test "
             "{test}, by {model}: paired bootstrap over the sentences, 1,000 resamples, and a paired t test of their "
-            "scores. Neither tells what other seeds would have given; p are not corrected for their number.",
+            "scores. Neither tells what other seeds would have given. Holm's correction is over the pairs of one size "
+            "and metric.",
             shown=("size", "metric", "a", "b", "score_a", "score_b", "difference", "low", "high", "bootstrap_p",
-                   "t_test_p", "n", "seeds"),
+                   "holm", "t_test_p", "n", "seeds"),
             by=("parallel", "source_language", "target_language", "test", "model"),
             arranged=True,
         ),
