@@ -14,6 +14,7 @@ import polars as pl
 
 from tokbench.published import facts
 from tokbench.published.beside import same_recipe
+from tokbench.statistics.power import ALPHA
 from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.translations import SCORES, summed
 from tokbench.tidy.columns import SIZE
@@ -26,7 +27,6 @@ SHAPE = {"encoder_layers": 6, "decoder_layers": 6, "d_model": 512, "feed_forward
 """The paper's model: appendix, table 7."""
 JOINT, SEPARATE = "joint", "separate"
 BEST, NEAR = "best", "not told apart"
-LEVEL = 0.05
 KEYS = [column.name for column in SYSTEM]
 
 
@@ -103,7 +103,7 @@ def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, co
     name = next(name for name in SCORES if name.lower() == metric)
     same = comparisons.filter(metric=name, **{key: row[key] for key in KEYS})
     apart = {
-        other: adjusted < LEVEL
+        other: adjusted < ALPHA
         for a, b, adjusted in same.select("a", "b", "holm").iter_rows()
         for one, other in ((a, b), (b, a))
         if one == best["tokenizers"]
