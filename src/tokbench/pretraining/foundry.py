@@ -3,6 +3,7 @@
 import atexit
 import logging
 import os
+import platform
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import catalogue
 from composer.core import Engine
 from composer.models import huggingface
-from composer.utils import dist, get_device
+from composer.utils import collect_env, dist, get_device
 from llmfoundry import registry
 from llmfoundry.callbacks import hf_checkpointer
 from llmfoundry.command_utils import train
@@ -58,6 +59,10 @@ catalogue.AVAILABLE_ENTRY_POINTS = {
 # deletes it: on a file system that nodes share only one of them finds it.
 _signal_file = dist.get_node_signal_file_name
 dist.get_node_signal_file_name = lambda rng=None: f"{_signal_file(rng)}_{dist.get_node_rank()}"
+
+# Composer has a program of another package measure the processor for a second, whose name it then writes into
+# checkpoints.
+collect_env.get_cpu_model = platform.machine
 
 average_on_cpus()
 

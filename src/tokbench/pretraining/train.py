@@ -23,8 +23,8 @@ from tokbench.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-UNUSED = ("mcli", "mlflow", "scipy")
-"""Imported whether wanted or not: tracking services, and what torchmetrics measures sound with."""
+UNUSED = ("mcli", "mlflow", "scipy", "torchmetrics.utilities.plot")
+"""Imported whether wanted or not: tracking services, and what torchmetrics draws and measures sound with."""
 GAUGES = "gauges"
 """Folder among the checkpoints, of what the processes' devices told."""
 TIMEOUT = 1800.0
