@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from tests.small_report import altered, whole
+from tests.small_report import accuracy, altered, whole
 from tokbench import better
 from tokbench.errors import TokbenchError
 from tokbench.metric import metric
@@ -221,6 +221,47 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
 def test_gaps_of_different_bounds_are_not_ranked() -> None:
     board, _, _ = drawn()
     assert set(board.filter(measure="gap")["verdict"]) == {"not ranked"}
+
+
+def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
+    """At 300 none has: all ran out of text at once. At 400 the shorter one would be the best by tokens."""
+    rng = np.random.default_rng(3)
+    held = {("full", 300): 290, ("short", 300): 290, ("full", 400): 400, ("short", 400): 390, ("other", 400): 400}
+    counted = [
+        (variant, size, "books", number, 1, 1000, int(rng.integers(100, 120) - 60 * (variant == "short")))
+        for variant, size in held
+        for number in range(DOCUMENTS)
+    ]
+    documents = pl.DataFrame(counted, schema=TOKENS_BY_DOCUMENT.schema, orient="row")
+    totals = documents.group_by("variant", "size").agg(pl.col("tokens").sum()).rows()
+    measured = [
+        *((*key, "books", "", "vocabulary_size", "", float(tokens), 1, None) for key, tokens in held.items()),
+        *((*key, "books", "", "corpus_token_count", "", float(tokens), 1, None) for *key, tokens in totals),
+    ]
+    intrinsic = pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row")
+    nothing = [
+        pl.DataFrame(schema=schema)
+        for schema in (
+            NGRAM_DOCUMENTS.schema,
+            {**DOCUMENT_BITS.schema, "seed": pl.Int64},
+            averages_by_size(accuracy().clear()).schema,
+            OUTCOME,
+            ALIGNMENT_BY_WORD.schema,
+        )
+    ]
+    board = scoreboard(intrinsic, pl.DataFrame(schema=IMPORTED.schema), documents, *nothing, {})
+    rows = {(row["variant"], row["size"]): row for row in board.iter_rows(named=True)}
+    assert rows["short", 300]["verdict"] == "best"
+    assert rows["full", 300]["verdict"] == "worse"
+    short = rows["short", 400]
+    assert (short["verdict"], short["best"], short["behind"]) == ("not ranked", None, None)
+    assert short["reason"] == "has fewer tokens than others of its size"
+    assert short["low"] < short["value"] < short["high"]
+    assert {rows[name, 400]["best"] for name in ("full", "other")} <= {"full", "other"}
+    sentences = summary(altered(whole(), intrinsic=intrinsic, scoreboard=board, models=[]))
+    assert sentences[0].startswith(f"At a vocabulary of 400, {rows['full', 400]['best']} ")
+    assert "short (390 of 400)" in sentences[-1]
+    assert sentences[-1].endswith(" The scoreboard does not rank them.")
 
 
 def shown() -> ReportContent:

@@ -7,6 +7,7 @@ import platform
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ dist.get_node_signal_file_name = lambda rng=None: f"{_signal_file(rng)}_{dist.ge
 
 # Composer has a program of another package measure the processor for a second, whose name it then writes into
 # checkpoints.
-collect_env.get_cpu_model = platform.machine
+collect_env.get_cpu_model = cache(platform.machine)
 
 average_on_cpus()
 

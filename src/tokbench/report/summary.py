@@ -13,7 +13,7 @@ from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, FEWER, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -235,7 +235,12 @@ def _smaller(content: ReportContent) -> list[str]:
     sizes = measured.filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
     found = sizes.select("variant", "size", "value").unique().sort("variant", "size").rows()
     told = [f"{variant} ({printed(tokens, 'count')} of {size:,})" for variant, size, tokens in found]
-    return [f"Built with fewer tokens than their size, so not compared at equal size: {_few(told)}."] * bool(told)
+    board = content.frames.get(SCOREBOARD.name)
+    unranked = board is not None and not board.filter(reason=FEWER).is_empty()
+    return [
+        f"Built with fewer tokens than their size, so not compared at equal size: {_few(told)}."
+        + " The scoreboard does not rank them." * unranked
+    ] * bool(told)
 
 
 def _few(names: list[str]) -> str:

@@ -31,6 +31,7 @@ TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
 )  # fmt: skip
 UNCOUNTED = "tokens were not counted document by document"
 LOSSY = "does not give back all of a text"
+FEWER = "has fewer tokens than others of its size"
 OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
 Documents = Mapping[str, NDArray[np.float64]]
 
@@ -50,7 +51,8 @@ def scoreboard(
 
     Args:
         intrinsic: the tidy table of intrinsic metrics.
-        imported: that of tokenizers made elsewhere: those that lose some of a text are not ranked.
+        imported: that of tokenizers made elsewhere: those that lose some of a text are not ranked, nor are
+            vocabularies that have fewer tokens than others of their size.
         tokens_by_document: tokens of documents, or of groups of them.
         ngram_documents: bits of documents by token n-gram models, without tokenizers that lose some of a text.
         bits_by_seed: bits of documents by language models, with a column ``seed``.
@@ -63,6 +65,7 @@ def scoreboard(
         The columns of :data:`SCOREBOARD`.
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
+    fewer = _with_fewer_tokens(intrinsic)
     families = [
         *_tokens(intrinsic, tokens_by_document),
         *_ngram_bits(ngram_documents),
@@ -70,7 +73,8 @@ def scoreboard(
         *accuracies(ACCURACY, ranks_by_size, outcomes),
         *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
     ]
-    rows = [row for family in families for row in rows_of(_without(family, lossy), baselines_of_all)]
+    alike = (_of_equal_size(_without(family, lossy), fewer) for family in families)
+    rows = [row for family in alike for row in rows_of(family, baselines_of_all)]
     return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
 
 
@@ -80,6 +84,24 @@ def _without(family: Family, lossy: set[str]) -> Family:
         name: one._replace(ranked=False, low=None, high=None, n=None, reason=one.reason or LOSSY)
         if name in lossy
         else one
+        for name, one in family.values.items()
+    }
+    return replace(family, values=values)
+
+
+def _with_fewer_tokens(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
+    """Variant and size of vocabularies that a text did not fill as far as others of the size."""
+    tokens = intrinsic.filter(metric="vocabulary_size")
+    fewer = tokens.filter(pl.col("value") < pl.col("value").max().over("size"))
+    return set(fewer.select("variant", "size").iter_rows())
+
+
+def _of_equal_size(family: Family, fewer: set[tuple[str, int]]) -> Family:
+    """The family in which those are not ranked that have fewer tokens: what they lack would count for or against
+    how they were built."""
+    size = family.head[1]
+    values = {
+        name: one._replace(ranked=False, reason=one.reason or FEWER) if (name, size) in fewer else one
         for name, one in family.values.items()
     }
     return replace(family, values=values)

@@ -170,8 +170,8 @@ def _caption(corpora: list[str]) -> str:
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
         f"size{' and corpus' * (len(corpora) > 1)}. {SAME}: not told apart from the best at level 0.05, corrected for "
-        f"all tests of the size. Numbers without either sign are told apart from the best, or were not tested. Compare "
-        f"only tokenizers of one {one}."
+        f"all tests of the size. Numbers without either sign are told apart from the best, or were not tested or "
+        f"ranked. Compare only tokenizers of one {one}."
     )
 
 
