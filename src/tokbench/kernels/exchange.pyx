@@ -14,7 +14,7 @@ cdef struct Graph:
     const int32_t* starts
     const int32_t* tokens
     const uint8_t* chosen
-    int32_t* before     # fewest tokens from a word's first node
+    int32_t* before     # of the nodes of the present word: fewest tokens from its first one
     int32_t* after      # fewest tokens to its last
     int64_t* last       # the edge by which a node is reached, or -1 for a byte
 
@@ -23,28 +23,29 @@ cdef int32_t fewest(Graph* graph, int64_t begin, int64_t end, int32_t without) n
     """Fewest tokens of a word, one token left out."""
     cdef int64_t node, i
     cdef int32_t least
-    graph.before[begin] = 0
-    for node in range(begin + 1, end + 1):
+    graph.before[0] = 0
+    for node in range(1, end - begin + 1):
         least = graph.before[node - 1] + 1
         graph.last[node] = -1
-        for i in range(graph.first[node], graph.first[node + 1]):
+        for i in range(graph.first[begin + node], graph.first[begin + node + 1]):
             if graph.chosen[graph.tokens[i]] and graph.tokens[i] != without:
-                if graph.before[graph.starts[i]] + 1 < least:
-                    least, graph.last[node] = graph.before[graph.starts[i]] + 1, i
+                if graph.before[graph.starts[i] - begin] + 1 < least:
+                    least, graph.last[node] = graph.before[graph.starts[i] - begin] + 1, i
         graph.before[node] = least
-    return graph.before[end]
+    return graph.before[end - begin]
 
 
 cdef void count_backwards(Graph* graph, int64_t begin, int64_t end) noexcept nogil:
-    cdef int64_t node, i
-    for node in range(begin, end):
+    cdef int64_t node, i, start
+    for node in range(end - begin):
         graph.after[node] = 0x7FFFFFF
-    graph.after[end] = 0
-    for node in range(end, begin, -1):
+    graph.after[end - begin] = 0
+    for node in range(end - begin, 0, -1):
         graph.after[node - 1] = min(graph.after[node - 1], graph.after[node] + 1)
-        for i in range(graph.first[node], graph.first[node + 1]):
+        for i in range(graph.first[begin + node], graph.first[begin + node + 1]):
             if graph.chosen[graph.tokens[i]]:
-                graph.after[graph.starts[i]] = min(graph.after[graph.starts[i]], graph.after[node] + 1)
+                start = graph.starts[i] - begin
+                graph.after[start] = min(graph.after[start], graph.after[node] + 1)
 
 
 def exchanges(
@@ -66,13 +67,14 @@ def exchanges(
         The number of tokens; int64 [tokens], of those in the vocabulary by how much it grows without each, of the
         others by how much it shrinks with each, a word counting the best place.
     """
-    cdef Py_ssize_t words = counts.shape[0], nodes = first.shape[0] - 1, w
+    cdef Py_ssize_t words = counts.shape[0], w
     cdef int64_t total = 0, begin, end, node, i, step, used
     cdef int32_t fewer, length, token, kept = 0
     cdef Graph graph
+    cdef int64_t nodes = np.diff(bounds).max(initial=1)     # of the longest word
     before_, after_, last_ = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.zeros(nodes, np.int64)
     value, touched_, gain_ = np.zeros(len(chosen), np.int64), np.full(len(chosen), -1), np.zeros(len(chosen), np.int32)
-    path_ = np.zeros(int(np.diff(bounds).max(initial=1)), np.int32)
+    path_ = np.zeros(nodes, np.int32)
     cdef int32_t[::1] before = before_, after = after_, gain = gain_, path = path_
     cdef int64_t[::1] last = last_, worths = value, touched = touched_
     if words == 0 or starts.shape[0] == 0:
@@ -90,7 +92,7 @@ def exchanges(
             used = 0
             node = end
             while node > begin:
-                i = last[node]
+                i = last[node - begin]
                 if i < 0:
                     node -= 1
                 else:
@@ -109,7 +111,7 @@ def exchanges(
                 for i in range(first[node], first[node + 1]):
                     token = tokens[i]
                     if not chosen[token]:
-                        fewer = length - (before[starts[i]] + 1 + after[node])
+                        fewer = length - (before[starts[i] - begin] + 1 + after[node - begin])
                         if fewer > gain[token]:
                             worths[token] += (fewer - gain[token]) * counts[w]
                             gain[token] = fewer

@@ -76,7 +76,8 @@ cdef class Shares:
         self.limit, self.threshold = limit, 0
         self.share = np.array(shares)
         self.weight, self.sums = np.zeros(len(shares)), np.zeros(len(shares))
-        self.through, self.ahead, self.level = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes)
+        longest = int(np.diff(bounds).max(initial=0))
+        self.through, self.ahead, self.level = np.zeros(nodes), np.zeros(longest), np.zeros(longest)
         self.lengths = np.zeros(int(np.diff(first).max(initial=0)))
         self.prices, self.chances = np.zeros(len(starts), np.float32), np.zeros(len(starts), np.float32)
         self.bytes = np.zeros(nodes, np.float32)
@@ -116,7 +117,7 @@ cdef class Shares:
         cdef Py_ssize_t w
         cdef int64_t total = 0
         units_ = np.floor(np.asarray(self.share) * scale).astype(np.int64)
-        room_ = np.zeros(self.through.shape[0], np.int64)
+        room_ = np.zeros(self.ahead.shape[0], np.int64)
         cdef int64_t[::1] units = units_, room = room_
         cdef int64_t over = int(units_.sum()) - self.limit * scale, t = 0, less
         while over > 0:
@@ -161,10 +162,10 @@ cdef class Shares:
         """Move prices to where flow exceeds shares, and flow to where prices were and are going to be low."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, at
         cdef double count = <double>self.counts[w], price, total, highest, weight
-        self.ahead[begin], self.level[begin] = 1, 0
+        self.ahead[0], self.level[0] = 1, 0
         for node in range(begin + 1, end + 1):
             at = self.first[node]
-            highest = self.level[node - 1] - FLOW_STEP
+            highest = self.level[node - 1 - begin] - FLOW_STEP
             for i in range(at, self.first[node + 1]):
                 price = self.prices[i] + PRICE_STEP * (
                     self.through[node] * self.chances[i] - self.share[self.tokens[i]]
@@ -173,14 +174,15 @@ cdef class Shares:
                 weight = 2 * price - self.prices[i]
                 self.prices[i] = <float>price
                 self.sums[self.tokens[i]] += count * weight
-                weight = self.level[self.starts[i]] - FLOW_STEP * (1 + weight)
+                weight = self.level[self.starts[i] - begin] - FLOW_STEP * (1 + weight)
                 self.lengths[i - at] = weight
                 if weight > highest:
                     highest = weight
-            total = self.bytes[node] * decayed(highest - (self.level[node - 1] - FLOW_STEP)) * self.ahead[node - 1]
+            total = decayed(highest - (self.level[node - 1 - begin] - FLOW_STEP))
+            total = self.bytes[node] * total * self.ahead[node - 1 - begin]
             self.bytes[node] = <float>total
             for i in range(at, self.first[node + 1]):
-                weight = self.chances[i] * decayed(highest - self.lengths[i - at]) * self.ahead[self.starts[i]]
+                weight = self.chances[i] * decayed(highest - self.lengths[i - at]) * self.ahead[self.starts[i] - begin]
                 self.lengths[i - at] = weight
                 total += weight
             self.bytes[node] = <float>max(LEAST, self.bytes[node] / total)
@@ -188,7 +190,7 @@ cdef class Shares:
                 self.chances[i] = <float>max(LEAST, self.lengths[i - at] / total)
             if total < TINY:
                 total, highest = ldexp(total, SHIFT), highest - SHIFT * NATURAL
-            self.ahead[node], self.level[node] = total, highest
+            self.ahead[node - begin], self.level[node - begin] = total, highest
 
     cdef void share_out(self) noexcept nogil:
         """Move shares to where prices are high, K in all."""
@@ -230,15 +232,15 @@ cdef class Shares:
     cdef int64_t fitted(self, Py_ssize_t w, const int64_t[::1] units, int64_t[::1] room, int64_t scale) noexcept nogil:
         """What a word takes where no edge flows by more than its token's units; what does not fit goes by a byte."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, left, flow, spent = 0
-        for node in range(begin, end):
+        for node in range(end - begin):
             room[node] = 0
-        room[end] = scale
+        room[end - begin] = scale
         for node in range(end, begin, -1):
-            left = room[node]
+            left = room[node - begin]
             spent += left
             for i in range(self.first[node], self.first[node + 1]):
-                flow = min(min(<int64_t>(room[node] * self.chances[i]), units[self.tokens[i]]), left)
+                flow = min(min(<int64_t>(room[node - begin] * self.chances[i]), units[self.tokens[i]]), left)
                 left -= flow
-                room[self.starts[i]] += flow
-            room[node - 1] += left
+                room[self.starts[i] - begin] += flow
+            room[node - 1 - begin] += left
         return spent

@@ -108,10 +108,14 @@ def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report
             continue
         gained = ascent.lower - before
         far = fewest > ascent.lower * (1 + NEARLY * gap)
-        if done % SPAN == 0 and far and gained < SLOW * ascent.lower:
-            best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
-        fewest, best = improved(graph, best, TRIALS // 4)
         result = max(result, proven(graph, ascent.potentials()), key=lambda one: one.bound)
+        exchanged = improved(graph, best, TRIALS // 4)
+        wanted = done % SPAN == 0 and far and gained < SLOW * ascent.lower
+        if wanted and exchanged[0] > result.bound * (1 + gap):
+            rounded = relaxed.solved(ascent, SHARE_STEPS)
+            if rounded[1] < fewest:
+                exchanged = improved(graph, rounded[0], TRIALS // 4)
+        fewest, best = exchanged
         if relaxed.tokens <= result.bound * (1 + SETTLED) or (done % SPAN == 0 and gained < STANDING * ascent.lower):
             break
         before = ascent.lower if done % SPAN == 0 else before
