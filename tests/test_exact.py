@@ -11,7 +11,7 @@ from scipy.stats import binom, chi2
 
 from tokbench.exact import correlation, weighted_sums
 from tokbench.kernels import elementary
-from tokbench.report.figures.compact import compact
+from tokbench.report.figures.compact import bare, compact
 from tokbench.report.figures.ids import numbered
 from tokbench.statistics.tails import binomial_tail, chi_squared_tail, correlation_tail
 
@@ -103,6 +103,20 @@ def test_compact_figures_keep_to_a_hundredth_of_a_point() -> None:
         '<use xlink:href="#a" x="63.48"/>\n<use transform="translate(1 2) scale(0.7)"/>\n</g>'
     )
     assert compact(whole) == compact(short) == short
+
+
+def test_bare_figures_have_all_that_is_drawn() -> None:
+    whole = (
+        '<svg>\n<metadata>\n<rdf/>\n</metadata>\n<defs>\n<style>*{}</style>\n</defs>\n<g id="axes_1">\n'
+        '<g id="text_1">\n<!-- 0.02 -->\n<g transform="scale(2)">\n<use href="#m" x="7"/>\n</g>\n</g>\n'
+        '<g id="empty_1"/>\n<g clip-path="url(#p)" id="a">\n<path id="m" d="M 1 2"/>\n</g>\n<clipPath id="p"/>\n</g>\n'
+        "</svg>"
+    )
+    short = (
+        '<svg>\n<defs>\n<style>*{}</style>\n</defs>\n<g transform="scale(2)">\n<use href="#m" x="7"/>\n</g>\n'
+        '<g clip-path="url(#p)">\n<path id="m" d="M 1 2"/>\n</g>\n<clipPath id="p"/>\n</svg>'
+    )
+    assert bare(whole) == bare(short) == short
 
 
 def test_ids_do_not_tell_coordinates() -> None:

@@ -6,44 +6,23 @@ Matplotlib draws letters as shapes, since a page does not know a reader's fonts,
 import re
 from collections.abc import Sequence
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+from tokbench.report.figures.compact import bare
+
 _BETWEEN = re.compile(r">\s+<")
-_ID = re.compile(r' id="([^"]*)"')
-_REFERENCE = re.compile(r'(?:href="|url\()#([^")]+)')
 _LETTER = re.compile(r'<path id="([^"]+)" (d="[^"]*" transform="scale\([^)]*\)")/>')
 _USE = re.compile(r'<use href="#([^"]+)"')
 _EMPTY = "<defs></defs>"
 _STYLE = re.compile(r"<style\b.*?</style>", re.DOTALL)
-_GROUP = re.compile(r"<(/?)g\b([^>]*?)(/?)>")
 
 
 def lean(svg: str) -> str:
-    """A figure without comments, without space between tags, without ids that nothing refers to, without groups that
-    say nothing, and without Matplotlib's style sheet.
+    """A figure as bare as can be, without space between tags, and without Matplotlib's style sheet.
 
     Every line break and every group is a node that a browser makes, and figures have tens of thousands. A style sheet
     within a page holds for all of it, and each one has the browser style the whole page anew: the page's own has what
     Matplotlib's say.
     """
-    text = _STYLE.sub("", _BETWEEN.sub("><", _COMMENT.sub("", svg)))
-    wanted = set(_REFERENCE.findall(text))
-    return _ungrouped(_ID.sub(lambda found: found[0] if found[1] in wanted else "", text))
-
-
-def _ungrouped(svg: str) -> str:
-    """The contents of groups without attributes in place of these groups; groups without contents are left out."""
-    bare: list[bool] = []
-
-    def kept(found: re.Match[str]) -> str:
-        closing, attributes, empty = found.groups()
-        if empty:
-            return ""
-        if not closing:
-            bare.append(not attributes.strip())
-            return "" if bare[-1] else found[0]
-        return "" if bare.pop() else found[0]
-
-    return _GROUP.sub(kept, svg)
+    return _STYLE.sub("", _BETWEEN.sub("><", bare(svg)))
 
 
 def share_letters(figures: Sequence[str]) -> tuple[str, list[str]]:
