@@ -37,7 +37,7 @@ CHECKS = {check.name: check for checks in GROUPS.values() for check in checks}
 
 
 class Plain:
-    """A tokenizer of single bytes with nothing but the face; what breaks it overrides one call."""
+    """A tokenizer of single bytes with nothing but what every one answers; what breaks it overrides one call."""
 
     def __len__(self) -> int:
         return 256

@@ -86,7 +86,7 @@ def adapted(level: dict[str, Any], tmp_path: Path) -> Path:
     return tmp_path / "lower"
 
 
-def test_an_adapter_has_the_face_of_a_tokenizer(adapted: Path) -> None:
+def test_an_adapter_has_the_interface_of_a_tokenizer(adapted: Path) -> None:
     tokenizer = Tokenizer.load(adapted)
     assert repr(tokenizer) == "AdaptedTokenizer('lower', tokenizers, 420 tokens)"
     texts = [*TOPICS, b"", ODD]

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import tool_of
 from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
+from tokbench.report.subjects import SUBJECTS
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "results" / "published"
@@ -41,6 +42,13 @@ def test_a_page_tells_which_vocabularies_are_smaller_than_their_size(kept: Path)
     sizes = pl.read_parquet(kept).filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
     page = (kept.parents[1] / "README.md").read_text(encoding="utf-8")
     assert not [tokens for tokens in set(sizes["value"]) if f"{tokens:,.0f}" not in page]
+
+
+@pytest.mark.parametrize("kept", sorted(PUBLISHED.glob("*/tidy/intrinsic.parquet")), ids=lambda path: path.parts[-3])
+def test_kept_measures_bear_the_names_that_they_have_today(kept: Path) -> None:
+    named = {metric for subject in SUBJECTS for metric, _, _ in subject.columns}
+    found = set(pl.read_parquet(kept)["metric"])
+    assert found <= named | {"token_frequency_distribution", "token_length_distribution", "venn_region"}
 
 
 def pages(tracked: list[Path]) -> list[Path]:

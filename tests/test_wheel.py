@@ -1,4 +1,4 @@
-"""The wheel, built and installed by itself: a command line and a Python face without the language-model stack."""
+"""The wheel, built and installed by itself: a command line and a Python interface without the language-model stack."""
 
 import os
 import subprocess

@@ -28,7 +28,7 @@ STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd",
 
 
 class AdaptedTokenizer(Tokenizer):
-    """A tokenizer behind the face of ours, for what our three phases do not do exactly.
+    """A tokenizer with the interface of ours, for what our three phases do not do exactly.
 
     Texts are UTF-8: bytes that are not become U+FFFD before the library sees them. Whatever asks for the vocabulary or
     the segmentation of pre-tokens ends in one line.

@@ -30,7 +30,7 @@ class AdaptedTransformers(PreTrainedTokenizer):
         return {unused_name(one): one for one in range(self.vocab_size)} | self.added_tokens_encoder
 
 
-def face_of(folder: Path | str) -> TokbenchTokenizer | AdaptedTransformers:
+def adapter_of(folder: Path | str) -> TokbenchTokenizer | AdaptedTransformers:
     """The tokenizer in a folder as lm-eval takes it; its ``tokenizer`` is ours."""
     if is_adapted(Path(folder)):
         return AdaptedTransformers(Tokenizer.load(folder))

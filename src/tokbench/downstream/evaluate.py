@@ -104,7 +104,7 @@ def evaluate(
     with lean_imports(OPTIONAL + VISION):
         from transformers import AutoModelForCausalLM
 
-        from tokbench.adapters.adapted_transformers import face_of
+        from tokbench.adapters.adapted_transformers import adapter_of
         from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
         from tokbench.downstream.coverings import Spellings
         from tokbench.downstream.draws import drawn_anew
@@ -116,7 +116,7 @@ def evaluate(
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
-    adapter = face_of(tokenizer_folder)
+    adapter = adapter_of(tokenizer_folder)
     tokenizer = adapter.tokenizer
     model = AutoModelForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
     model = model.to(device).eval()

@@ -29,7 +29,7 @@ class Subject:
     them is asked in :mod:`tokbench.fitness.traits`, and then checked as well.
 
     Attributes:
-        tokenizer: any object with that face.
+        tokenizer: any object that answers these.
         folder: where it lies, with its exported forms beside it; None for one that lies nowhere.
         documents: texts of the user's.
     """
@@ -69,7 +69,7 @@ class Subject:
 
     @cached_property
     def traits(self) -> Traits:
-        """What the tokenizer has beside its face."""
+        """What the tokenizer has beside what every one answers."""
         return traits_of(self.tokenizer)
 
     @cached_property

@@ -14,7 +14,7 @@ from tokbench.pretokenization import Boundaries, schemes
 
 @dataclass(frozen=True)
 class Traits:
-    """What a tokenizer has beside its face; None or empty where it has not.
+    """What a tokenizer has beside what every one answers; None or empty where it has not.
 
     Attributes:
         tokens: the bytes of its tokens, ``vocabulary.tokens``.

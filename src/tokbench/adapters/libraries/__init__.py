@@ -1,4 +1,4 @@
-"""Other people's libraries behind one face: text to ids and back, by the library that a file was made for."""
+"""Other people's libraries behind one interface: text to ids and back, by the library that a file was made for."""
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
