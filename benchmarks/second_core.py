@@ -3,11 +3,11 @@
 python benchmarks/second_core.py TEXT [--size 32768] [--rounds 3] [--only NAME ...]
 
 BPE and its relatives train by one thread, ByteSpan among them, and so do SaGe's embeddings; counting, scoring bytes and
-n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed, of ConvexTok some
-steps, which take one thread, with what comes before them. What one thread takes is held against what the thread that
-leads takes of two: the time that the second core would leave if it were idle. That is processor time, so that others on
-the machine show less than they do in wall-clock time. What the machine has to give at that moment comes first: how much
-more two processes of their own, which share nothing, get done than one.
+n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed, of ConvexTok and of
+bounds the graph of the text: the steps that follow take one thread. What one thread takes is held against what the
+thread that leads takes of two: the time that the second core would leave if it were idle. That is processor time, so
+that others on the machine show less than they do in wall-clock time. What the machine has to give at that moment comes
+first: how much more two processes of their own, which share nothing, get done than one.
 """
 
 import argparse
@@ -21,11 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from tokbench.construction import constructions
-from tokbench.construction.convextok import ConvexTokOptions
 from tokbench.construction.sage import Lines, ablate, segment
 from tokbench.counting.count import count_pretokens
 from tokbench.kernels.trie import Trie
-from tokbench.optimum.bounding import bounded
+from tokbench.optimum.graph import graph_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
@@ -34,8 +33,6 @@ SCHEME = "gpt2"
 FROM_COUNTS = ("unigram", "greedtok", "greedwmc", "ngram")
 FROM_TOKENS = ("pathpiece", "randtrain")
 CUTS = {"merge": "bpe", "likelihood": "unigram"}
-STEPS = 5
-"""Of the search for a bound, which take one thread; what comes before them takes several."""
 ALONE = """
 import time
 begin, sum = time.perf_counter(), 0
@@ -91,10 +88,7 @@ def tasks(text: bytes, size: int) -> dict[str, Task]:
         found[f"encode by {segmentation}"] = partial(tokenizer.encode, text * ENCODED)
         found[f"count tokens by {segmentation}"] = partial(tokenizer.count, text * ENCODED)
     found["sage's ablation"] = ablation(text, initial)
-    steps = ConvexTokOptions(steps=STEPS)
-    convextok = constructions["convextok"].function
-    found[f"convextok, {STEPS} steps"] = lambda threads: convextok(counts, size, steps, threads=threads)
-    found[f"bound, {STEPS} steps"] = lambda threads: bounded(counts, size, gap=0, steps=STEPS, threads=threads)
+    found["graph of a bound"] = partial(graph_of, counts, size, None)
     return found
 
 
