@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +120,22 @@ def test_a_fork_can_be_ended_and_others_go_on(start: Start, end: str) -> None:
     assert waiting.wait() == {"kill": -signal.SIGKILL, "terminate": -signal.SIGTERM}[end]
     assert not Path("x").exists()
     assert start(counting(1, "1")).wait() == 0
+
+
+def test_a_fork_that_has_ended_is_a_process_until_it_is_waited_for(start: Start) -> None:
+    """As a child is, whom Snakemake's benchmark looks for after it was started, however short the job was."""
+    assert start(counting(0, "0")).wait() == 0
+    for call, status in ((counting(1, "1"), 0), ("tokbench count --scheme gpt3 -o x -- '0 0.txt' &> log", 2)):
+        fork = start(call)
+        assert isinstance(fork, Fork)
+        ready, _, _ = select.select([fork._pipe], [], [], 60)
+        assert ready, "its status was told"
+        assert psutil.Process(fork.pid).status() == psutil.STATUS_ZOMBIE
+        assert fork.wait() == status
+        end = time.monotonic() + 60
+        while psutil.pid_exists(fork.pid) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not psutil.pid_exists(fork.pid)
 
 
 def test_a_server_that_is_gone_leaves_the_job_to_the_shell(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

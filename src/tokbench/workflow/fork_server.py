@@ -7,6 +7,7 @@ descriptor is its argument, and ends with it.
 
 import gc
 import os
+import select
 import signal
 import sys
 from multiprocessing.connection import Connection
@@ -58,12 +59,22 @@ def serve(connection: Connection) -> list[str]:
 
 
 def _kept(pipe: int) -> bool:
-    """Fork once more. The parent, whose child's status nobody else can ask for, tells it and ends."""
+    """Fork once more. The parent, whose child's status nobody else can ask for, tells it and ends.
+
+    The job stays in the table of processes until whoever asked for it has read its status: the engine looks for it
+    there to measure it, and a short one may have ended by then.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     job = os.fork()
     if job:
         os.write(pipe, b"%d\n" % job)
-        os.write(pipe, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+        ended = os.waitid(os.P_PID, job, os.WEXITED | os.WNOWAIT)
+        assert ended is not None
+        os.write(pipe, b"%d\n" % (ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status))
+        reading = select.poll()
+        reading.register(pipe, 0)  # It is told of nothing but the other end's being closed.
+        reading.poll()
+        os.waitpid(job, 0)
         os._exit(0)
     os.close(pipe)
     return False
