@@ -261,7 +261,7 @@ def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
     sentences = summary(altered(whole(), intrinsic=intrinsic, scoreboard=board, models=[]))
     assert sentences[0].startswith(f"At a vocabulary of 400, {rows['full', 400]['best']} ")
     assert "short (390 of 400)" in sentences[-1]
-    assert sentences[-1].endswith(" The scoreboard does not rank them.")
+    assert sentences[-1].endswith(" Those with fewer than others of their size are not ranked.")
 
 
 def shown() -> ReportContent:

@@ -239,7 +239,7 @@ def _smaller(content: ReportContent) -> list[str]:
     unranked = board is not None and not board.filter(reason=FEWER).is_empty()
     return [
         f"Built with fewer tokens than their size, so not compared at equal size: {_few(told)}."
-        + " The scoreboard does not rank them." * unranked
+        + " Those with fewer than others of their size are not ranked." * unranked
     ] * bool(told)
 
 
