@@ -217,7 +217,7 @@ def test_compare_rejects_in_one_line(experiment: Path, tokbench: Tokbench) -> No
         (["lang", "short", "--results", experiment], "Did you mean 'long'? It has long, short"),
         (["long/7", "short", "--results", experiment], "long has the sizes 300, 320; name one of them"),
         (["long", "long", "--results", experiment], "long and long are the same tokenizer; name another"),
-        (["long/300", "short/320"], "long/300: no folder of a tokenizer; name one, or an experiment with --results"),
+        (["long/300", "short/320"], "long/300: no such folder or file of a tokenizer; name one"),
     ):
         assert message in tokbench("compare", *arguments).message
 

@@ -224,3 +224,29 @@ def test_help_imports_no_library(tmp_path: Path) -> None:
 def test_a_mistake_on_the_command_line_imports_no_library(tmp_path: Path) -> None:
     lines = [["biuld"], ["--no-such-option"], *([name, "--no-such-option"] for name in COMMANDS), ["build", "bpe"]]
     assert libraries({"mistakes": ("", lines)}, tmp_path, status=2) == {"mistakes": set()}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "build bpee --size 512 -o out",
+        "build bpe --size 512 -o out --counts absent",
+        "build bytespan --size 512 -o out --scores absent",
+        "build sage --size 512 -o out --documents absent",
+        "bound --size 512 --counts absent",
+        "count --pretokenization gpt2 -o out absent",
+        "import_counts --pretokenization gpt2 -o out absent",
+        "count_tokens . -o out absent",
+        "measure . --counts absent",
+        "measure . --documents absent",
+        "ngram_bits . --train absent --test absent",
+        "check . absent",
+        "compare absent absent",
+        "compare . . absent",
+        "validate absent",
+        "cite absent",
+        "import . --from tokens -o out --check absent",
+    ],
+)
+def test_a_file_that_is_not_there_is_told_before_any_library_is_imported(line: str, tmp_path: Path) -> None:
+    assert libraries({"absent": ("", [line.split()])}, tmp_path, status=2) == {"absent": set()}

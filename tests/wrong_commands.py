@@ -194,7 +194,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("ngram_bits @tokenizer --train @plain.txt --test @plain.txt --memory 1 -o @out", ("--memory 1: too little",)),
     ("ngram_bits @nowhere --train @plain.txt --test @plain.txt -o @out", ("nowhere",)),
     ("compare @tokenizer @tokenizer @plain.txt", ("are the same tokenizer",)),
-    ("compare @tokenizer @nowhere @plain.txt", ("nowhere: no folder of a tokenizer",)),
+    ("compare @tokenizer @nowhere @plain.txt", ("nowhere: no such folder or file of a tokenizer",)),
     ("compare @tokenizer @other", ("nothing to compare these two on",)),
     ("compare @tokenizer @other @nowhere", ("nowhere: no such file",)),
     ("compare @tokenizer @other --text-field body", ("--text-field, --language-field",)),
@@ -296,7 +296,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (f"typeset --tables @tables --statistics @folder --experiment {WHOLE} -o @out", ("intrinsic.parquet",)),
     ("published --released @nowhere -o @out", ("nowhere' does not exist",)),
     # Validation
-    ("validate @nowhere.yaml", ("nowhere.yaml: cannot be read (No such file or directory)",)),
+    ("validate @nowhere.yaml", ("nowhere.yaml: no such configuration",)),
     ("validate @folder", ("folder",)),
     ("validate @good.yaml --set seed", ("--set seed: expected option=value",)),
     ("validate @good.yaml --set seed=1 --set seed=2", ("--set seed: stands twice",)),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench import memory
+from tokbench.commands.inputs import COUNTS
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("bound")
-@click.option("--counts", required=True, type=click.Path(dir_okay=False), help="Pre-token counts of the text.")
+@click.option("--counts", required=True, type=COUNTS, help="Pre-token counts of the text.")
 @click.option("--size", required=True, type=SIZE, help="Tokens of the vocabulary, the 256 bytes included.")
 @click.option(
     "--gap",

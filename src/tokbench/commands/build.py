@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from tokbench import memory
+from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES
+from tokbench.commands.method_name import ConstructionName
 from tokbench.commands.numbers import COUNT, MEMORY, SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
@@ -13,11 +15,16 @@ from tokbench.errors import TokbenchError
 
 
 @click.command("build")
-@click.argument("method")
-@click.option("--counts", type=click.Path(dir_okay=False), help="Pre-token counts, Parquet or TSV hex<TAB>count.")
+@click.argument("method", type=ConstructionName())
+@click.option("--counts", type=COUNTS, help="Pre-token counts, Parquet or TSV hex<TAB>count.")
 @click.option("--min-count", "least", type=COUNT, default=1, help="Leave out pre-tokens of --counts that are rarer.")
-@click.option("--scores", multiple=True, help="Byte scores, for methods that read them; may be repeated.")
-@click.option("--documents", multiple=True, help="Prepared corpus or shards of one, for methods that read its text.")
+@click.option("--scores", multiple=True, type=SCORES, help="Byte scores, for methods that read them; may be repeated.")
+@click.option(
+    "--documents",
+    multiple=True,
+    type=DOCUMENTS,
+    help="Prepared corpus or shards of one, for methods that read its text.",
+)
 @click.option(
     "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; built if left out."
 )

@@ -8,6 +8,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
 
@@ -22,8 +23,10 @@ UNFIT = 1
 
 @click.command("check")
 @click.argument("path", type=click.Path(exists=True))
-@click.argument("files", nargs=-1)
-@click.option("--documents", "named", multiple=True, help="Files of documents to check with; FILES are more of them.")
+@click.argument("files", nargs=-1, type=TEXT)
+@click.option(
+    "--documents", "named", multiple=True, type=TEXT, help="Files of documents to check with; FILES are more of them."
+)
 @click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Documents that are read at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options

@@ -2,9 +2,11 @@
 
 import click
 
+from tokbench.commands.inputs import CONFIGURATION
+
 
 @click.command("cite")
-@click.argument("configuration", required=False, type=click.Path(dir_okay=False))
+@click.argument("configuration", required=False, type=CONFIGURATION)
 @click.option("--cited", "keys", metavar="JSON", help="What is cited, as a list, in place of a configuration.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="File of BibTeX; standard output if left out.")
 def command(configuration: str | None, keys: str | None, output: str | None) -> None:

@@ -4,6 +4,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.inputs import TEXT, TOKENIZER
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
 
@@ -11,14 +12,16 @@ from tokbench.commands.reading import Reading, reading_options
 @click.command("compare")
 @click.argument("a")
 @click.argument("b")
-@click.argument("files", nargs=-1)
+@click.argument("files", nargs=-1, type=TEXT)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
 @click.option(
     "--gap", is_flag=True, help="Prove for the documents how few tokens any vocabulary needs; takes a minute."
 )
 @click.option("--ngram-bits", is_flag=True, help="Train token n-gram models on every other document, test on the rest.")
-@click.option("--train", "training", multiple=True, metavar="TEXT", help="Train them on this; may be repeated.")
+@click.option(
+    "--train", "training", multiple=True, type=TEXT, metavar="TEXT", help="Train them on this; may be repeated."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options
 @reading_options
@@ -40,6 +43,9 @@ def command(
     (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. They are compared at the sizes
     they share: on the documents of the evaluation split, or of FILES, and, where an experiment has both, by its tables
     and its models' answers."""
+    if results is None:
+        for text in (a, b):
+            TOKENIZER.convert(text, None, None)
     from tokbench.commands.comparison import Further, comparison
     from tokbench.report.terminal import comparison_text
 

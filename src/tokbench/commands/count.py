@@ -4,6 +4,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.inputs import TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
 
@@ -13,7 +14,7 @@ from tokbench.commands.pretokenization_option import chosen_scheme, pretokenizat
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
 @memory_option()
 @field_options
-@click.argument("texts", nargs=-1, required=True)
+@click.argument("texts", nargs=-1, required=True, type=TEXT)
 def command(
     pretokenization: str,
     text_field: str | None,

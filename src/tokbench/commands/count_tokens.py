@@ -6,6 +6,7 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.commands.inputs import TEXT
 from tokbench.commands.memory_option import largest_text, memory_option
 
 COPIES = 3
@@ -14,7 +15,7 @@ COPIES = 3
 
 @click.command("count_tokens")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.argument("shards", nargs=-1, required=True, metavar="SHARD...")
+@click.argument("shards", nargs=-1, required=True, type=TEXT, metavar="SHARD...")
 @click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
 @click.option("--corpus", default="", help="What the text is of, for the tables.")
 @click.option("--speed", type=click.Path(dir_okay=False), help="JSON file of the time that encoding took.")

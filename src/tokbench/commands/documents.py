@@ -1,7 +1,6 @@
 """Documents from files that a command names, told apart by their names: JSON Lines, Parquet, else text."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,12 +29,8 @@ def documents_of(
         largest: the longest text that is taken; any where it is not given.
 
     Raises:
-        TokbenchError: a file is not there, a document is longer than the longest, or a field is named and no file has
-            fields.
+        TokbenchError: a document is longer than the longest, or a field is named and no file has fields.
     """
-    for file in files:
-        if not Path(file).exists():
-            raise TokbenchError(f"{file}: no such file")
     sources = [_source(file, text_field, language_field) for file in files]
     named = {"--text-field": text_field, "--language-field": language_field}
     for flag, field in named.items():

@@ -10,6 +10,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.reading import ADDED
@@ -32,7 +33,11 @@ from tokbench.errors import TokbenchError
 )
 @click.option("--revision", help="Fetch PATH, a name on the Hugging Face hub, at this revision (a full hash).")
 @click.option(
-    "--check", "files", multiple=True, help="Documents to compare ids and measure losses on; may be repeated."
+    "--check",
+    "files",
+    multiple=True,
+    type=TEXT,
+    help="Documents to compare ids and measure losses on; may be repeated.",
 )
 @click.option(
     "--documents", "limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all."

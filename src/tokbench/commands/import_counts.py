@@ -3,6 +3,7 @@
 import click
 
 from tokbench import memory
+from tokbench.commands.inputs import COUNTS
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import FLAG, chosen_scheme, pretokenization_option
 from tokbench.errors import TokbenchError
@@ -12,7 +13,7 @@ from tokbench.errors import TokbenchError
 @pretokenization_option("How the text was cut.", required=True)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
 @memory_option()
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1, type=COUNTS, required=True)
 def command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:
     """Take the counts in FILES: one table (Parquet, TSV hex<TAB>count), or words and the file of their counts.
 

@@ -9,6 +9,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.fields import field_options
+from tokbench.commands.inputs import COUNTS, TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import FLAG
 from tokbench.errors import TokbenchError
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 @click.command("measure")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--counts", type=click.Path(dir_okay=False), help="Pre-token counts of the text.")
-@click.option("--documents", multiple=True, help="The text itself, where nothing has counted it; may be repeated.")
+@click.option("--counts", type=COUNTS, help="Pre-token counts of the text.")
+@click.option(
+    "--documents", multiple=True, type=TEXT, help="The text itself, where nothing has counted it; may be repeated."
+)
 @click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
 @click.option("--corpus", default="", help="What the text is of, for the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")

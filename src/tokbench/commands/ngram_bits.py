@@ -9,6 +9,7 @@ import click
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.fields import field_options
+from tokbench.commands.inputs import TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import Whole
 from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
@@ -40,8 +41,10 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
 
 @click.command("ngram_bits", cls=Command)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--train", "training", multiple=True, required=True, metavar="TEXT...", help="Texts to train on.")
-@click.option("--test", "tested", multiple=True, required=True, metavar="TEXT...", help="Texts to test on.")
+@click.option(
+    "--train", "training", multiple=True, required=True, type=TEXT, metavar="TEXT...", help="Texts to train on."
+)
+@click.option("--test", "tested", multiple=True, required=True, type=TEXT, metavar="TEXT...", help="Texts to test on.")
 @click.option(
     "--order",
     type=Whole(1, HIGHEST_NGRAM_ORDER),

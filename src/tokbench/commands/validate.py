@@ -2,9 +2,11 @@
 
 import click
 
+from tokbench.commands.inputs import CONFIGURATION
+
 
 @click.command("validate")
-@click.argument("configuration", type=click.Path(dir_okay=False))
+@click.argument("configuration", type=CONFIGURATION)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
 @click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
 def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:

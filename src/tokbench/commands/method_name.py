@@ -1,0 +1,37 @@
+"""The name of a construction on the command line, checked before anything of its method is imported."""
+
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import Any
+
+import click
+
+from tokbench.errors import TokbenchError, unknown
+
+KIND = "construction"
+PACKAGE = "tokbench.construction"
+
+
+class ConstructionName(click.ParamType):
+    """A construction's name.
+
+    A built-in one stands in the module of its name. Where other distributions bring constructions of theirs, only these
+    modules tell how they are called, and the registry decides.
+    """
+
+    name = "name"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if value not in built_in() and not entry_points(group=PACKAGE):
+            raise TokbenchError(unknown(value, KIND, built_in()))
+        return value
+
+
+@cache
+def built_in() -> frozenset[str]:
+    """The constructions that come with Tokbench."""
+    spec = find_spec(PACKAGE)
+    assert spec is not None
+    return frozenset(module.name for module in iter_modules(spec.submodule_search_locations))
