@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
@@ -175,6 +176,12 @@ def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
         return Outcome(status, captured.out, captured.err.decode())
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What killed processes leave in the folder of temporary files goes when these tests' folders do."""
+    tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("temporary"))
 
 
 @pytest.fixture(scope="session")

@@ -272,7 +272,7 @@ def test_several_mistakes_take_a_line_each(experiment: dict[str, Any], tmp_path:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (None, ": cannot be read (No such file or directory); name an existing file"),
+        (None, ": no such configuration; name an existing file"),
         (b"", ": not a configuration; start from config.yaml"),
         (b"- a\n", ": not a configuration; start from config.yaml"),
         (b"name: [", ":1:8: not YAML (expected the node content, but found '<stream end>', while parsing a flow node"),

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -135,6 +136,24 @@ def rejected(source: Source) -> str:
     message = str(caught.value)
     assert "\n" not in message
     return message
+
+
+@pytest.mark.parametrize("path", ["folder", "folder/*", "folder/a.txt/*"])
+def test_what_is_no_file_is_no_text(path: str, tmp_path: Path) -> None:
+    (tmp_path / "folder" / "a.txt").mkdir(parents=True)
+    os.mkfifo(tmp_path / "folder" / "b.txt")
+    place = tmp_path / path
+    assert rejected(TextSource(type="text", path=[str(place)])) == (
+        f"no file at '{place}'; name an existing file, folder or pattern"
+    )
+
+
+def test_a_pipe_is_not_an_empty_text(tmp_path: Path, tokbench: Tokbench) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    message = rejected(TextSource(type="text", path=[str(pipe)]))
+    assert message == f"{pipe}: a pipe; write what comes through it to a file, and name that"
+    assert tokbench("count", "--scheme", "gpt2", "-o", tmp_path / "counts", pipe).message == f"tokbench: {message}"
 
 
 def test_truncated_files(tmp_path: Path) -> None:

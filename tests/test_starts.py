@@ -112,14 +112,18 @@ def test_a_fork_that_fails_tells_its_status_and_line(start: Start) -> None:
 
 @pytest.mark.parametrize("end", ["kill", "terminate"])
 def test_a_fork_can_be_ended_and_others_go_on(start: Start, end: str) -> None:
-    assert start(counting(0, "0")).wait() == 0
-    os.mkfifo("for ever 0.txt")
-    waiting = start("tokbench count --scheme gpt2 -o x -- 'for ever 0.txt' &> log")
+    Path("words").write_text("a")
+    Path("counts").write_text("1")
+    os.mkfifo("for ever")
+    taking = "tokbench import_counts --scheme gpt2 -o {} -- '{}' counts &> log"
+    assert start(taking.format("0", "words")).wait() == 0
+    waiting = start(taking.format("x", "for ever"))
     assert isinstance(waiting, Fork)
-    getattr(waiting, end)()
-    assert waiting.wait() == {"kill": -signal.SIGKILL, "terminate": -signal.SIGTERM}[end]
+    with open("for ever", "wb"):  # It is open once the other end reads.
+        getattr(waiting, end)()
+        assert waiting.wait() == {"kill": -signal.SIGKILL, "terminate": -signal.SIGTERM}[end]
     assert not Path("x").exists()
-    assert start(counting(1, "1")).wait() == 0
+    assert start(taking.format("1", "words")).wait() == 0
 
 
 def test_a_fork_that_has_ended_is_a_process_until_it_is_waited_for(start: Start) -> None:

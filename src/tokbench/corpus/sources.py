@@ -143,7 +143,7 @@ def tagged_files(source: FileSource) -> list[tuple[str, Path]]:
     """The source's files with their language tags, empty where the source does not say; sorted within each entry.
 
     Raises:
-        TokbenchError: an entry matches no file.
+        TokbenchError: an entry matches no file, or is a pipe.
     """
     tagged = source.path if isinstance(source.path, dict) else {"": source.path}
     return [(tag, file) for tag, entries in tagged.items() for entry in entries for file in _files(entry, source)]
@@ -153,7 +153,7 @@ def files_of(source: FileSource) -> list[Path]:
     """The source's files.
 
     Raises:
-        TokbenchError: an entry matches no file.
+        TokbenchError: an entry matches no file, or is a pipe.
     """
     return [file for _, file in tagged_files(source)]
 
@@ -162,6 +162,8 @@ def _files(entry: str, source: FileSource) -> list[Path]:
     path = Path(entry)
     if path.is_file():
         return [path]
+    if path.is_fifo():
+        raise TokbenchError(f"{entry}: a pipe; write what comes through it to a file, and name that")
     if path.is_dir():
         endings = SUFFIXES[source.type]  # type: ignore[attr-defined]
         found = [
@@ -169,6 +171,7 @@ def _files(entry: str, source: FileSource) -> list[Path]:
         ]
     else:
         found = [Path(name) for name in glob.glob(entry, recursive=True)]
-    if not found:
+    files = sorted(file for file in found if file.is_file())
+    if not files:
         raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
-    return sorted(file for file in found if file.is_file())
+    return files
