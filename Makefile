@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONNOUSERSITE := 1
 export PYTHONWARNINGS := ignore::FutureWarning
-KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd)
+KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd) src/tokbench/kernels/flags.json
 
 STRINGS ?= 1000000
 FILES ?= 5000

@@ -8,6 +8,7 @@ itself is kept in ``build/kernels``, so that only what changed, or includes what
 leaves undefined are checked, and the first mistake ends the process.
 """
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -20,11 +21,11 @@ from setuptools.command.build_py import build_py
 CORES = os.cpu_count() or 1
 KERNELS = Path("src/tokbench/kernels")
 SHARED = "tokbench.kernels._shared"
+FLAGS = KERNELS / "flags.json"
+"""The compiler's options, which count with every kernel: ``inner`` for kernels, ``once_a_call`` for what they share,
+which takes the compiler longest and runs where a kernel is called. No multiplication is fused with an addition, which
+would round once where other machines round twice."""
 PORTABLE = "-ffp-contract=off"
-"""No multiplication is fused with an addition, which would round once where other machines round twice."""
-FAST = ["-O3", "-g0", PORTABLE]
-ONCE_A_CALL = ["-O1", "-g0", PORTABLE]
-"""For what is shared, which takes the compiler longest and runs where a kernel is called, not inside it."""
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 CHECKED = [*SANITIZERS, PORTABLE, "-O1", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-D_GLIBCXX_ASSERTIONS"]
 
@@ -63,18 +64,22 @@ class BuildAnew(build_py):
 def extensions() -> list[Extension]:
     """The kernels in C, those first that take the compiler longest."""
     sanitize = bool(os.environ.get("TOKBENCH_SANITIZE"))
-    options = {"extra_link_args": SANITIZERS if sanitize else [], "depends": ["setup.py"]}
+    options = {"extra_link_args": SANITIZERS if sanitize else [], "depends": ["setup.py", str(FLAGS)]}
+    flags = dict.fromkeys(("inner", "once_a_call"), CHECKED) if sanitize else json.loads(FLAGS.read_text())
     written = [path for path in KERNELS.glob("*.c*") if path.suffix in {".c", ".cpp"}]
-    changed = Path("setup.py").stat().st_mtime
+    changed = max(file.stat().st_mtime for file in (Path("setup.py"), FLAGS))
     kernels = cythonize(
         [
             Extension(
-                SHARED, [f"{KERNELS}/_shared.c"], extra_compile_args=CHECKED if sanitize else ONCE_A_CALL, **options
+                SHARED,
+                [f"{KERNELS}/_shared.c"],
+                extra_compile_args=flags["once_a_call"],
+                **options,
             ),
             Extension(
                 "tokbench.kernels.*",
                 [f"{KERNELS}/*.pyx"],
-                extra_compile_args=CHECKED if sanitize else FAST,
+                extra_compile_args=flags["inner"],
                 **options,
             ),
         ],

@@ -40,7 +40,9 @@ def forget() -> None:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package's sources and data."""
     root = tmp_path_factory.mktemp("copy") / "tokbench"
-    for file in [file for file in SOURCE.rglob("*.*") if file.suffix in (".py", ".pyx", ".pxd", *module.DATA)]:
+    for file in [file for file in SOURCE.rglob("*.*") if file.suffix in (".py", ".pyx", ".pxd", *module.DATA)] + [
+        SOURCE / module.FLAGS
+    ]:
         target = root / file.relative_to(SOURCE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
@@ -136,6 +138,31 @@ def test_plumbing_does_not_count(edit: Edit) -> None:
     edit("errors.py", "cutoff=0.5", "cutoff=0.6")
     edit("config/check.py", "1 + 1e-9", "1 + 1e-8")
     assert changed(before) == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changes", "stays"),
+    [
+        ("tokenizer_config.py", "size + 1", "size + 2", "build pack encode_shard", "prepare merge_counts"),
+        ("inputs/files.py", "yield from file", "yield from map(bytes.strip, file)", "prepare count", "cite"),
+        ("inputs/json.py", "json.loads", "json.JSONDecoder().decode", "prepare import", "merge_counts analyse"),
+        ("registry.py", "iter(sorted(", "reversed(sorted(", "build measure", "prepare pretrain"),
+        ("provenance.py", '"numpy", ', "", "report leaderboard", "build pretrain"),
+        ("kernels/flags.json", "-ffp-contract=off", "-ffp-contract=fast", "build measure pack", "prepare analyse"),
+        ("imported.py", "os.getpid()", "os.getppid()", "", "build pretrain report"),
+        ("manifest.py", "indent=2", "indent=1", "", "build pretrain report"),
+        ("inputs/numbers.py", "1 << 31", "1 << 30", "", "build prepare count"),
+    ],
+)
+def test_what_can_change_a_result_counts(edit: Edit, file: str, old: str, new: str, changes: str, stays: str) -> None:
+    """Readers, registries, special tokens and the compiler's options do; limits, notes and manifests do not."""
+
+    def each(commands: str) -> dict[str, str]:
+        return {command: fingerprint(f"tokbench.commands.{command}") for command in commands.split()}
+
+    before = each(f"{changes} {stays}")
+    edit(file, old, new)
+    assert {name for name, now in each(f"{changes} {stays}").items() if now != before[name]} == set(changes.split())
 
 
 # What a command's result depends on is what its module imports

@@ -27,8 +27,8 @@ def command(
     from tokbench.corpus.digest import Contents, counts_of, splits_of
     from tokbench.inputs.frames import read_frame
     from tokbench.leaderboard.board import as_table, leaderboard
-    from tokbench.manifest import provenance
     from tokbench.plain_json import written
+    from tokbench.provenance import provenance
     from tokbench.spreadsheets import write_csv
     from tokbench.statistics.scoreboard import SCOREBOARD
 

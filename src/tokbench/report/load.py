@@ -8,8 +8,8 @@ import polars as pl
 import yaml
 
 from tokbench.construction import constructions
-from tokbench.manifest import provenance
 from tokbench.pretokenization import pretokenization_of
+from tokbench.provenance import provenance
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.tidy.table import TidyTable
 

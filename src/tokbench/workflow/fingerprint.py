@@ -44,7 +44,10 @@ PLUMBING = tuple(
         "downstream.needs",
         "errors",
         "faults",
-        "inputs",
+        "imported",
+        "inputs.numbers",
+        "inputs.paths",
+        "inputs.strict",
         "lean",
         "manifest",
         "meanings",
@@ -52,13 +55,12 @@ PLUMBING = tuple(
         "needs",
         "options",
         "pretraining.needs",
-        "registry",
-        "tokenizer_config",
         "translation.needs",
         "workflow",
     )
 )
-"""Modules that no result depends on: how methods are found, options are read, memory is told and files are written."""
+"""Modules that no result depends on: how options are read, which recipes hold as they were read, how memory is told and
+files are written, and what notes who made them."""
 CHOSEN = {
     "tokbench.building": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
     "tokbench.commands.construction_inputs": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
@@ -69,6 +71,8 @@ CHOSEN = {
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
 """Data of which recipes hold in full whatever is taken from them."""
+FLAGS = Path("kernels", "flags.json")
+"""The options with which our kernels are compiled: they decide how sums round."""
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
 """How our Cython sources import modules of ours."""
 
@@ -88,8 +92,8 @@ def code_behind(*modules: str) -> dict[str, str]:
     """The modules and all that they import of ours or of their own package, plumbing left out, with a hash of each.
 
     Documentation and layout do not count in Python modules (the syntax tree is hashed, docstrings left out). Cython
-    sources count as they stand, so do compiled modules of other distributions, and data and templates that lie beside
-    a module which names them.
+    sources count as they stand, with the compiler's options; so do compiled modules of other distributions, and data
+    and templates that lie beside a module which names them.
     """
     seen: dict[str, str] = {}
     pending = list(modules)
@@ -120,6 +124,7 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
     if path.suffix in (".pyx", ".pxd"):
         header = path.with_suffix(".pxd")
         code += header.read_bytes() if path.suffix == ".pyx" and header.exists() else b""
+        code += (ROOT / FLAGS).read_bytes() if module.startswith(f"{PACKAGE}.") else b""
         imports = set(_kernel_imports(code.decode("utf-8")))
     elif path.suffix == ".py":
         syntax = _kept().syntax(code)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tokbench import manifest
+from tokbench import provenance
 
 if shutil.which("git") is None:
     pytest.skip("git is not installed", allow_module_level=True)
 
-SOURCE = "src/tokbench/manifest.py"
+SOURCE = "src/tokbench/provenance.py"
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -21,11 +21,11 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def revision(file: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """What is told of a package whose manifest module lies there."""
+    """What is told of a package whose source lies there."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
-    monkeypatch.setattr(manifest, "__file__", str(file))
-    return manifest._revision()
+    monkeypatch.setattr(provenance, "__file__", str(file))
+    return provenance._revision()
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "place", [".venv/lib/python3.11/site-packages/tokbench/manifest.py", "vendored/" + SOURCE, SOURCE]
+    "place", [".venv/lib/python3.11/site-packages/tokbench/provenance.py", "vendored/" + SOURCE, SOURCE]
 )
 def test_the_commit_of_another_repository_is_not_ours(
     place: str, repository: Path, monkeypatch: pytest.MonkeyPatch
@@ -56,11 +56,11 @@ def test_the_commit_of_our_own_checkout(repository: Path, monkeypatch: pytest.Mo
     git(repository, "add", SOURCE)
     git(repository, "commit", "--quiet", "-m", "second")
     head = git(repository, "rev-parse", "HEAD")
-    assert manifest._revision() == head
+    assert provenance._revision() == head
     file.write_text("changed")
-    assert manifest._revision() == f"{head}+"
+    assert provenance._revision() == f"{head}+"
     monkeypatch.setenv("GIT_DIR", "/nowhere")
-    assert manifest._revision() == f"{head}+"
+    assert provenance._revision() == f"{head}+"
 
 
 def test_no_commit_outside_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
