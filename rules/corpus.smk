@@ -160,6 +160,7 @@ rule write_shards:
 rule prepare:
     input:
         corpora.files_at_once,
+        collect("<results>/parallel/{parallel}", parallel=corpora.parallel),
         collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
         collect("<results>/parts/{{corpus}}/shards/{group}", group=corpora.groups),
     output:

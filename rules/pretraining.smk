@@ -84,7 +84,8 @@ rule pack_slice:
 rule pack:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        text=models.text,
+        corpus=collect("<results>/corpus/{corpus}", corpus=models.packed_whole),
+        slices=collect("<results>/slices/{{model}}/{{variant}}/{{size}}/{slice}", slice=models.slices),
     output:
         packed=temp(directory("<results>/packed/{model}/{variant}/{size}")),
         counts="<results>/token_counts/{model}/{variant}/{size}.parquet",

@@ -6,8 +6,8 @@ translations = Translations(experiment)
 rule train_translation:
     input:
         corpus="<results>/parallel/{parallel}",
-        source_tokenizer=translations.source_tokenizer,
-        target_tokenizer=translations.target_tokenizer,
+        source_tokenizer=collect("<results>/tokenizers/{{variant}}/{size}", size=translations.source_size),
+        target_tokenizer=collect("<results>/tokenizers/{{target_variant}}/{size}", size=translations.target_size),
     output:
         directory("<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}"),
     log:

@@ -32,11 +32,14 @@ class Corpora:
         return canonical(next(source for source in hub if _digest(source) == wildcards.digest))
 
     def files(self, wildcards: Any) -> list[str]:
-        """The user's files that a corpus is read from, or the folder of the parallel corpus whose sides it holds."""
+        """The user's files that a corpus is read from."""
         source = self.experiment.corpora[wildcards.corpus].source
-        if isinstance(source, ParallelSource):
-            return [f"{self.experiment.folder}/parallel/{source.corpus}"]
         return [str(path) for path in files_of(source)] if isinstance(source, FileSource) else []
+
+    def parallel(self, wildcards: Any) -> list[str]:
+        """The parallel corpus whose sides a corpus holds; none where it is of another source."""
+        source = self.experiment.corpora[wildcards.corpus].source
+        return [source.corpus] if isinstance(source, ParallelSource) else []
 
     def recipe(self, wildcards: Any) -> str:
         """Source, splits, shards and seed; the files are inputs and not named here."""

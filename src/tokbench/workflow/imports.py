@@ -62,11 +62,10 @@ class Imports:
         given |= {"added": variant.added}
         return [f"--{key}={value}" for key, value in given.items() if value is not None]
 
-    def check(self, wildcards: Any) -> list[str]:
+    def check(self, wildcards: Any, input: Any) -> list[str]:
         """The shards of the evaluation split on which it is checked, as flags."""
         corpus = self.experiment.corpus_of(wildcards.variant)
-        folder = f"{self.experiment.folder}/corpus/{corpus}/evaluation"
-        return [f"--check={folder}/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
+        return [f"--check={input.corpus}/evaluation/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
     def source(self, wildcards: Any) -> str:
         """Fingerprint of the reader of its form and of what it is held against."""

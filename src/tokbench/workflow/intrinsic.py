@@ -54,9 +54,8 @@ class Measurements:
         if wildcards.variant in self.experiment.built:
             counts = input.counts
             return ["--counts", counts if isinstance(counts, str) else counts[0]]
-        corpus = self.corpus(wildcards)
-        folder = f"{self.experiment.folder}/corpus/{corpus}/evaluation"
-        return [f"--documents={folder}/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
+        shards = shard_names(self.experiment, self.corpus(wildcards))
+        return [f"--documents={input.corpus}/evaluation/{shard}.parquet" for shard in shards]
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that measuring asks for: by the counts that it reads, once they are there."""

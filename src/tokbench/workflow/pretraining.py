@@ -41,22 +41,15 @@ class Models:
         key = (wildcards.model, wildcards.variant, OWN if wildcards.size == OWN else int(wildcards.size))
         return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
 
-    def text(self, wildcards: Any) -> list[str]:
-        """What the model's sequences are packed from: its corpus, or the slices of a large one."""
-        slices = self.slices(wildcards)
-        if not slices:
-            return [f"{self.experiment.folder}/corpus/{self.corpus(wildcards)}"]
-        return [
-            f"{self.experiment.folder}/slices/{wildcards.model}/{wildcards.variant}/{wildcards.size}/{each}"
-            for each in slices
-        ]
+    def packed_whole(self, wildcards: Any) -> list[str]:
+        """The corpus that one job packs; none where it is packed in slices."""
+        return [] if self.slices(wildcards) else [self.corpus(wildcards)]
 
-    def packed_from(self, wildcards: Any) -> list[str]:
-        """The same for the command line: of a corpus the shards of the pretraining split."""
-        text = self.text(wildcards)
+    def packed_from(self, wildcards: Any, input: Any) -> list[str]:
+        """What is packed, for the command line: slices, or of a corpus the shards of the pretraining split."""
         if self.slices(wildcards):
-            return text
-        return [f"{text[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
+            return [str(each) for each in input.slices]
+        return [f"{input.corpus[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
 
     def shards(self, wildcards: Any) -> list[str]:
         """Names of the shards of the pretraining split."""

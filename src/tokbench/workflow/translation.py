@@ -69,13 +69,13 @@ class Translations:
         corpora = self.experiment.parallel_corpora
         return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
 
-    def source_tokenizer(self, wildcards: Any) -> str:
-        """Folder of the source's tokenizer: at its own size where it was made elsewhere."""
-        return self._tokenizer(wildcards.variant, wildcards.size)
+    def source_size(self, wildcards: Any) -> str:
+        """Size of the source's tokenizer: its own where it was made elsewhere."""
+        return self._size(wildcards.variant, wildcards.size)
 
-    def target_tokenizer(self, wildcards: Any) -> str:
-        """Folder of the target's."""
-        return self._tokenizer(wildcards.target_variant, wildcards.size)
+    def target_size(self, wildcards: Any) -> str:
+        """Size of the target's."""
+        return self._size(wildcards.target_variant, wildcards.size)
 
     def training_recipe(self, wildcards: Any) -> str:
         """Options but those of the search, which are set to fixed values."""
@@ -115,9 +115,6 @@ class Translations:
         """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
         attempt goes on from its checkpoint."""
         return more_time(LONGEST, attempt)
-
-    def _tokenizer(self, variant: str, size: str) -> str:
-        return f"{self.experiment.folder}/tokenizers/{variant}/{self._size(variant, size)}"
 
     def _size(self, variant: str, size: str) -> str:
         return OWN if variant in self.experiment.elsewhere else size
