@@ -45,6 +45,11 @@ def kept(name: str) -> pl.DataFrame:
 
 
 @cache
+def kept_of_study(name: str) -> pl.DataFrame:
+    return pl.read_parquet(PUBLISHED / "study" / "tidy" / f"{name}.parquet")
+
+
+@cache
 def measured() -> pl.DataFrame:
     """The intrinsic measures, and Renyi efficiency by each vocabulary's own number of tokens.
 
@@ -157,8 +162,30 @@ def test_equal_compute_tells_what_equal_text_tells() -> None:
     assert told["verdict"].to_list() == told["verdict_compute"].to_list()
 
 
+def test_gaps_of_the_search_have_two_parts_and_gaps_of_tokenizers_grow() -> None:
+    bounds = pl.read_csv(PUBLISHED / "study" / "tidy" / "bounds.csv").sort("corpus", "size")
+    ordered = pl.concat([bounds.filter(corpus=name) for name in ("english", "german", "ukrainian", "languages")])
+    heading = (
+        "| | English 4,096 | 16,384 | German 4,096 | 8,192 | Ukrainian 4,096 | 8,192 | 22 languages 4,096 | 16,384 |"
+    )
+    parts = zip(rows(heading), ("gap", "unsettled", "unrounded"), strict=False)
+    for (_, *cells), column in parts:
+        assert cells == [f"{100 * value:.1f}" for value in ordered[column]]
+    gaps = kept_of_study("intrinsic").filter(metric="gap").drop_nulls("value").join(bounds, on=["corpus", "size"])
+    possible = gaps.with_columns(least=(1 + pl.col("value")) * pl.col("bound") / pl.col("tokens") - 1).sort("size")
+    grown = possible.group_by("corpus", "variant").agg(
+        of=pl.len(),
+        grows=pl.col("value").last() > pl.col("value").first(),
+        surely=pl.col("least").last() > pl.col("value").first(),
+    )
+    assert grown["of"].unique().to_list() == [2]
+    counted = grown.group_by("corpus").agg(pl.len(), pl.col("grows", "surely").sum()).sort("corpus")
+    assert counted.select("len", "grows").rows() == [(21, 11), (21, 20), (21, 20), (21, 20)]
+    assert counted.filter(corpus="languages")["surely"].item() == 19
+
+
 def test_vocabularies_that_are_smaller_are_named() -> None:
-    sizes = pl.read_parquet(PUBLISHED / "study" / "tidy" / "intrinsic.parquet").filter(metric="vocabulary_size")
+    sizes = kept_of_study("intrinsic").filter(metric="vocabulary_size")
     smaller = sizes.filter(pl.col("value") < pl.col("size")).select("variant", "size", "value").unique()
     wanted = [[f"`{variant}`", f"{size:,}", f"{value:,.0f}"] for variant, size, value in smaller.sort(pl.all()).rows()]
     assert rows("| vocabulary | asked for | tokens") == wanted
