@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from math import ceil
 from pathlib import Path
 
 import polars as pl
@@ -65,10 +66,11 @@ def measured() -> pl.DataFrame:
 
 
 @cache
-def rows(heading: str) -> list[list[str]]:
-    """The cells of the page's table under a heading."""
+def rows(heading: str, first: str = "") -> list[list[str]]:
+    """The cells of the page's table under a heading, where several have it of the one whose first row begins so."""
     page = (PUBLISHED / "study" / "README.md").read_text(encoding="utf-8")
-    lines = page[page.index(heading) :].splitlines()[2:]
+    tables = (page[found.start() :].splitlines()[2:] for found in re.finditer(re.escape(heading), page))
+    lines = next(lines for lines in tables if lines[0].startswith(f"| {first}" if first else "|"))
     until = next(number for number, line in enumerate(lines) if not line.startswith("|"))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:until]]
 
@@ -77,9 +79,9 @@ def comparisons_on_equal(what: str) -> pl.DataFrame:
     return kept("bits_comparisons").filter(pl.col("model").str.starts_with(what))
 
 
-def short(number: float) -> str:
-    """As the page writes it: three decimals, no zero before them."""
-    return re.sub(r"^(-?)0\.", r"\1.", f"{number:.3f}")
+def short(number: float, decimals: int = 3) -> str:
+    """As the page writes it: decimals without a zero before them."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{number:.{decimals}f}")
 
 
 @pytest.mark.parametrize(
@@ -182,6 +184,73 @@ def test_gaps_of_the_search_have_two_parts_and_gaps_of_tokenizers_grow() -> None
     counted = grown.group_by("corpus").agg(pl.len(), pl.col("grows", "surely").sum()).sort("corpus")
     assert counted.select("len", "grows").rows() == [(21, 11), (21, 20), (21, 20), (21, 20)]
     assert counted.filter(corpus="languages")["surely"].item() == 19
+
+
+def by_page(table: pl.DataFrame) -> list[pl.DataFrame]:
+    """The parts of a table in the order of the page's columns, which go by corpus and size."""
+    parts = [table.filter(corpus=name) for name in ("english", "german", "ukrainian", "languages")]
+    return [part.filter(size=size) for part in parts for size in sorted(part["size"].unique())]
+
+
+def told_with(table: pl.DataFrame, some: set[tuple[str, int]]) -> int:
+    """Pairs that are told apart and of which one at least is among some tokenizers."""
+    told = table.filter(pl.col("verdict") != NOT_TOLD)
+    return sum((a, size) in some or (b, size) in some for a, b, size in told.select("a", "b", "size").iter_rows())
+
+
+def test_pairs_told_apart_by_order_5_and_those_that_say_less() -> None:
+    sizes = kept_of_study("intrinsic").filter(metric="vocabulary_size")
+    smaller = set(sizes.filter(pl.col("value") < pl.col("size")).select("variant", "size").rows())
+    again = set(sizes.filter(pl.col("variant").str.ends_with("_bpe_cover")).select("variant", "size").rows())
+    parts = by_page(kept_of_study("ngram_verdicts"))
+    page = {row[0]: row[1:] for row in rows("| | English 4,096", "drawn from")}
+    assert {part.height for part in parts} == {325}
+    told = [part.filter(pl.col("verdict") != NOT_TOLD).height for part in parts]
+    assert page["told apart by order 5 on all of the text"] == [str(count) for count in told]
+    less = {"a vocabulary that is smaller than its size": smaller, "`bpe_cover`, which is `bpe` again": again}
+    for words, some in less.items():
+        assert page[f"told apart there, with {words}"] == [str(told_with(part, some)) for part in parts]
+    excluded = [median_excluded(part) for part in parts]
+    wanted = page["of those not told apart there, the median difference that is excluded: above"]
+    assert wanted == [short(ceil(value * 1e4) / 1e4, 4) for value in excluded]
+    without = [
+        median_excluded(part.filter(~pl.any_horizontal(pl.col("a", "b").str.ends_with("_bpe_cover")))) for part in parts
+    ]
+    assert round(max(b - a for a, b in zip(excluded, without, strict=True)), 4) == 0.0007
+    of_languages = by_page(kept_of_study("ngram_languages"))
+    assert [told_with(part, smaller) for part in of_languages] == [0, 40]
+
+
+def median_excluded(verdicts: pl.DataFrame) -> float:
+    excluded = verdicts["excluded"].drop_nulls().median()
+    assert isinstance(excluded, float)
+    return excluded
+
+
+def test_bpe_cover_is_bpe_again() -> None:
+    key = ["size", "corpus", "language", "metric", "definition"]
+    every = kept_of_study("intrinsic").filter(pl.col("metric") != "venn_region")
+    for family in ("en", "de", "uk", "many"):
+        one, other = (
+            every.filter(variant=f"{family}_{name}").drop("variant").sort(key) for name in ("bpe", "bpe_cover")
+        )
+        assert one.equals(other)
+    pairs = kept_of_study("ngram_verdicts").filter(
+        pl.col("a").str.ends_with("_bpe"), pl.col("b") == pl.col("a") + "_cover"
+    )
+    assert pairs.select("low", "difference", "high").unique().rows() == [(0, 0, 0)]
+
+
+def test_bpe_and_unigram_in_english_by_order_5() -> None:
+    pairs = kept_of_study("ngram_verdicts").filter(a="en_bpe", b="en_unigram").sort("size")
+    small, large = pairs.to_dicts()
+    assert [one["verdict"] for one in (small, large)] == [NOT_TOLD] * 2
+    page = " ".join((PUBLISHED / "study" / "README.md").read_text(encoding="utf-8").split())
+    least, most = (short(-small[name], 4) for name in ("high", "low"))
+    told = f"needs {short(-small['difference'], 4)} fewer at 4,096 tokens, {least} to {most} by the interval"
+    above = [short(ceil(one["excluded"] * 1e4) / 1e4, 4) for one in (small, large)]
+    assert told in page
+    assert f"above {above[0]} is excluded, and above {above[1]} at 16,384" in page
 
 
 def test_vocabularies_that_are_smaller_are_named() -> None:
