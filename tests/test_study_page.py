@@ -153,6 +153,18 @@ def test_how_many_pairs_are_told_apart(what: str, pairs: int, of_greedwmc: int) 
         assert re.search(rf"\b{pairs} of 45 pairs|all 45 pairs, {pairs} are told apart", text)
 
 
+def test_alignment_orders_the_pairs_of_equal_compute_by_all_words_and_not_by_those_of_tokens() -> None:
+    comparisons = comparisons_on_equal("compute")
+    measures = measures_against_models(comparisons, measured(), kept("ngram_bits")).filter(metric=MORPHEMES)
+    alike = {(one["corpus"], one["definition"]): (one["agreed"], one["pairs"]) for one in measures.to_dicts()}
+    names = [name.lower() for name in RESOURCES]
+    assert {alike[name, F1] for name in names} == {(4, 4)}
+    assert {share for (name, words), share in alike.items() if name == "all resources" and TOKENS not in words} == {
+        (4, 4)
+    }
+    assert [alike[name, TOKENS] for name in names] == [(1, 4), (0, 1), (1, 4)]
+
+
 def test_every_measure_that_is_shown_is_known() -> None:
     assert {row[0] for row in rows("| measure, of the same")} == set(SHOWN)
 
