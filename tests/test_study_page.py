@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import combinations
 from math import ceil
 from pathlib import Path
 
@@ -91,16 +92,26 @@ def short(number: float, decimals: int = 3) -> str:
 def test_bits_per_byte_and_what_is_told_of_them(what: str, heading: str) -> None:
     read = kept("bits_per_byte").filter(pl.col("model").str.starts_with(what))
     assert (read.height, read["model"].n_unique()) == (50, 5)
-    bits = dict(read.group_by("variant").agg(pl.col("value").mean()).iter_rows())
+    bits, equal = (
+        dict(read.group_by("variant").agg(pl.col(name).mean()).iter_rows()) for name in ("value", "equal_context")
+    )
+    ordered = [[one[a] < one[b] for a, b in combinations(bits, 2)] for one in (bits, equal)]
+    assert sum(a != b for a, b in zip(*ordered, strict=True)) == 1
     against = {}
     for one in comparisons_on_equal(what).filter((pl.col("a") == "en_bpe") | (pl.col("b") == "en_bpe")).to_dicts():
         turned = one["a"] == "en_bpe"
         low, high = (-one["high"], -one["low"]) if turned else (one["low"], one["high"])
         holm = f"{one['holm']:.0f}" if one["holm"] == 1 else short(one["holm"])
         difference = -one["difference"] if turned else one["difference"]
-        against[one["b"] if turned else one["a"]] = [short(difference), f"{short(low)} to {short(high)}", holm]
+        other = one["b"] if turned else one["a"]
+        against[other] = [
+            short(difference),
+            f"{short(low)} to {short(high)}",
+            holm,
+            short(equal[other] - equal["en_bpe"]),
+        ]
     wanted = [
-        [f"`{name.removeprefix('en_')}`", f"{value:.3f}", *against.get(name, [""] * 3)]
+        [f"`{name.removeprefix('en_')}`", f"{value:.3f}", *against.get(name, [""] * 4)]
         for name, value in sorted(bits.items(), key=lambda one: one[1])
     ]
     assert rows(heading) == wanted
