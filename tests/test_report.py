@@ -245,6 +245,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "seeds",
         "boundaries",
         "convergence",
+        "trained_on",
         "coverings",
         "one_segmentation",
         "texts",
