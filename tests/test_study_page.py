@@ -31,8 +31,12 @@ SHOWN = {
     },
     "fewest tokens (and with them fertility)": ("english", "corpus_token_count", ""),
     "gap to the fewest possible, where it is proven": ("english", "gap", ""),
-    "Rényi efficiency of order 1, over the vocabulary": ("english", "renyi_efficiency_1", "entropy / log(nominal"),
-    "Rényi efficiency of order 2.5, over the vocabulary": ("english", "renyi_efficiency_2.5", "entropy / log(nominal"),
+    "Rényi efficiency of order 1, over the size asked for": ("english", "renyi_efficiency_1", "entropy / log(nominal"),
+    "Rényi efficiency of order 2.5, over the size asked for": (
+        "english",
+        "renyi_efficiency_2.5",
+        "entropy / log(nominal",
+    ),
     "Rényi efficiency of order 2.5, over the types seen": ("english", "renyi_efficiency_2.5", "entropy / log(number"),
 }
 """Which row of the tables stands behind a row of the page: corpus, metric and how its definition begins."""
