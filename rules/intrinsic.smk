@@ -1,4 +1,4 @@
-from tokbench.workflow.intrinsic import OF_TEXT, Measurements, bound_steps, bounding_memory, measured_by
+from tokbench.workflow.intrinsic import OF_TEXT, Measurements, bounding_memory, measured_by
 
 measurements = Measurements(experiment)
 
@@ -106,7 +106,7 @@ rule bound:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        steps=bound_steps,
+        steps=experiment.bounds.steps,
         source=fingerprint("tokbench.commands.bound"),
     threads: 1
     resources:

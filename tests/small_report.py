@@ -257,6 +257,13 @@ def whole() -> ReportContent:
                     for share in (0.5, 1.0)
                 ]
             ),
+            "trained_on": pl.DataFrame(
+                [
+                    {"variant": variant, "size": size, "model": "tiny", "documents": 60, "text_bytes": 240_000}
+                    | {"tokens": 80_000, "sequences": 320, "batches": 40, "petaflop": 0.000147}
+                    for variant, size in runs
+                ]
+            ),
             "embedding_norms": embedding_norms({"tiny": dict.fromkeys(runs, tokens)}),
             "ranks": averages(scores),
             "ranks_by_size": averages_by_size(scores),
@@ -309,10 +316,9 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 
 
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
-         "convergence",
-         "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power", "critical_differences",
-         "question_intervals", "question_comparisons", "behind_the_best", "seeds", "correlations",
-         "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
+         "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
+         "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
+         "correlations", "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",

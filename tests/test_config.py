@@ -243,11 +243,13 @@ def test_workflow_reads_one_file_and_paths(workflow: Prepared, tmp_path: Path) -
         "corpora": {"books": {"source": "jsonl"}},
         "variants": {"only": {"pretokenization": "space", "construction": "bpe"}},
         "sizes": [512],
+        "bounds": {"steps": 900},
     }
     file.write_text(yaml.safe_dump(values))
     command = ("-n", "--printshellcmds", "--cores", "1", "--configfile", str(file), "--config", f"books={text}")
     printed = workflow.run(*command)
     assert re.search(rf"tokbench prepare .*{text}", printed)
+    assert re.search(r"tokbench bound .* --size 512 --steps 900 ", printed)
     jobs = {words[0]: words[1] for line in printed.splitlines() if len(words := line.split()) == 2}
     assert (jobs["prepare"], jobs["build"], jobs["measure"]) == ("1", "1", "1")
     assert "pretrain" not in jobs

@@ -7,9 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.small_report import altered, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
-from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts
+from tokbench.report.html import render
+from tokbench.report.layout import Table
+from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts, with_coverings
+from tokbench.report.sections.downstream import downstream
 from tokbench.tabulation.answers import (
     BOUNDARIES,
     OUTCOMES,
@@ -135,3 +139,39 @@ def test_the_report_shows_them(tmp_path: Path) -> None:
     assert texts(content)[0].frame["value"].to_list() == [1.5]
     empty = replace(content, frames={"texts": pl.DataFrame(schema=TEXTS.schema)})
     assert boundaries(empty) == texts(empty) == []
+
+
+def test_accuracies_and_ranks_say_how_far_scores_may_be_off(tmp_path: Path) -> None:
+    known = coverings_table([])
+    rows = [("sage", 1024, 0.5), ("bpe", 1024, 0.0625), ("bpe", 2048, 0.25), ("sage", 2048, None)]
+    found = pl.DataFrame(
+        [(variant, size, "tiny", "offline", "choice_a", 2, nats, nats) for variant, size, nats in rows],
+        known.schema, orient="row",
+    )  # fmt: skip
+
+    def captions(content: ReportContent) -> dict[str, Table]:
+        return {one.name: one for one in downstream(content).exhibits if isinstance(one, Table)}
+
+    told = captions(altered(whole(), coverings=found))
+    high = "their scores may be too high by up to {} nats, for coverings of the context that the sum leaves out"
+    for name, nats, more in (
+        ("accuracy-tiny-offline-1024", "0.500", ""),
+        ("accuracy-tiny-offline-2048", "0.250", "; of some it was not measured"),
+        ("ranks-tiny-offline", "0.500", "; of some it was not measured"),
+        ("accuracy-every-score", "0.500", "; of some it was not measured"),
+    ):
+        assert f"{high.format(nats)}{more} (table “coverings”)." in told[name].caption
+        assert told[name].see == ["coverings"]
+    nothing = captions(altered(whole(), coverings=found.with_columns(mean=None, largest=None).cast(found.schema)))
+    assert "by how much their scores may be off was not measured (table" in nothing["ranks-tiny-offline"].caption
+    other = captions(altered(whole(), coverings=found.filter(size=2048)))
+    assert "straddle" not in other["accuracy-tiny-offline-1024"].caption
+    none = captions(altered(whole(), coverings=None))
+    assert not any(table.see for table in none.values())
+    render(altered(whole(), coverings=found), tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.count('<a href="#table-coverings">Table of coverings</a>.') == 4
+    assert 'id="table-coverings"' in page
+    several = found.with_columns(model=pl.lit("tiny_2"))
+    of_all = with_coverings(altered(whole(), coverings=several), none["ranks-tiny-offline"], model="tiny (2 seeds)")
+    assert "0.500 nats" in of_all.caption

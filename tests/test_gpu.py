@@ -148,15 +148,21 @@ def test_what_a_training_took(tmp_path: Path) -> None:
 
     home = tmp_path / "results" / "models" / "m" / "bpe" / "400"
     home.mkdir(parents=True)
-    settings = {"device": "cpu", "devices": 1, "read": {"tokens": 12000}, "effort": took}
+    settings = {
+        "device": "cpu",
+        "devices": 1,
+        "read": {"text_bytes": 48000, "tokens": 12000, "flops": 3.744e14},
+        "effort": took,
+    }
     (home / "manifest.json").write_text(json.dumps({"settings": settings}))
     for size in ("2048", "own"):
         shutil.copytree(home, home.parent / size)
     other, row, largest = trainings(tmp_path / "results", peak=0.02)
     assert (other.size, largest.size) == ("own", "2048")
-    assert row[:6] == ("m", "bpe", "400", "cpu", 1, 12000)
+    assert row[:6] == ("m", "bpe", "400", "cpu", 1, 48000)
+    assert row[6:8] == (12000, 3.744e14)
     assert row.mfu == pytest.approx(200 * 3.12e10 / 2e10)
-    assert shown([row])[1].split()[:6] == ["m", "bpe", "400", "cpu", "1", "12,000"]
+    assert shown([row])[1].split()[:8] == ["m", "bpe", "400", "cpu", "1", "48,000", "12,000", "3.744e+14"]
     with pytest.raises(TokbenchError, match="no language model stands there"):
         list(trainings(tmp_path))
 

@@ -229,6 +229,28 @@ def test_intrinsic_stages_alone(tmp_path: Path) -> None:
     assert "published" not in [section.identifier for section in sections(content)]
 
 
+def test_vocabularies_with_fewer_tokens_are_named_and_not_ranked() -> None:
+    """Random's Rényi efficiency is the least at the larger size, over a size that it does not have."""
+    measures = whole().frames["intrinsic"]
+    sizes = measures.filter(metric="corpus_token_count").with_columns(
+        metric=pl.lit("vocabulary_size"),
+        value=pl.when(pl.col("variant") == "random", pl.col("size") == 2048).then(1900.0).otherwise(pl.col("size")),
+    )
+    section = intrinsic_section(altered(whole(), intrinsic=pl.concat([measures, sizes])))
+    [drawing] = [one for one in section.exhibits if getattr(one, "name", "") == "renyi_efficiency_2.5-books"]
+    assert isinstance(drawing, Drawing)
+    assert "to be ranked, as they have fewer tokens than others of their size: random at 2,048." in drawing.caption
+    assert "nominal vocabulary size, the one asked for, whether or not there are as many tokens)." in drawing.caption
+    assert drawing.says == ("Rényi efficiency 2.5 on books at a vocabulary of 2,048: from 0.480, sage, to 0.500, bpe.")
+    [table] = [one for one in section.exhibits if getattr(one, "name", "") == "intrinsic-books-renyi"]
+    assert isinstance(table, Table)
+    assert any("the one asked for" in told for told in table.definitions)
+    [plain] = [one for one in intrinsic_section(whole()).exhibits if getattr(one, "name", "") == drawing.name]
+    assert isinstance(plain, Drawing)
+    assert "ranked" not in plain.caption
+    assert plain.says.endswith("from 0.470, random, to 0.500, bpe.")
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
     content = whole()
@@ -245,6 +267,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "seeds",
         "boundaries",
         "convergence",
+        "trained_on",
         "coverings",
         "one_segmentation",
         "texts",

@@ -28,6 +28,7 @@ from tokbench.downstream.tasks import TaskOptions
 from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.metric import metrics
+from tokbench.optimum.options import BoundsOptions
 from tokbench.options import Options
 from tokbench.pretokenization import schemes
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
@@ -104,6 +105,7 @@ def reference() -> str:
             *preset_section(BYTE_LM_PRESETS),
             *resource_sections(),
             *metric_sections(),
+            *section("## Bounds", "bounds", BoundsOptions),
             *section("## Token n-gram models", "ngram_bits", NgramBitsOptions),
             *section("## Language models", "models.NAME", ModelOptions),
             *section("### MPT", "models.NAME", MptOptions, ModelOptions.model_fields),

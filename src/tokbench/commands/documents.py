@@ -1,6 +1,7 @@
 """Documents from files that a command names, told apart by their names: JSON Lines, Parquet, else text."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ def documents_of(
     language_field: str | None = None,
     largest: Largest | None = None,
 ) -> Iterator[Document]:
-    """Documents of files; each may be gzip or zstd.
+    """Documents of files, numbered from 0 as those of one text; each file may be gzip or zstd.
 
     Args:
         files: the files.
@@ -40,8 +41,12 @@ def documents_of(
 
 
 def _read(sources: Sequence[Source], largest: Largest | None) -> Iterator[Document]:
-    for source in sources:
-        yield from read_source(source, largest=largest)
+    """Numbers go on over files: by them documents are told apart. As in reading a source, none is held here."""
+
+    def numbered(number: int, document: Document) -> Document:
+        return document._replace(document=number)
+
+    return map(numbered, count(), chain.from_iterable(read_source(source, largest=largest) for source in sources))
 
 
 def _source(file: str, text_field: str | None, language_field: str | None) -> Source:

@@ -83,7 +83,8 @@ def command(
     tokenizer that may lose some of a text, each document tells how many of its bytes do not come back.
 
     A TEXT is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name). Shards of a corpus
-    are read in the order of their documents. What does not fit into --memory is done token by token.
+    are read in the order of their documents and keep their numbers; the documents of other files are numbered from 0,
+    those of several as one text. What does not fit into --memory is done token by token.
     """
     from tokbench.allowance import allowance
     from tokbench.intrinsic.ngram_bits import ngram_bits

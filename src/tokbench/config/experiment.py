@@ -27,6 +27,7 @@ from tokbench.corpus.parallel.sources import ParallelCorpus
 from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
+from tokbench.optimum.options import BoundsOptions
 from tokbench.options import Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import AnyModel
@@ -67,6 +68,8 @@ class Experiment(Options):
     """Gold data on which every tokenizer is measured: a type's name, or its options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     """Options of the intrinsic metrics."""
+    bounds: BoundsOptions = Field(default_factory=BoundsOptions)
+    """How the fewest tokens of any vocabulary are looked for, over which the metric ``gap`` is taken."""
     ngram_bits: NgramBitsOptions | None = None
     """Token n-gram models of every tokenizer, whose bits per byte compare tokenizers without a language model; none
     where it is left out."""

@@ -1,7 +1,9 @@
 """Renyi efficiency: how evenly a text uses the tokens (Zouhar et al. 2023, "Tokenization and the noiseless channel").
 
-Two denominators are in use. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the
-nominal vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text.
+Two denominators are in use. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the nominal
+vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text. The nominal size is the
+one that was asked for. A vocabulary that holds fewer tokens is divided by more than its tokens allow, and should not be
+ranked with others.
 """
 
 from typing import Annotated
@@ -47,7 +49,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     Args:
         frequencies: int64 [any], occurrences of each type.
         order: the order of the entropy.
-        types: nominal vocabulary size or number of observed types, as the caller decides.
+        types: the vocabulary size that was asked for or the number of observed types, as the caller decides.
 
     Returns:
         A dimensionless number, or None where it is not defined: no occurrences, or fewer than two types.
@@ -59,7 +61,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
 
 @metric("renyi", options=RenyiOptions, per_language=True, of_ids=True, cites=("zouhar2023",))
 def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement]:
-    """Renyi efficiency of the token distribution at several orders, over both denominators in use."""
+    """Renyi efficiency of the token distribution at several orders, over the size asked for and over the types seen."""
     observed = int(np.count_nonzero(usage.frequencies))
     denominators = [
         ("entropy / log(nominal vocabulary size)", usage.nominal_size),

@@ -88,6 +88,7 @@ class Table:
         source: where its numbers come from.
         folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
         choose: columns by whose values the page lets the reader choose rows.
+        see: names of tables that the caption speaks of, to which the page links.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Table:
     best: frozenset[tuple[int, str]] = frozenset()
     intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
     choose: Sequence[str] = ()
+    see: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for column in self.columns:

@@ -157,6 +157,9 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
     return found
 
 
+SMALLER = (
+    "Tokenizers with fewer tokens than their size, if any, are among the others; a nominal size is the one asked for."
+)
 R_SQUARED = TidyTable(
     "r_squared",
     "two vocabulary sizes under a model and suite",
@@ -214,7 +217,7 @@ CORRELATIONS = TidyTable(
         Print(
             "statistics",
             "Pearson's r of each intrinsic measure with average accuracy; n is the number of tokenizers (a variant at "
-            "a vocabulary size).",
+            "a vocabulary size). " + SMALLER,
             ("model", "suite", "corpus", "metric", "definition", "r", "n"),
             folds_above=30,
             arranged=True,
@@ -240,7 +243,7 @@ METRIC_CORRELATIONS = TidyTable(
         Print(
             "statistics",
             "Pearson's r of every intrinsic measure with {measures}, each by its first definition; n is the "
-            "number of tokenizers, the least of the row. The source has every pair of measures.",
+            "number of tokenizers, the least of the row. The source has every pair of measures. " + SMALLER,
             folds_above=30,
             arranged=True,
         ),

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.better import End, better_end
+from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.judgement import BETTER, WORSE
 from tokbench.statistics.power import ALPHA
 from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
@@ -126,7 +127,7 @@ MEASURES = TidyTable(
             "Which measure orders tokenizers as the bits per byte of {model} do ({suite})? Of the pairs that these "
             "bits tell apart after Holm's correction, how many the measure orders the same way, with an exact binomial "
             "interval; chance gives a half. Pairs share tokenizers, so the interval is too narrow rather than too "
-            "wide.",
+            "wide. " + SMALLER,
             ("corpus", "metric", "definition", "end", "pairs", "agreed", "tied", "share", "low", "high"),
             by=("model", "suite"),
             folds_above=40,

@@ -1,6 +1,7 @@
 """What the trainings of an experiment's language models took, from their manifests.
 
-No table of the experiment's holds this: those are the same from run to run, and these numbers are not.
+What was read is in the table ``trained_on``, too. No table holds the rest: tables are the same from run to run, and
+speed, memory and energy are not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+
+READ = ("text_bytes", "tokens", "flops")
 
 
 class Training(NamedTuple):
@@ -20,7 +23,9 @@ class Training(NamedTuple):
         size: vocabulary size of that.
         device: name of one.
         devices: processes, a device each.
+        text_bytes: read; None where the tokens' bytes are not known, too.
         tokens: seen.
+        flops: floating-point operations, by a formula.
         seconds: from first batch to last.
         tokens_per_second: of all devices.
         mfu: model FLOPs utilisation, a share.
@@ -34,7 +39,9 @@ class Training(NamedTuple):
     size: str
     device: str | None
     devices: int | None
+    text_bytes: int | None
     tokens: int | None
+    flops: float | None
     seconds: float | None
     tokens_per_second: float | None
     mfu: float | None
@@ -62,7 +69,7 @@ def trainings(results: Path, peak: float | None = None) -> Iterator[Training]:
         mfu = took.get("mfu")
         if peak is not None and (rate := took.get("tokens_per_second")) and took.get("flops_per_token"):
             mfu = rate * took["flops_per_token"] / (peak * 1e12 * settings.get("devices", 1))
-        told: dict[str, Any] = {**took, "mfu": mfu, "tokens": read.get("tokens")}
+        told: dict[str, Any] = {**took, "mfu": mfu, **{name: read.get(name) for name in READ}}
         told |= {name: settings.get(name) for name in ("device", "devices")}
         model, variant, size = file.parts[-4:-1]
         yield Training(model, variant, size, **{name: told.get(name) for name in Training._fields[3:]})
@@ -71,6 +78,10 @@ def trainings(results: Path, peak: float | None = None) -> Iterator[Training]:
 def _by_name_and_size(manifest: Path) -> tuple[str, str, int, str]:
     model, variant, size = manifest.parts[-4:-1]
     return model, variant, int(size) if size.isdecimal() else 0, size
+
+
+FORMS = {"mfu": ".3f", "peak_gib": ",.2f", "flops": ".3e"}
+"""Numbers that print otherwise than as whole ones."""
 
 
 def shown(rows: Sequence[Training]) -> list[str]:
@@ -84,5 +95,5 @@ def _cell(name: str, value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:.3f}" if name == "mfu" else f"{value:,.2f}" if name == "peak_gib" else f"{value:,.0f}"
+        return f"{value:{FORMS.get(name, ',.0f')}}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -14,9 +14,6 @@ from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.requests import counts_memory
 
-BOUND_STEPS = 400
-"""Most steps of the search for a bound: any number of them proves one. Where it has not settled by then, the table of
-bounds says by how much; 2 MB in 22 languages take 0.4 s a step, and as many again language by language."""
 UNKNOWN = 4000
 """MB for measuring what is not there yet, or is no counts."""
 OF_TEXT: tuple[Sight, ...] = ("text", "languages")
@@ -89,11 +86,6 @@ class Measurements:
 def bounding_memory(wildcards: Any, input: Any, attempt: int) -> int:
     """MB that bounding asks for: by the counts that it reads, once they are there."""
     return counts_memory(["bound"], input.counts, attempt, unknown=UNKNOWN)
-
-
-def bound_steps(wildcards: Any) -> int:
-    """Most steps of the search for a bound, the same for all."""
-    return BOUND_STEPS
 
 
 def measured_by(command: str, *of: Sight, reader: str | None = None) -> str:

@@ -12,7 +12,7 @@ from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.findings import between, first_by_model
 from tokbench.report.layout import UNEXPLAINED, Column, Table
-from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts
+from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts, with_coverings
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
@@ -42,8 +42,9 @@ def downstream(content: ReportContent) -> Section:
         groups = ["model", "suite", "size"]
         exhibits.append(Heading("accuracy-by-task", "Accuracy by task"))
         for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
-            exhibits.append(_tasks(content, str(model), str(suite), int(str(size)), part))
-        exhibits.append(in_order(content, ACCURACY, accuracy, 1))
+            made = _tasks(content, str(model), str(suite), int(str(size)), part)
+            exhibits.append(with_coverings(content, made, model=model, suite=suite, size=size))
+        exhibits.append(with_coverings(content, in_order(content, ACCURACY, accuracy, 1)))
     if further := [*boundaries(content), *coverings(content), *one_segmentation(content), *texts(content)]:
         exhibits += [Heading("straddling", "Tokens across the end of a question, and texts of the suites"), *further]
     return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
@@ -95,6 +96,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         RANKS.prints[0].caption.format(model=model, suite=suite),
         frame, columns, reasons, marks=marks, notes=notes, source=source,
     )  # fmt: skip
+    table = with_coverings(content, table, model=model, suite=suite)
     values, order = averages(by_size), ranked(ranks) or content.reading
     if not values:
         return [table]

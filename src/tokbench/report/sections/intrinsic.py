@@ -17,11 +17,14 @@ from tokbench.report.sections.distributions import distributions
 from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
 from tokbench.report.subjects import Measure, by_subject
-from tokbench.report.wording import counted, defined, listed, slug, words
+from tokbench.report.wording import counted, defined, few, listed, slug, words
+from tokbench.statistics.scoreboard import with_fewer_tokens
 from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
+NOMINAL = "nominal vocabulary size"
+"""What a definition calls the size that was asked for."""
 UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
@@ -157,11 +160,11 @@ def _table(
             if row is None or row[0] is None:
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
         over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
-        notes.append((header, f"{definition}{_over([n for _, n in over])}."))
+        notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
         alike = not over_the_same(metric) or len(set(over)) == len({size for size, _ in over})
         best = None if by_language or not alike else better_end(metric)
         unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
-        columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=definition))
+        columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=plainly(definition)))
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=texts)
     if any(column.best for column in columns):
         caption += " Bold: the best at each size, in columns of which one end is plainly better."
@@ -175,6 +178,17 @@ def _table(
         ],
         source=_source(content, corpus), folded=True,
     )  # fmt: skip
+
+
+def plainly(definition: str) -> str:
+    """A definition as the report tells it: what a nominal size is need not be known."""
+    return definition.replace(NOMINAL, f"{NOMINAL}, the one asked for, whether or not there are as many tokens")
+
+
+def _fewer(content: ReportContent) -> set[tuple[str, int]]:
+    """Vocabularies that have fewer tokens than others of their size."""
+    frame = content.part("intrinsic")
+    return set() if frame is None else with_fewer_tokens(frame)
 
 
 def _over(counts: list[int]) -> str:
@@ -204,11 +218,16 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         definition, values = measured(overall, metric)
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
-            says = between(f"{words(metric).capitalize()} on {corpus}", values)
+            smaller = sorted(values.keys() & _fewer(content))
+            full = {key: value for key, value in values.items() if key not in smaller}
+            says = between(f"{words(metric).capitalize()} on {corpus}", full or values)
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
-            caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {definition}."
+            caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {plainly(definition)}."
+            if smaller:
+                named = few([f"{variant} at {size:,}" for variant, size in smaller])
+                caption += f" Not to be ranked, as they have fewer tokens than others of their size: {named}."
             if over_the_same(metric):
                 caption += UNLIKE
                 says += UNLIKE

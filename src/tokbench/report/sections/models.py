@@ -1,4 +1,4 @@
-"""Language models: training curves, convergence, norms of embeddings and bits per byte."""
+"""Language models: what they read, training curves, convergence, norms of embeddings and bits per byte."""
 
 from functools import partial
 
@@ -13,10 +13,12 @@ from tokbench.report.findings import between
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
+from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import counted, listed, slug
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
+from tokbench.tabulation.trained_on import TRAINED_ON
 
 CAUTION = (
     "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "
@@ -25,7 +27,7 @@ CAUTION = (
 
 
 def models(content: ReportContent) -> Section:
-    """Curves, norms of embeddings and a table of bits per byte for each model."""
+    """Curves, norms of embeddings and a table of bits per byte for each model, and what all of them read."""
     exhibits: list[Table | Drawing] = []
     missing = []
     losses = content.part("curves")
@@ -48,6 +50,8 @@ def models(content: ReportContent) -> Section:
         groups = ["model", "suite"] if "suite" in bits.columns else ["model"]
         for names, part in bits.group_by(groups, maintain_order=True):
             exhibits += _bits_per_byte(content, [str(name) for name in names], part)
+    if (read := content.part("trained_on")) is not None:
+        exhibits.append(in_order(content, TRAINED_ON, read))
     return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing=missing)
 
 
