@@ -18,9 +18,10 @@ from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
+from tokbench.pretraining.budget import kept_at
 from tokbench.pretraining.needs import training_seconds
 from tokbench.workflow.attempts import LONGEST
-from tokbench.workflow.statistics import all_trained
+from tokbench.workflow.statistics import all_along, all_trained
 from tokbench.workflow.translation import Translations
 
 FOLDER = Path(__file__).parents[1] / "experiments"
@@ -237,6 +238,11 @@ def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
     assert lengths == {(100_000, 1024, 2048)}
     assert [len(suite.tasks) for suite in experiment.suites.values()] == [10]
     assert {run.corpus for run in experiment.runs} == {"pile"}
+    figure = {(one.model, one.share) for one in all_along(experiment) if one[1:3] == ("pathpiece_bpe", 40960)}
+    assert figure == set(product(experiment.models, ("0.2", "0.4", "0.6", "0.8")))
+    assert {tuple(kept_at(model, 100_000).values()) for model in experiment.models.values()} == {
+        (20_000, 40_000, 60_000, 80_000)
+    }
 
 
 @pytest.mark.parametrize(
