@@ -134,12 +134,16 @@ def test_all_makers_are_given_what_they_take() -> None:
 
 
 def test_what_takes_a_table_of_models_is_one() -> None:
-    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard has rows without
-    them, too."""
+    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard and what is
+    published have rows without them, too."""
     models = {table.name for table in (*tabulated(), *analysed()) if table.of_models}
     assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
     assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
-    assert {table.name for table in analysed() if models.intersection(table.takes)} <= {*models, "scoreboard"}
+    assert {table.name for table in analysed() if models.intersection(table.takes)} <= {
+        *models,
+        "scoreboard",
+        "published",
+    }
 
 
 def test_documentation_is_up_to_date() -> None:

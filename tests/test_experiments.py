@@ -1,6 +1,7 @@
 """The shipped experiments are the papers': their variants, sizes, corpora and numbers of runs."""
 
 import json
+import re
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -17,7 +18,10 @@ from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
-from tokbench.workflow.statistics import all_trained
+from tokbench.pretraining.budget import kept_at
+from tokbench.pretraining.needs import training_seconds
+from tokbench.workflow.attempts import LONGEST
+from tokbench.workflow.statistics import all_along, all_trained
 from tokbench.workflow.translation import Translations
 
 FOLDER = Path(__file__).parents[1] / "experiments"
@@ -234,6 +238,31 @@ def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
     assert lengths == {(100_000, 1024, 2048)}
     assert [len(suite.tasks) for suite in experiment.suites.values()] == [10]
     assert {run.corpus for run in experiment.runs} == {"pile"}
+    figure = {(one.model, one.share) for one in all_along(experiment) if one[1:3] == ("pathpiece_bpe", 40960)}
+    assert figure == set(product(experiment.models, ("0.2", "0.4", "0.6", "0.8")))
+    assert {tuple(kept_at(model, 100_000).values()) for model in experiment.models.values()} == {
+        (20_000, 40_000, 60_000, 80_000)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "machines"),
+    [
+        ("pathpiece", {"mpt_350m": (4, 8), "mpt_1_3b": (4, 8), "mpt_2_4b": (8, 8)}),
+        ("greedtok", {"greedtok_1b": (16, 8), "greedtok_1b_equal_text": (16, 8)}),
+    ],
+)
+def test_models_end_within_the_attempts_of_the_command(
+    name: str, machines: dict[str, tuple[int, int]], text: Path
+) -> None:
+    """On the papers' machines, where they say which; GreedTok's equal text takes less than its equal tokens."""
+    experiment = load(name, text)
+    asked = {model: options.resources for model, options in experiment.models.items()}
+    assert {model: (one.nodes, one.processes_per_node) for model, one in asked.items()} == machines
+    [retries] = re.findall(r"--retries (\d+) ", (FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    for one in all_trained(experiment):
+        seconds = training_seconds(experiment.models[one.model], int(one.size))
+        assert (seconds or 0) < (1 + int(retries)) * LONGEST * 60
 
 
 def test_corpora_of_greedtok(text: Path) -> None:

@@ -16,12 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 
 from gpu import RECIPE
 from gpu_tables import COLUMNS, markdown
 
+from tokbench.config.load import read as read_experiment
+from tokbench.construction import constructions
 from tokbench.corpus.documents import SCHEMA
 from tokbench.errors import TokbenchError
 from tokbench.pretraining import gauge
@@ -172,6 +175,14 @@ def test_page_shows_the_tables_that_are_kept() -> None:
         rows = [{name: read(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
     assert set(rows[0]) == set(COLUMNS)
     assert markdown(rows) in (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
+    variants = yaml.safe_load((ROOT / "benchmarks" / "gpu.yaml").read_text(encoding="utf-8"))["variants"]
+    assert {row["variant"] for row in rows} == {*list(variants)[:11]}
+
+
+def test_a_tokenizer_of_every_construction_is_built_for_a_gpu(tmp_path: Path) -> None:
+    (tmp_path / "books.jsonl").touch()
+    experiment = read_experiment(ROOT / "benchmarks" / "gpu.yaml", {"books": str(tmp_path / "books.jsonl")})
+    assert {variant.construction.method for variant in experiment.built.values()} == set(constructions)
 
 
 def read(cell: str) -> Any:

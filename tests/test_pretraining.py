@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sysconfig
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -257,6 +258,18 @@ def test_many_processes_train_as_one_does(
         assert manifest["devices"] == processes_at_the_end
     for checkpoints in (killed_together / "checkpoints", finished_together / "checkpoints", divided):
         assert not checkpoints.exists()
+
+
+def test_composers_own_launcher_trains_the_same(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """A real one, with processes that import all themselves: variables are set by it, not by us."""
+    call = [Path(sysconfig.get_path("scripts"), "composer"), "-n", "2", "-m", "tokbench", "pretrain"]
+    call += ["--recipe", SMALL.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
+    call += ["--checkpoints", tmp_path / "checkpoints", "-o", tmp_path / "model"]
+    done = subprocess.run([str(word) for word in call], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found, expected = ([float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained))
+    assert found == pytest.approx(expected, rel=0, abs=1e-6)
+    assert json.loads((tmp_path / "model" / "manifest.json").read_text())["settings"]["devices"] == 2
 
 
 def test_processes_write_nothing_before_the_first_has_prepared(

@@ -145,7 +145,9 @@ def test_tasks_and_models_are_those_of_the_workflow() -> None:
     settings = suites["tokenization_is_more_than_compression"]
     assert {task: settings.settings(task).random_baseline for task in random} == {t: r / 100 for t, r in random.items()}
     presets = {"350M": "mpt_350m", "1.3B": "mpt_1_3b", "2.4B": "mpt_2_4b"}
-    assert {name: (PRESETS[p].d_model, PRESETS[p].n_layers) for name, p in presets.items()} == MODELS
+    assert {name: (PRESETS[p].d_model, PRESETS[p].n_layers) for name, p in presets.items()} == MODELS["pathpiece"]
+    shapes = {(PRESETS[p].d_model, PRESETS[p].n_layers) for p in ("greedtok_1b", "greedtok_1b_equal_text")}
+    assert shapes == set(MODELS["greedtok"].values())
 
 
 # The statistics -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from tokbench.published.beside import BESIDE, beside
 from tokbench.published.translated import published_translations
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.translations import translation_comparisons
+from tokbench.tidy.columns import TEXT
 from tokbench.tidy.table import schema
 from tokbench.tidy.translations import SENTENCES
 from tokbench.translation_scores import bleu, resampled
@@ -50,6 +51,8 @@ def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFram
     return pl.DataFrame(full, schema=INTRINSIC, orient="row")
 
 
+NO_TEXTS = pl.DataFrame(schema=schema(TEXT))
+NO_MODELS = pl.DataFrame(schema=ACCURACY), NO_TEXTS
 NOMINAL = "entropy / log(nominal vocabulary size)"
 
 
@@ -73,7 +76,7 @@ def test_published_cells_stand_beside_the_same_cells() -> None:
         schema=ACCURACY,
         orient="row",
     )
-    found = beside(intrinsic, accuracy, recipes("pathpiece"))
+    found = beside(intrinsic, accuracy, NO_TEXTS, recipes("pathpiece"))
     assert found.schema == pl.Schema(BESIDE.schema)
     assert found.select("variant", "size", "ours", "published", "ours_on", "published_on").rows() == [
         ("bpe", 40960, 0.3, pytest.approx(0.321), "mpt_1_3b, ten_tasks", "1.3B"),
@@ -85,11 +88,64 @@ def test_published_cells_stand_beside_the_same_cells() -> None:
     assert found["source"][2] == "Tokenization Is More Than Compression, Table 11"
 
 
+def test_models_of_one_tokenizer_are_told_apart_by_what_they_read(tmp_path: Path) -> None:
+    """GreedTok's table 5: equal tokens and an equal share of the text, as the shipped experiment has them."""
+    (tmp_path / "empty").touch()
+    empty = str(tmp_path / "empty")
+    experiment = recipes("greedtok", un=[empty] * 2, arxiv=empty, pubmed=empty)
+    models = [
+        ("dclm_bpe", "greedtok_1b"),
+        ("dclm_greedtok", "greedtok_1b"),
+        ("dclm_greedtok", "greedtok_1b_equal_text"),
+    ]
+    accuracy = pl.DataFrame(
+        [
+            (variant, size, model, "eleven_tasks", task, 0.6, None, 1000)
+            for variant, model in models
+            for size, task in ((65536, "arc_easy"), (65536, "lambada_openai"), (65536, "mathqa"), (1256, "arc_easy"))
+        ],
+        schema=ACCURACY,
+        orient="row",
+    )
+    texts = pl.DataFrame(
+        [
+            (model, variant, 65536, "eleven_tasks", text, value)
+            for variant, model in models
+            for text, value in (("wikitext", 0.7), ("other", 0.8), ("wikitext", None))
+        ],
+        schema=schema(TEXT),
+        orient="row",
+    )
+    found = beside(measured(), accuracy, texts, experiment)
+    told = found.sort("variant", "ours_on", "measure")
+    assert told.select("variant", "ours_on", "measure", "ours", "published").rows() == [
+        (variant, f"{model}, eleven_tasks", measure, ours, pytest.approx(theirs))
+        for variant, model, *published in (
+            ("dclm_bpe", "greedtok_1b", 0.679, 0.611, 0.7066),
+            ("dclm_greedtok", "greedtok_1b", 0.700, 0.646, 0.6989),
+            ("dclm_greedtok", "greedtok_1b_equal_text", 0.688, 0.639, 0.7028),
+        )
+        for measure, ours, theirs in zip(
+            ("accuracy of arc_easy", "accuracy of lambada_openai", "bits per byte of wikitext"),
+            (0.6, 0.6, 0.7),
+            published,
+            strict=True,
+        )
+    ]
+    assert set(found["published_on"]) == {"1B"}
+    assert set(found["source"]) == {"A Partition Cover Approach to Tokenization, Table 5"}
+    repeated = experiment["models"]["greedtok_1b_equal_text"] | {"epochs": None, "batches": 120_000}
+    short = repeated | {"batches": 1000}
+    for changed, times in ((repeated, 9), (short, 6)):
+        others = experiment | {"models": experiment["models"] | {"greedtok_1b_equal_text": changed}}
+        assert beside(measured(), accuracy, texts, others).height == times
+
+
 def test_every_variant_of_the_papers_experiment_is_found() -> None:
     """Each of the 26 variants of the experiment is one of the paper's, and no two are the same one."""
     experiment = recipes("pathpiece")
     rows = [(name, 40960, "minipile", "renyi_efficiency_2.5", NOMINAL, 0.4) for name in experiment["variants"]]
-    found = beside(measured(*rows), pl.DataFrame(schema=ACCURACY), experiment)
+    found = beside(measured(*rows), *NO_MODELS, experiment)
     assert found["variant"].n_unique() == found.height == 18
     cells = facts.cells().filter(paper="pathpiece", where="Table 11", size=40960, metric="renyi_efficiency_2.5")
     theirs = dict(cells.select("variant", pl.col("value").cast(pl.Float64)).iter_rows())
@@ -103,7 +159,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
         ("entropy_combined_seeding", 32000, "fineweb_edu", "fertility", "tokens / (spaces + line feeds)", 1.1),
         ("bpe_wp", 16000, "fineweb_edu", "fertility", "tokens / pre-tokens", 1.1),
     )
-    found = beside(intrinsic, pl.DataFrame(schema=ACCURACY), experiment)
+    found = beside(intrinsic, *NO_MODELS, experiment)
     assert found.select("variant", "published").rows() == [("combined_seeding", 1.12)]
     picky = [
         ("en_de_picky_09", 8192, "en_de", "mean_token_length", "bytes / tokens of the vocabulary", 6.0),
@@ -113,7 +169,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
     ]
     found = beside(
         measured(*picky),
-        pl.DataFrame(schema=ACCURACY),
+        *NO_MODELS,
         recipes("picky_bpe", **PAIRS),
     )
     assert found.select("variant", "ours", "published").rows() == [
@@ -127,8 +183,8 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
         (name, 1256, corpus, "fertility", "tokens / pre-tokens", 1.6)
         for name, corpus in (("one", "un"), ("other", "books"))
     ]
-    assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), named)["variant"].to_list() == ["one"]
-    assert beside(measured(*rows), pl.DataFrame(schema=ACCURACY), {}).is_empty()
+    assert beside(measured(*rows), *NO_MODELS, named)["variant"].to_list() == ["one"]
+    assert beside(measured(*rows), *NO_MODELS, {}).is_empty()
 
 
 GOOD, POOR = (f"10 10 {common} 10 9 8 7" for common in ("9 8 7 6", "5 2 1 1"))

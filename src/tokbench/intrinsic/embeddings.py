@@ -1,7 +1,7 @@
 """Input embeddings of a trained model, and how often it met each token: where under-trained tokens show.
 
 Source: "BPE Gets Picky", section 5, after Land and Bartolo 2024 ("Fishing for Magikarp"): tokens that a model has
-hardly met keep embeddings of small L2 norm. The embeddings are those of the files that pretraining leaves, the
+hardly met have embeddings of small L2 norm. The embeddings are those of the files that pretraining leaves, the
 occurrences those in its packed sequences.
 """
 

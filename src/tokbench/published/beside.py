@@ -1,13 +1,15 @@
 """The papers' numbers beside those of a run, wherever both have the same cell.
 
 A cell is the same where recipe and vocabulary size are: pre-tokenization, construction with its initial vocabulary,
-segmentation, and the options that tell the paper's variants apart. Corpora are named on both sides; sums over a corpus,
-and the tables of papers that use several, are set beside a run's only where the corpora bear one name.
+segmentation, and the options that tell the paper's variants apart. Language models are the same where width and layers
+are the paper's, and the budget where variants differ in nothing else. Corpora are named on both sides; sums over a
+corpus, and the tables of papers that use several, are set beside a run's only where the corpora bear one name.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -16,8 +18,12 @@ from tokbench.published import facts
 from tokbench.tidy.columns import SIZE, VARIANT
 from tokbench.tidy.table import MEASURE, Column, Print, TidyTable
 
-MODELS = {"350M": (1024, 24), "1.3B": (2048, 24), "2.4B": (2560, 32)}
-"""Width and layers of the models of "Tokenization Is More Than Compression", appendix B and the released models."""
+MODELS = {
+    "pathpiece": {"350M": (1024, 24), "1.3B": (2048, 24), "2.4B": (2560, 32)},
+    "greedtok": {"1B": (1536, 40)},
+}
+"""Width and layers of the papers' language models: appendix B of "Tokenization Is More Than Compression" and the
+released models, section 5.2 of "A Partition Cover Approach to Tokenization"."""
 SCALES = {"billions": 1e9, "percent": 0.01}
 
 
@@ -62,12 +68,15 @@ MEASURES = {
 """By paper and metric; metrics that are not here have no counterpart in a run."""
 
 
-def beside(intrinsic: pl.DataFrame, accuracy: pl.DataFrame, experiment: Mapping[str, Any]) -> pl.DataFrame:
+def beside(
+    intrinsic: pl.DataFrame, accuracy: pl.DataFrame, texts: pl.DataFrame, experiment: Mapping[str, Any]
+) -> pl.DataFrame:
     """Published numbers beside a run's.
 
     Args:
         intrinsic: the tidy table of intrinsic metrics.
         accuracy: the tidy table of accuracies, as shares.
+        texts: the tidy table of texts, in bits per byte.
         experiment: ``variants`` (name -> ``corpus``, ``pretokenization``, ``construction``, ``segmentation``, or
             ``from`` of those that were made elsewhere, which are no paper's) and ``models`` (name -> options), in full.
 
@@ -81,7 +90,9 @@ def beside(intrinsic: pl.DataFrame, accuracy: pl.DataFrame, experiment: Mapping[
         for theirs in facts.variants().iter_rows(named=True):
             if same_recipe(recipe, theirs):
                 rows += _measured(intrinsic.filter(variant=variant), theirs)
-                rows += _accuracies(accuracy.filter(variant=variant), experiment.get("models", {}), theirs)
+                same = partial(_same_models, experiment.get("models", {}), theirs)
+                rows += _accuracies(accuracy.filter(variant=variant), same, theirs)
+                rows += _bits_of_texts(texts.filter(variant=variant), same, theirs)
     return pl.DataFrame(rows, schema=BESIDE.schema, orient="row").sort(
         "variant", "size", "measure", "ours_on", "source"
     )
@@ -124,20 +135,51 @@ def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[A
 
 
 def _accuracies(
-    ours: pl.DataFrame, models: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, str]
+    ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of accuracies under models of the same width and number of layers."""
-    if theirs["paper"] != "pathpiece":
-        return
-    names = dict(facts.tasks().filter(paper="pathpiece").select("task", "lm_eval").iter_rows())
-    printed = facts.cells().filter(paper="pathpiece", metric="accuracy", variant=theirs["variant"])
-    for cell in printed.iter_rows(named=True):
-        same = [name for name, options in models.items() if _shape(options) == MODELS[cell["model"]]]
-        rows = ours.filter(pl.col("model").is_in(same), size=cell["size"], task=names[cell["task"]])
+    """Rows of accuracies under the paper's models."""
+    names = dict(facts.tasks().filter(paper=theirs["paper"]).select("task", "lm_eval").iter_rows())
+    for cell in _of_models("accuracy", theirs):
+        rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], task=names[cell["task"]])
         for row in rows.drop_nulls("accuracy").iter_rows(named=True):
             where = f"{row['model']}, {row['suite']}", cell["model"]
             measure, value = f"accuracy of {row['task']}", float(cell["value"]) / 100
             yield row["variant"], row["size"], measure, row["accuracy"], value, *where, _source(cell)
+
+
+def _bits_of_texts(
+    ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of bits per byte of texts under the paper's models."""
+    for cell in _of_models("bits_per_byte", theirs):
+        rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], text=cell["corpus"])
+        for row in rows.drop_nulls("value").iter_rows(named=True):
+            where = f"{row['model']}, {row['suite']}", cell["model"]
+            measure, value = f"bits per byte of {row['text']}", float(cell["value"])
+            yield row["variant"], row["size"], measure, row["value"], value, *where, _source(cell)
+
+
+def _of_models(metric: str, theirs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """What a paper prints of a variant's language models."""
+    known = list(MODELS.get(theirs["paper"], ()))
+    printed = facts.cells().filter(pl.col("model").is_in(known), paper=theirs["paper"], metric=metric)
+    return printed.filter(variant=theirs["variant"]).iter_rows(named=True)
+
+
+def _same_models(models: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, str], model: str) -> list[str]:
+    """Our models of the paper's width, number of layers and, where that tells its variants apart, budget."""
+    shape, budget = MODELS[theirs["paper"]][model], theirs["budget"]
+    return [name for name, options in models.items() if _shape(options) == shape and _reads(options, budget)]
+
+
+def _reads(options: Mapping[str, Any], budget: str) -> bool:
+    """Whether a model's budget is one of those, as in :func:`tokbench.published.facts.variants`."""
+    for one in budget.split("|"):
+        option, _, value = one.partition("=")
+        found = options.get(option)
+        if not option or (found is not None and value in ("", str(found))):
+            return True
+    return False
 
 
 def _shape(options: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -154,7 +196,11 @@ BESIDE = TidyTable(
     (
         VARIANT,
         replace(SIZE, empty="not measured in this run"),
-        Column("measure", pl.String, "metric and definition, or the task whose accuracy it is"),
+        Column(
+            "measure",
+            pl.String,
+            "metric and definition, or the task whose accuracy, or the text whose bits per byte it is",
+        ),
         Column("ours", pl.Float64, "this run's value", MEASURE, "ours", empty="not measured in this run"),
         Column("published", pl.Float64, "the paper's", MEASURE, "published (theirs)", empty="not published"),
         Column("ours_on", pl.String, "corpus, or model and suite, of this run", heading="ours on"),
@@ -162,7 +208,7 @@ BESIDE = TidyTable(
         Column("source", pl.String, "paper, and where in it"),
     ),
     maker=beside,
-    takes=("intrinsic", "every", "experiment"),
+    takes=("intrinsic", "every", "texts", "experiment"),
     prints=(
         Print(
             "published",

@@ -45,7 +45,9 @@ def variants() -> pl.DataFrame:
     Returns:
         ``paper``, ``variant``, ``label`` (as printed), ``pretokenization`` (one of several, separated by ``|``),
         ``construction``, ``initial``, ``segmentation`` (likewise), ``options``
-        (``phase.option=value``, separated by ``;``).
+        (``phase.option=value``, separated by ``;``), ``budget`` (``option=value`` of its language models, or an
+        option alone that is set to whatever; one of several, separated by ``|``; empty where it tells no variants
+        apart).
     """
     return _read("variants")
 

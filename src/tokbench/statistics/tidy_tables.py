@@ -15,6 +15,7 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.tidy.columns import TEXT
 from tokbench.tidy.documents import BOUNDARIES, TOKENS
 from tokbench.tidy.table import require, schema
 from tokbench.tidy.translations import SENTENCES
@@ -50,6 +51,11 @@ class TidyTables:
     def answered(self) -> pl.DataFrame:
         """The outcome of every question, models by their own names."""
         return self._read("outcomes")
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """Bits per byte of the texts of suites, likewise; nothing where no table of them was made."""
+        return self._read_newer("texts", schema(TEXT))
 
     @cached_property
     def intrinsic(self) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
-from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, VARIANT
+from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
@@ -214,9 +214,7 @@ TEXTS = TidyTable(
     "texts",
     "a model with a tokenizer on a text of a suite",
     (
-        *HEAD,
-        Column("text", pl.String, "name of the text"),
-        Column("value", pl.Float64, "bits over bytes of the text as distributed", "bits per byte", "bits per byte"),
+        *TEXT,
         Column("bits", pl.Float64, "what the model spends on the text, in disjoint windows", "bits"),
         Column("bytes", pl.Int64, "length of the text as distributed", "bytes"),
         Column("tokens", pl.Int64, "tokens of the text", "tokens"),

@@ -63,6 +63,16 @@ OUTCOME = (
 )
 """What statistics need of the table of outcomes."""
 
+TEXT = (
+    MODEL,
+    VARIANT,
+    SIZE,
+    SUITE,
+    Column("text", pl.String, "name of the text"),
+    Column("value", pl.Float64, "bits over bytes of the text as distributed", "bits per byte", "bits per byte"),
+)
+"""What statistics need of the table of texts."""
+
 AVERAGE = Column(
     "average", pl.Float64, "accuracy, an unweighted mean over cells (vocabulary size and task)", SHARE, "average (%)", 2
 )
