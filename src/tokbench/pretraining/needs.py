@@ -1,5 +1,6 @@
 """What a language model takes: parameters, memory and arithmetic, by its options."""
 
+from tokbench.arithmetic import seconds
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.options import ModelOptions
 
@@ -20,9 +21,6 @@ LOGITS = 3
 """Copies of the logits: themselves, their probabilities, their gradient; in scoring those that are scored, of all
 windows one behind the other."""
 NUMBER = 4
-PER_SECOND = {"cpu": 2e10, "gpu": 1e14}
-"""Floating-point operations of one processor thread in float32, half of the 4e10 measured, and of an A100 in bfloat16,
-a third of its best."""
 
 
 def parameters(options: ModelOptions, vocabulary: int) -> int:
@@ -92,5 +90,5 @@ def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:
         operations = tokens * flops_per_token(options, vocabulary)
     else:
         return None
-    speed = PER_SECOND["cpu"] * options.cpu_threads if on_processor(options) else PER_SECOND["gpu"]
-    return operations / (speed * options.resources.processes)
+    threads = options.cpu_threads if on_processor(options) else None
+    return seconds(operations / options.resources.processes, options.precision, threads)

@@ -9,13 +9,11 @@ from tokbench.config.sections import Size
 from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
 from tokbench.pretraining.options import ModelOptions
 from tokbench.tokenizer_folder import OWN
-from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
+from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time, reckoned
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
-START = 30
-"""Minutes for imports, checkpoints and the export."""
 PACKED_AT_ONCE = 16
 """Shards that one job encodes and packs by itself. More are encoded by jobs of their own, side by side, and packed by
 one for each slice of the order that has about as much text."""
@@ -139,8 +137,7 @@ class Models:
         if options.resources.runtime is not None:
             return options.resources.runtime
         seconds = training_seconds(options, vocabulary_of(wildcards.size))
-        minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
-        return more_time(minutes, attempt)
+        return more_time(LONGEST, attempt) if seconds is None else reckoned(seconds, attempt)
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""
