@@ -8,13 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.packing import packed_documents
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.counting.languages import write_languages
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
-from tokbench.workflow.attempts import BESIDE
+from tokbench.pretraining.phases import read_phases
+from tokbench.workflow.attempts import BESIDE, LONGEST
 from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
 from tokbench.workflow.requests import MARGIN, UNKNOWN, counts_memory
@@ -92,15 +95,35 @@ def test_training_asks_for_what_it_uses_and_not_much_more(
 def test_requests_of_models_follow_from_their_recipes() -> None:
     models = Models(read(ROOT / "config.yaml", {"models": {"tiny": {"preset": "mpt_350m"}}}))
     wildcards = SimpleNamespace(model="tiny", variant="bpe", size="40960")
+    none = SimpleNamespace(packed="none")
     assert models.gpus(wildcards) == 1
-    assert [models.training_time(wildcards, attempt) for attempt in (1, 2, 3)] == [2880] * 3
+    assert [models.training_time(wildcards, none, attempt) for attempt in (1, 2, 3)] == [2880] * 3
     first, second = (models.training_memory(wildcards, attempt) for attempt in (1, 2))
     assert 10_000 < first < 12_000
     assert second == 2 * first
     small = Models(read(ROOT / "config.yaml", {}))
     assert small.gpus(wildcards) == 0
-    assert small.training_time(wildcards, 1) < 60
+    assert small.training_time(wildcards, none, 1) < 60
     assert 1_500 < small.applying_memory(wildcards, 1) < 8_000
+
+
+@pytest.mark.parametrize("budget", [TextBudget(text_bytes=200_000_000), TextBudget(epochs=250_000.0)])
+def test_the_time_of_a_budget_of_text_is_told_by_packed_sequences(budget: TextBudget, tmp_path: Path) -> None:
+    """It is that of as many batches; two days while there are none, and where they are of another model."""
+    preset = {"preset": "tiny", "max_seq_len": 32, "device": "cpu"}
+    of_text = preset | {"batches": None, "epochs": budget.epochs, "text_bytes": budget.text_bytes}
+    wildcards = SimpleNamespace(model="tiny", variant="bpe", size="256")
+    given = SimpleNamespace(packed=tmp_path / "packed")
+    models = Models(read(ROOT / "config.yaml", {"models": {"tiny": of_text}}))
+    assert models.training_time(wildcards, given, 1) == LONGEST
+    packed_documents(given.packed, budget=budget)
+    [phase] = read_phases(models.experiment.models["tiny"], given.packed)
+    equal = Models(read(ROOT / "config.yaml", {"models": {"tiny": preset | {"batches": phase.course.batches}}}))
+    asked = models.training_time(wildcards, given, 1)
+    assert 60 < asked < 1440
+    assert asked == equal.training_time(wildcards, SimpleNamespace(packed="none"), 1)
+    (given.packed / "packing.json").write_text("{}")
+    assert models.training_time(wildcards, given, 1) == LONGEST
 
 
 PEAK = """

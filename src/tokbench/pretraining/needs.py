@@ -81,14 +81,16 @@ def scoring_memory(weights: int, rows: int, width: int, tokens: int, *, on_gpu: 
     return BASE + weights + NUMBER * tokens * (LOGITS * rows + 8 * width)
 
 
-def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:
-    """Seconds of a training by its arithmetic; None where its budget is one of text."""
+def training_operations(options: ModelOptions, vocabulary: int) -> float | None:
+    """Floating-point operations of a training; None where its budget is one of text."""
     if options.flops is not None:
-        operations = options.flops
-    elif options.batches is not None:
-        tokens = options.batches * options.batch * options.max_seq_len
-        operations = tokens * flops_per_token(options, vocabulary)
-    else:
+        return options.flops
+    if options.batches is None:
         return None
+    return options.batches * options.batch * options.max_seq_len * flops_per_token(options, vocabulary)
+
+
+def training_seconds(options: ModelOptions, operations: float) -> float:
+    """Seconds of a training by its floating-point operations."""
     threads = options.cpu_threads if on_processor(options) else None
     return seconds(operations / options.resources.processes, options.precision, threads)
