@@ -28,6 +28,8 @@ FIRST, THEN = ["merge_counts", "score_bytes"], ["pack", "measure"]
 """Rules up to which jobs run before it is asked what building takes, and after."""
 BY_RECIPE, LEAST_MB = ("train_byte_lm", "score_bytes"), 4000
 """Rules that ask for what their model needs, and for at least so much: :data:`tokbench.workflow.byte_lm.MEMORY`."""
+MOST_MINUTES = {"train_byte_lm": 2880, "score_bytes": 1440}
+"""What they ask for while there is no text to tell their time by, see :mod:`tokbench.workflow.byte_lm`."""
 SHELL = "Shell command: "
 MOST_SHARDS = 9999
 """That a configuration takes."""
@@ -184,6 +186,8 @@ def of_rule(rule: str, resource: str = "mem_mb") -> int:
     _, _, own = text.partition(f"\nrule {rule}:\n")
     if resource == "mem_mb" and rule in BY_RECIPE:
         return LEAST_MB
+    if rule in BY_RECIPE:
+        return MOST_MINUTES[rule]
     found = re.search(rf"^        {resource}=(?:\w+\()?(\d+)\)?,$", own.partition("\nrule ")[0], re.MULTILINE)
     if found is None:
         raise SystemExit(f"rule {rule}: its {resource} is not a number")

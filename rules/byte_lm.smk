@@ -20,10 +20,11 @@ rule train_byte_lm:
         source=byte_lms.training_source,
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
     priority: 2
-    threads: 1
+    threads: byte_lms.threads
     resources:
         mem_mb=byte_lms.training_memory,
-        runtime=lengthening(2880),
+        runtime=byte_lms.training_time,
+        gpu=byte_lms.gpus,
     message:
         "train byte language model {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
@@ -47,10 +48,11 @@ rule score_bytes:
         recipe=byte_lms.recipe,
         source=byte_lms.source,
     priority: 2
-    threads: 1
+    threads: byte_lms.threads
     resources:
         mem_mb=byte_lms.scoring_memory,
-        runtime=lengthening(1440),
+        runtime=byte_lms.scoring_time,
+        gpu=byte_lms.gpus,
     message:
         "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"
     shell:

@@ -5,10 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from tokbench.byte_lm.needs import BASE, parameters, scoring_room, training_room
+from tokbench.byte_lm.needs import BASE, SCORED, flops_per_byte, parameters, scoring_room, training_room
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.config.load import read
-from tokbench.workflow.byte_lm import MEMORY, ByteLms
+from tokbench.corpus.documents import Document
+from tokbench.corpus.shards import shard_paths, written_shards
+from tokbench.workflow.attempts import START
+from tokbench.workflow.byte_lm import MEMORY, SCORING, ByteLms
 
 ROOT = Path(__file__).parents[1]
 TINY = {"layers": 2, "hidden": 64, "feed_forward": 192, "heads": 4, "context": 256, "batch": 8}
@@ -63,3 +66,61 @@ def test_scoring_ngrams_asks_by_their_number(tmp_path: Path) -> None:
     with (tmp_path / "windows.npy").open("wb") as file:
         file.truncate(8 * 50_000_000)
     assert 12_000 < counted.scoring_memory(wildcards, given, 1) < 15_000
+
+
+def shard(folder: Path, split: str, text: bytes, copies: int) -> None:
+    [path] = shard_paths(folder, split, 1)
+    path.parent.mkdir()
+    with written_shards([path], len(text), (), 1 << 30) as add:
+        for number in range(copies):
+            add(Document(number, "", text))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "gpus", "threads"),
+    [
+        ("ngram", 0, 1),
+        ("tiny", 0, 1),
+        ({"preset": "tiny", "cpu_threads": 6}, 0, 6),
+        ("paper_57m", 1, 1),
+        ({"preset": "tiny", "device": "cuda"}, 1, 1),
+    ],
+)
+def test_only_neural_models_that_are_not_for_processors_ask_for_a_gpu(recipe: object, gpus: int, threads: int) -> None:
+    asked = ByteLms(read(ROOT / "config.yaml", {"byte_lms": {"tiny": recipe}}))
+    wildcards = SimpleNamespace(byte_lm="tiny")
+    assert (asked.gpus(wildcards), asked.threads(wildcards)) == (gpus, threads)
+
+
+def test_time_follows_from_the_model_and_the_text(tmp_path: Path) -> None:
+    """Two days, and one for scoring, are left where neither tells it."""
+    wildcards = SimpleNamespace(byte_lm="tiny", shard="0000")
+    nothing = SimpleNamespace(corpus=tmp_path / "none")
+    there = Inputs([str(tmp_path)], corpus=tmp_path)
+    for split in ("byte_lm", "tokenizer"):
+        shard(tmp_path, split, bytes(range(256)) * 4000, 10)
+    small, large, counted = (
+        ByteLms(read(ROOT / "config.yaml", {"byte_lms": {"tiny": name}})) for name in ("tiny", "paper_57m", "ngram")
+    )
+    paper = PRESETS["paper_57m"]
+    assert isinstance(paper, ByteLmOptions)
+    assert flops_per_byte(paper) == pytest.approx(6 * parameters(paper) + 12 * 6 * 768 * 2048, rel=1e-3)
+    hours = 50_000 * 128 * 2048 * flops_per_byte(paper) / 1e14 / 3600
+    assert large.training_time(wildcards, there, 1) == pytest.approx(START + 90 * hours, abs=1)
+    assert [small.training_time(wildcards, there, attempt) for attempt in (1, 2)] == [31, 62]
+    assert counted.training_time(wildcards, Inputs([str(tmp_path / "none")]), 1) == 2880
+    assert START <= counted.training_time(wildcards, there, 1) < START + 5
+    for models in (small, large, counted):
+        assert [models.scoring_time(wildcards, nothing, attempt) for attempt in (1, 2, 3)] == [SCORING, 2880, 2880]
+    assert counted.scoring_time(wildcards, there, 1) == START + round(1.5 * 10 * 1_024_000 / SCORED / 60)
+    assert START < small.scoring_time(wildcards, there, 1) < START + 30
+    (tmp_path / "tokenizer" / "0000.parquet").write_bytes(b"no shard")
+    assert small.scoring_time(wildcards, there, 1) == SCORING
+
+
+class Inputs(list[str]):
+    """A job's inputs, by number and by name."""
+
+    def __init__(self, files: list[str], **named: Path) -> None:
+        super().__init__(files)
+        self.__dict__ |= named

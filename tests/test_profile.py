@@ -35,6 +35,13 @@ def test_what_a_cluster_may_ask_for_stands_there() -> None:
     assert settings["max-jobs-per-timespan"]
 
 
+def test_who_takes_a_gpu_is_told_by_recipes() -> None:
+    """The profile says where jobs of models go, and gives a GPU to none by itself."""
+    settings = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))["set-resources"]
+    assert {rule for rule, asked in settings.items() if asked.get("slurm_partition") == "gpu"} >= {"train_byte_lm"}
+    assert not [rule for rule, asked in settings.items() if "gpu" in asked]
+
+
 @pytest.mark.parametrize("number", COMMENTED, ids=[LINES[number].strip() for number in COMMENTED])
 def test_a_commented_setting_is_valid(number: int, tmp_path: Path) -> None:
     """By itself: Snakemake takes it, for rules that there are, and it changes what is asked for."""

@@ -1,5 +1,6 @@
 """What an experiment is told to take of a disk, and what jobs of models ask for."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.conftest import Tokbench
+from tests.packing import packed_documents
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.counting.languages import write_languages
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
-from tokbench.workflow.attempts import BESIDE
+from tokbench.pretraining.phases import read_phases
+from tokbench.translation.needs import parameters as translation_parameters
+from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
+from tokbench.workflow.attempts import BESIDE, LONGEST
 from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
 from tokbench.workflow.requests import MARGIN, UNKNOWN, counts_memory
@@ -53,13 +60,54 @@ runs: [{{models: [m, n], variants: [bpe], suites: [offline]}}]
 
 
 def test_the_line_says_what_is_short_and_what_nobody_knows() -> None:
-    told = Disk(1e9, 4e9, 1e9, 6e9, ("pile",))
+    told = Disk(1e9, 4e9, 1e9, 6e9)
     assert told.line(20_000_000_000) == (
         "disk: about 2.0 GB that stay, at most 10 GB more while models are trained, 4.0 GB of it packed sequences; "
-        "20 GB are free; not counted what is fetched for pile"
+        "20 GB are free"
     )
     assert told.line(11_000_000_000).endswith("; free some, or name another folder under 'results'")
+    fetched = Disk(1e9, 0.0, 1e9, 6e9, ("pile", "minipile"), ("pile",))
+    assert fetched.line(20_000_000_000) == (
+        "disk: at least 2.0 GB that stay, at most 6.0 GB more while models are trained; 20 GB are free; "
+        "not counted what is fetched for pile, minipile, and packed sequences of pile"
+    )
     assert shown(5e13) == "50.0 TB"
+
+
+TRANSLATING = """
+name: translating
+parallel_corpora: {{pairs: {{languages: [en, de], train: {files}, {dev}tests: {{held: 1}}}}}}
+corpora: {{both: {{source: {{type: parallel, corpus: pairs}}}}}}
+variants:
+  bpe: {{corpus: both, pretokenization: gpt2, construction: bpe}}
+  unigram: {{corpus: both, pretokenization: gpt2, construction: unigram}}
+sizes: [300]
+translation_models: {{m: tiny}}
+translations:
+  - {{models: [m], corpora: [pairs], source: en, target: de, tokenizers: [bpe, {{source: bpe, target: unigram}}]}}
+"""
+
+
+@pytest.mark.parametrize(("dev", "times"), [("", 3), ("dev: 2, ", 4)])
+def test_translation_models_are_counted(dev: str, times: int, tmp_path: Path, tokbench: Tokbench) -> None:
+    """One of a joint vocabulary, one of two; two checkpoints of each, with the best weights where a split chooses."""
+    (tmp_path / "text").write_text("one\n" * 100)
+    files = f"{{type: lines, path: {{en: {tmp_path}/text, de: {tmp_path}/text}}}}"
+    (tmp_path / "a.yaml").write_text(TRANSLATING.format(files=files, dev=dev))
+    told = disk(read(tmp_path / "a.yaml", {}))
+    options = TRANSLATION_PRESETS["tiny"]
+    learnt = sum(translation_parameters(options, 300, 300, joint=joint) for joint in (True, False))
+    assert told.models == 4 * learnt
+    assert told.checkpoints == 2 * 4 * times * learnt
+    said = tokbench("validate", tmp_path / "a.yaml").stdout.decode()
+    assert "2 variants, 2 tokenizers, 0 language models and 2 translation models" in said
+    assert "more while models are trained; " in said
+
+
+def test_corpora_that_are_fetched_are_named_where_models_are_trained_on_them(tokbench: Tokbench) -> None:
+    said = tokbench("validate", ROOT / "experiments" / "pathpiece.yaml").stdout.decode()
+    assert re.search(r"disk: at least 158 GB that stay, at most \d+ GB more while models are trained; ", said)
+    assert "; not counted what is fetched for minipile, pile, and packed sequences of pile" in said
 
 
 def test_memory_of_models_is_that_of_training_and_less_without() -> None:
@@ -92,15 +140,35 @@ def test_training_asks_for_what_it_uses_and_not_much_more(
 def test_requests_of_models_follow_from_their_recipes() -> None:
     models = Models(read(ROOT / "config.yaml", {"models": {"tiny": {"preset": "mpt_350m"}}}))
     wildcards = SimpleNamespace(model="tiny", variant="bpe", size="40960")
+    none = SimpleNamespace(packed="none")
     assert models.gpus(wildcards) == 1
-    assert [models.training_time(wildcards, attempt) for attempt in (1, 2, 3)] == [2880] * 3
+    assert [models.training_time(wildcards, none, attempt) for attempt in (1, 2, 3)] == [2880] * 3
     first, second = (models.training_memory(wildcards, attempt) for attempt in (1, 2))
     assert 10_000 < first < 12_000
     assert second == 2 * first
     small = Models(read(ROOT / "config.yaml", {}))
     assert small.gpus(wildcards) == 0
-    assert small.training_time(wildcards, 1) < 60
+    assert small.training_time(wildcards, none, 1) < 60
     assert 1_500 < small.applying_memory(wildcards, 1) < 8_000
+
+
+@pytest.mark.parametrize("budget", [TextBudget(text_bytes=200_000_000), TextBudget(epochs=250_000.0)])
+def test_the_time_of_a_budget_of_text_is_told_by_packed_sequences(budget: TextBudget, tmp_path: Path) -> None:
+    """It is that of as many batches; two days while there are none, and where they are of another model."""
+    preset = {"preset": "tiny", "max_seq_len": 32, "device": "cpu"}
+    of_text = preset | {"batches": None, "epochs": budget.epochs, "text_bytes": budget.text_bytes}
+    wildcards = SimpleNamespace(model="tiny", variant="bpe", size="256")
+    given = SimpleNamespace(packed=tmp_path / "packed")
+    models = Models(read(ROOT / "config.yaml", {"models": {"tiny": of_text}}))
+    assert models.training_time(wildcards, given, 1) == LONGEST
+    packed_documents(given.packed, budget=budget)
+    [phase] = read_phases(models.experiment.models["tiny"], given.packed)
+    equal = Models(read(ROOT / "config.yaml", {"models": {"tiny": preset | {"batches": phase.course.batches}}}))
+    asked = models.training_time(wildcards, given, 1)
+    assert 60 < asked < 1440
+    assert asked == equal.training_time(wildcards, SimpleNamespace(packed="none"), 1)
+    (given.packed / "packing.json").write_text("{}")
+    assert models.training_time(wildcards, given, 1) == LONGEST
 
 
 PEAK = """

@@ -14,11 +14,12 @@ import scale_page
 import scale_runs
 from scale_fit import fit, pooled, student
 from scale_larger import by_stage
-from scale_plan import CORPORA, job, of_rule
+from scale_plan import BY_RECIPE, CORPORA, job, of_rule
 from scale_summary import AT_ONCE, STAGES, START, expected, growths, makespan, taken, vocabulary
 from scale_text import cut, write
 
-from tokbench.workflow.byte_lm import MEMORY
+from tokbench.workflow.attempts import LONGEST
+from tokbench.workflow.byte_lm import MEMORY, SCORING
 
 SIZES = (0.25, 0.5, 1.0, 2.0)
 SHARDS = 17
@@ -224,6 +225,7 @@ def test_a_job_is_what_its_rule_says() -> None:
     assert job(line).bound_mb == of_rule("tabulate") == of_rule("train_byte_lm") == MEMORY == 4000
     assert of_rule("merge_counts") == 8000
     assert of_rule("prepare", "runtime") == 240
+    assert [of_rule(rule, "runtime") for rule in BY_RECIPE] == [LONGEST, SCORING]
     with pytest.raises(SystemExit, match="rule pretrain"):
         of_rule("pretrain")
 

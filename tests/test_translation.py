@@ -104,7 +104,7 @@ def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
     with torch.device("meta"):
         model = build_model(paper, 8192, 8100, joint=joint)
     learnt = sum(one.numel() for name, one in model.named_parameters() if "embed_positions" not in name)
-    assert learnt == parameters(paper, 8192, 8100, joint=joint)
+    assert learnt == model.num_parameters(only_trainable=True) == parameters(paper, 8192, 8100, joint=joint)
 
 
 def test_what_is_encoded_is_decoded(prepared: Path) -> None:
@@ -128,6 +128,8 @@ def test_a_model_learns_translates_and_is_scored(prepared: Path, tmp_path: Path)
     assert found["BLEU"] > 20
     assert json.loads((tmp_path / "held.json").read_text())["n"] == 20
     assert not (tmp_path / "checkpoints").exists()
+    settings = json.loads((model / "manifest.json").read_text())["settings"]
+    assert settings["parameters"] == parameters(TINY, 270, 270, joint=False)
 
 
 class KilledError(Exception):

@@ -20,6 +20,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
     from tokbench.workflow.disk import disk, free
+    from tokbench.workflow.translation import Translations
 
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
     models = {
@@ -29,8 +30,11 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         for variant in run.variants
         for size in experiment.sizes_in(run, variant)
     }
+    counts = [f"{len(experiment.variants)} variants", f"{tokenizers} tokenizers", f"{len(models)} language models"]
+    if translators := len(Translations(experiment).trained):
+        counts.append(f"{translators} translation models")
     click.echo(
         f"{configuration}: experiment '{experiment.name}' with {len(experiment.corpora)} corpora, "
-        f"{len(experiment.variants)} variants, {tokenizers} tokenizers and {len(models)} language models"
+        f"{', '.join(counts[:-1])} and {counts[-1]}"
     )
     click.echo(disk(experiment).line(free(experiment.folder)))

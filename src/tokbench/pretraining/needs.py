@@ -1,5 +1,6 @@
 """What a language model takes: parameters, memory and arithmetic, by its options."""
 
+from tokbench.arithmetic import seconds
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.options import ModelOptions
 
@@ -20,9 +21,6 @@ LOGITS = 3
 """Copies of the logits: themselves, their probabilities, their gradient; in scoring those that are scored, of all
 windows one behind the other."""
 NUMBER = 4
-PER_SECOND = {"cpu": 2e10, "gpu": 1e14}
-"""Floating-point operations of one processor thread in float32, half of the 4e10 measured, and of an A100 in bfloat16,
-a third of its best."""
 
 
 def parameters(options: ModelOptions, vocabulary: int) -> int:
@@ -83,14 +81,16 @@ def scoring_memory(weights: int, rows: int, width: int, tokens: int, *, on_gpu: 
     return BASE + weights + NUMBER * tokens * (LOGITS * rows + 8 * width)
 
 
-def training_seconds(options: ModelOptions, vocabulary: int) -> float | None:
-    """Seconds of a training by its arithmetic; None where its budget is one of text."""
+def training_operations(options: ModelOptions, vocabulary: int) -> float | None:
+    """Floating-point operations of a training; None where its budget is one of text."""
     if options.flops is not None:
-        operations = options.flops
-    elif options.batches is not None:
-        tokens = options.batches * options.batch * options.max_seq_len
-        operations = tokens * flops_per_token(options, vocabulary)
-    else:
+        return options.flops
+    if options.batches is None:
         return None
-    speed = PER_SECOND["cpu"] * options.cpu_threads if on_processor(options) else PER_SECOND["gpu"]
-    return operations / (speed * options.resources.processes)
+    return options.batches * options.batch * options.max_seq_len * flops_per_token(options, vocabulary)
+
+
+def training_seconds(options: ModelOptions, operations: float) -> float:
+    """Seconds of a training by its floating-point operations."""
+    threads = options.cpu_threads if on_processor(options) else None
+    return seconds(operations / options.resources.processes, options.precision, threads)

@@ -117,7 +117,7 @@ def _train(
         "options": options.model_dump(mode="json"),
         "direction": list(direction),
         "joint": joint,
-        "parameters": model.num_parameters(),
+        "parameters": model.num_parameters(only_trainable=True),
         "pairs": len(pairs.source),
         "pairs_left_out": pairs.left_out,
         "steps": steps,

@@ -13,6 +13,8 @@ BESIDE = 400
 """MB for the two processes of the workflow engine that a cluster's job holds beside its own."""
 LONGEST = 2880
 """Minutes that no job asks for more than on its own account."""
+START = 30
+"""Minutes for imports, checkpoints and what is written at a job's end."""
 Request = Callable[[Any, int], int]
 """What Snakemake calls with the wildcards and the attempt."""
 
@@ -25,6 +27,12 @@ def more_memory(mem_mb: int, attempt: int) -> int:
 def more_time(runtime: int, attempt: int) -> int:
     """Minutes that a job's attempt, 1 at first, asks for, where ``runtime`` is the first's."""
     return min(LONGEST, runtime * attempt)
+
+
+def reckoned(seconds: float, attempt: int) -> int:
+    """Minutes that a job's attempt asks for which should take so many seconds: half more, and its start; two days at
+    most."""
+    return more_time(min(LONGEST, START + round(1.5 * seconds / 60)), attempt)
 
 
 def doubling(mem_mb: int) -> Request:

@@ -4,10 +4,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokbench.byte_lm.needs import BASE, reading_room, scoring_room, training_room
-from tokbench.byte_lm.options import ByteNgramOptions
+from tokbench.byte_lm.needs import (
+    BASE,
+    SCORED,
+    counting_seconds,
+    on_processor,
+    reading_room,
+    scoring_room,
+    scoring_seconds,
+    training_room,
+    training_seconds,
+)
+from tokbench.byte_lm.options import AnyByteLm, ByteNgramOptions
 from tokbench.config.experiment import Experiment
-from tokbench.workflow.attempts import BESIDE, more_memory
+from tokbench.errors import TokbenchError
+from tokbench.inputs.parquet import parquet
+from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time, reckoned
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
 
@@ -15,6 +27,8 @@ MEMORY = 4000
 """MB that training and scoring ask for at least: there is room for documents beside a model."""
 ROOM = 2e8
 """Bytes for documents, and for what differs from what was measured."""
+SCORING = 1440
+"""Minutes that scoring asks for while its shard is not there."""
 
 
 @dataclass(frozen=True)
@@ -25,28 +39,57 @@ class ByteLms:
 
     def training_recipe(self, wildcards: Any) -> str:
         """Options, those that only scoring reads set to fixed values."""
-        options = self.experiment.byte_lms[wildcards.byte_lm]
+        options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return canonical(options)
         return canonical(options.model_copy(update={"stride": options.context, "score_batch": 1}))
 
     def recipe(self, wildcards: Any) -> str:
         """Options."""
-        return canonical(self.experiment.byte_lms[wildcards.byte_lm])
+        return canonical(self._options(wildcards))
 
     def training_memory(self, wildcards: Any, attempt: int) -> int:
         """MB that training asks for: those of a model on a GPU where it takes one that is there."""
-        options = self.experiment.byte_lms[wildcards.byte_lm]
+        options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return more_memory(MEMORY, attempt)
-        return _asked(training_room(options, options.device != "cpu"), attempt)
+        return _asked(training_room(options, not on_processor(options)), attempt)
 
     def scoring_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that scoring asks for; of n-grams by their number, once they are counted."""
-        options = self.experiment.byte_lms[wildcards.byte_lm]
+        options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return _asked(reading_room(Path(str(input.model))), attempt)
-        return _asked(scoring_room(options, options.device != "cpu"), attempt)
+        return _asked(scoring_room(options, not on_processor(options)), attempt)
+
+    def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """Minutes that training asks for: by arithmetic, or by the text whose n-grams are counted, two days while it is
+        not there."""
+        options = self._options(wildcards)
+        if not isinstance(options, ByteNgramOptions):
+            return reckoned(training_seconds(options), attempt)
+        text = _text(sorted(Path(str(input[0]), "byte_lm").glob("*.parquet")))
+        return more_time(LONGEST, attempt) if text is None else reckoned(counting_seconds(text), attempt)
+
+    def scoring_time(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """Minutes that scoring asks for, by the shard's text once it is there."""
+        options = self._options(wildcards)
+        text = _text([Path(str(input.corpus), "tokenizer", f"{wildcards.shard}.parquet")])
+        if text is None:
+            return more_time(SCORING, attempt)
+        if isinstance(options, ByteNgramOptions):
+            return reckoned(text / SCORED, attempt)
+        return reckoned(scoring_seconds(options, text), attempt)
+
+    def gpus(self, wildcards: Any) -> int:
+        """GPUs that train or apply the model: one, where it is a neural one that is not for processors."""
+        options = self._options(wildcards)
+        return int(not isinstance(options, ByteNgramOptions) and not on_processor(options))
+
+    def threads(self, wildcards: Any) -> int:
+        """Threads of matrix products; one counts n-grams."""
+        options = self._options(wildcards)
+        return 1 if isinstance(options, ByteNgramOptions) else options.cpu_threads
 
     def training_source(self, wildcards: Any) -> str:
         """Fingerprint of what trains a model of this kind."""
@@ -57,8 +100,29 @@ class ByteLms:
         return fingerprint("tokbench.commands.score_bytes", self._kind(wildcards, "tokbench.byte_lm.score"))
 
     def _kind(self, wildcards: Any, neural: str) -> str:
-        counted = isinstance(self.experiment.byte_lms[wildcards.byte_lm], ByteNgramOptions)
+        counted = isinstance(self._options(wildcards), ByteNgramOptions)
         return "tokbench.byte_lm.ngram" if counted else neural
+
+    def _options(self, wildcards: Any) -> AnyByteLm:
+        return self.experiment.byte_lms[wildcards.byte_lm]
+
+
+def _text(shards: list[Path]) -> int | None:
+    """Bytes of text in shards; None while they are not there."""
+    if not shards or not all(shard.is_file() for shard in shards):
+        return None
+    try:
+        return sum(map(_text_of, shards))
+    except TokbenchError:  # The job itself tells what is wrong with them.
+        return None
+
+
+def _text_of(shard: Path) -> int:
+    with parquet(shard, "a shard of a corpus", "prepare the corpus again") as file:
+        about = file.metadata
+        column = file.schema_arrow.get_field_index("text")
+        groups = (about.row_group(group).column(column) for group in range(about.num_row_groups))
+        return int(sum(group.total_uncompressed_size for group in groups))
 
 
 def _asked(room: float, attempt: int) -> int:

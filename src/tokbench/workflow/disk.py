@@ -1,7 +1,7 @@
 """The disk that an experiment will take, estimated from its configuration before it starts.
 
 Corpora lie there as compressed text. Packed sequences are the bulk of an experiment with language models; they and
-checkpoints go once their model is done.
+checkpoints go once their model is done. What a corpus that is fetched first will take is not known.
 """
 
 import shutil
@@ -15,6 +15,7 @@ from tokbench.corpus.parallel.sources import HubPairs
 from tokbench.corpus.sources import EmbeddedSource, FileSource, ParallelSource, files_of
 from tokbench.pretraining.needs import parameters
 from tokbench.workflow.pretraining import vocabulary_of
+from tokbench.workflow.translation import Translations
 
 PACKED = (".gz", ".zst", ".parquet")
 """Files that hold some times their size in text."""
@@ -42,16 +43,18 @@ class Disk:
     Attributes:
         corpora: prepared text.
         packed: packed sequences of all trainings; gone when these are done.
-        models: weights, those of kept checkpoints too.
-        checkpoints: states of all trainings; gone like them.
+        models: weights of language models and translation models, those of kept checkpoints too.
+        checkpoints: states of all trainings; gone like packed sequences.
         unknown: corpora of which nothing is known before they are fetched.
+        unpacked: those of them that language models are trained on.
     """
 
     corpora: float
     packed: float
     models: float
     checkpoints: float
-    unknown: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    unpacked: tuple[str, ...] = ()
 
     @property
     def kept(self) -> float:
@@ -65,13 +68,16 @@ class Disk:
 
     def line(self, free: int) -> str:
         """One line for a person, who has so many bytes free."""
-        parts = [f"{shown(self.kept)} that stay"]
+        told = f"disk: {'at least' if self.unknown else 'about'} {shown(self.kept)} that stay"
+        if more := self.packed + self.checkpoints:
+            told += f", at most {shown(more)} more while models are trained"
         if self.packed:
-            more = shown(self.packed + self.checkpoints)
-            parts.append(f"at most {more} more while models are trained, {shown(self.packed)} of it packed sequences")
-        told = f"disk: about {', '.join(parts)}; {shown(free)} are free"
+            told += f", {shown(self.packed)} of it packed sequences"
+        told += f"; {shown(free)} are free"
         if self.unknown:
             told += f"; not counted what is fetched for {', '.join(self.unknown)}"
+        if self.unpacked:
+            told += f", and packed sequences of {', '.join(self.unpacked)}"
         return told + ("; free some, or name another folder under 'results'" * (self.most > free))
 
 
@@ -81,15 +87,21 @@ def disk(experiment: Experiment) -> Disk:
     models = dict(_models(experiment))
     counts = [parameters(experiment.models[model], vocabulary_of(size)) for model, _, size in models]
     kept = [1 + len(experiment.models[model].evaluate_at) for model, _, size in models]
+    translations = Translations(experiment)
+    translators = [(translations.parameters(one), translations.keeps_best(one)) for one in translations.trained]
+    weights = sum(count * times for count, times in zip(counts, kept, strict=True))
+    weights += sum(count for count, _ in translators)
+    states = STATE_BYTES * sum(counts) + sum((STATE_BYTES + WEIGHT_BYTES * best) * count for count, best in translators)
     return Disk(
         corpora=sum(STORED * text for text in texts.values() if text),
         packed=sum(
             TOKEN_BYTES / BYTES_PER_TOKEN * (texts[corpus] or 0.0) * _share(experiment, corpus, "pretraining")
             for corpus in models.values()
         ),
-        models=float(WEIGHT_BYTES * sum(count * times for count, times in zip(counts, kept, strict=True))),
-        checkpoints=float(STATE_BYTES * CHECKPOINTS * sum(counts)),
+        models=float(WEIGHT_BYTES * weights),
+        checkpoints=float(CHECKPOINTS * states),
         unknown=tuple(name for name, text in texts.items() if text is None),
+        unpacked=tuple(name for name, text in texts.items() if text is None and name in models.values()),
     )
 
 

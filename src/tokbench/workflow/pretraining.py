@@ -2,20 +2,26 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
-from tokbench.pretraining.needs import applying_memory, on_processor, training_memory, training_seconds
+from tokbench.errors import TokbenchError
+from tokbench.pretraining.needs import (
+    applying_memory,
+    on_processor,
+    training_memory,
+    training_operations,
+    training_seconds,
+)
 from tokbench.pretraining.options import ModelOptions
 from tokbench.tokenizer_folder import OWN
-from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
+from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time, reckoned
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
-START = 30
-"""Minutes for imports, checkpoints and the export."""
 PACKED_AT_ONCE = 16
 """Shards that one job encodes and packs by itself. More are encoded by jobs of their own, side by side, and packed by
 one for each slice of the order that has about as much text."""
@@ -125,15 +131,19 @@ class Models:
         """MB of main memory that evaluation asks for."""
         return _asked(applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
 
-    def training_time(self, wildcards: Any, attempt: int) -> int:
+    def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
-        as it can: the next attempt goes on from its checkpoint."""
+        as it can: the next attempt goes on from its checkpoint. Of a budget of text the packed sequences tell how much
+        that is, once they are there."""
         options = self._options(wildcards)
         if options.resources.runtime is not None:
             return options.resources.runtime
-        seconds = training_seconds(options, vocabulary_of(wildcards.size))
-        minutes = LONGEST if seconds is None else min(LONGEST, START + round(1.5 * seconds / 60))
-        return more_time(minutes, attempt)
+        operations = training_operations(options, vocabulary_of(wildcards.size))
+        if operations is None:
+            operations = _operations(options, Path(str(input.packed)))
+        if operations is None:
+            return more_time(LONGEST, attempt)
+        return reckoned(training_seconds(options, operations), attempt)
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""
@@ -155,6 +165,16 @@ class Models:
 def vocabulary_of(size: Size | str) -> int:
     """Tokens of a vocabulary that is still to be made, for what its models will take."""
     return LARGE if size == OWN else int(size)
+
+
+def _operations(options: ModelOptions, packed: Path) -> float | None:
+    """Floating-point operations of a training on packed sequences; None while they are not there."""
+    from tokbench.pretraining.phases import read_phases
+
+    try:
+        return sum(phase.course.flops for phase in read_phases(options, packed))
+    except TokbenchError:  # The job itself tells what is wrong with them.
+        return None
 
 
 def _asked(size: float, attempt: int) -> int:

@@ -10,7 +10,7 @@ from tokbench.config.sections import Size
 from tokbench.config.translations import Translation
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer_folder import OWN
-from tokbench.translation.needs import ON_GPU, held, training_memory
+from tokbench.translation.needs import ON_GPU, held, parameters, training_memory
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
@@ -69,11 +69,11 @@ class Translations:
         corpora = self.experiment.parallel_corpora
         return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
 
-    def source_size(self, wildcards: Any) -> str:
+    def source_size(self, wildcards: Any) -> Size | str:
         """Size of the source's tokenizer: its own where it was made elsewhere."""
         return self._size(wildcards.variant, wildcards.size)
 
-    def target_size(self, wildcards: Any) -> str:
+    def target_size(self, wildcards: Any) -> Size | str:
         """Size of the target's."""
         return self._size(wildcards.target_variant, wildcards.size)
 
@@ -106,9 +106,7 @@ class Translations:
         pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
         if self.gpus(wildcards):
             return more_memory(BESIDE + pairs + round(ON_GPU / 1e6), attempt)
-        names = wildcards.variant, wildcards.target_variant
-        source, target = (vocabulary_of(self._size(name, wildcards.size)) for name in names)
-        own = training_memory(options, source, target, joint=names[0] == names[1])
+        own = training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
         return more_memory(BESIDE + pairs + round(own / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
@@ -116,11 +114,28 @@ class Translations:
         attempt goes on from its checkpoint."""
         return more_time(LONGEST, attempt)
 
-    def _size(self, variant: str, size: str) -> str:
+    def parameters(self, wildcards: Any) -> int:
+        """Parameters that the model learns, as far as its vocabularies are known before they are made."""
+        return parameters(self._options(wildcards), *self._vocabularies(wildcards), joint=_joint(wildcards))
+
+    def keeps_best(self, wildcards: Any) -> bool:
+        """Whether training stores the best weights beside the last ones."""
+        options = self._options(wildcards)
+        return options.select == "best" and self.experiment.parallel_corpora[wildcards.parallel].dev is not None
+
+    def _vocabularies(self, wildcards: Any) -> tuple[int, int]:
+        source, target = (self._size(name, wildcards.size) for name in (wildcards.variant, wildcards.target_variant))
+        return vocabulary_of(source), vocabulary_of(target)
+
+    def _size(self, variant: str, size: Size | str) -> Size | str:
         return OWN if variant in self.experiment.elsewhere else size
 
     def _options(self, wildcards: Any) -> TranslationOptions:
         return self.experiment.translation_models[wildcards.model]
+
+
+def _joint(wildcards: Any) -> bool:
+    return bool(wildcards.variant == wildcards.target_variant)
 
 
 def _held(corpus: Path) -> int:
