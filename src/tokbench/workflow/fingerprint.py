@@ -44,6 +44,7 @@ PLUMBING = tuple(
         "downstream.needs",
         "errors",
         "faults",
+        "gauge",
         "inputs",
         "lean",
         "manifest",
