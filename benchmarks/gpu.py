@@ -29,8 +29,8 @@ from typing import Any
 from gpu_device import described
 from gpu_tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
 
+from tokbench.gauge import Gauge, gauged, speed
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.gauge import Gauge, gauged, speed
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions, architecture_of
 
@@ -107,7 +107,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
     packing = Packing.read(output / "packed" / name)
     joules, used, starts = gauged(gauge)
     flop = flops_per_token(options, packing.vocabulary)
-    tokens_per_second = speed(curve)
+    tokens_per_second = speed([(int(row["tokens"]), float(row["seconds"])) for row in curve])
     last = [float(row["loss"]) for row in curve[-max(1, len(curve) // 10) :]]
     return {
         "vocabulary": packing.vocabulary,

@@ -5,7 +5,7 @@ import os
 import platform
 from typing import Any
 
-from tokbench.pretraining.gauge import peak_of
+from tokbench.gauge import peak_of
 from tokbench.pretraining.options import ModelOptions
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tokbench.byte_lm.needs import flops_per_byte
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.errors import TokbenchError
 
@@ -137,6 +138,11 @@ def test_model_folder(trained: Path) -> None:
     assert float(rows[-1]["loss"]) < float(rows[0]["loss"]) == pytest.approx(math.log(257), abs=0.2)
     manifest = json.loads((trained / "manifest.json").read_text())["settings"]
     assert manifest["parameters"] == parameters(SMALL)
+    assert manifest["read"]["tokens"] == SMALL.steps * SMALL.batch * SMALL.context
+    took = manifest["effort"]
+    assert (took["starts"], took["joules"], took["flops_per_token"]) == (1, None, flops_per_byte(SMALL))
+    assert took["seconds"] > 0
+    assert took["peak_gib"] > 0.1
     assert manifest["stream_tokens"] == sum(map(len, DOCUMENTS)) + len(DOCUMENTS)
     of_scoring = {"stride": SMALL.stride, "score_batch": SMALL.score_batch}
     assert not manifest["options"].keys() & of_scoring.keys()
@@ -165,6 +171,8 @@ def test_killed_run_ends_with_the_same_bits(trained: Path, tmp_path: Path, monke
     training.train(DOCUMENTS, SMALL, model, checkpoints)
     assert (model / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
     assert (model / "curve.csv").read_text() == (trained / "curve.csv").read_text()
+    assert json.loads((model / "manifest.json").read_text())["settings"]["effort"]["starts"] == 3
+    assert not checkpoints.exists()
 
 
 @pytest.mark.parametrize(

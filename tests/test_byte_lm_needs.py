@@ -47,6 +47,21 @@ def test_parameters_are_counted(tied: bool) -> None:
     assert parameters(chosen) == build(chosen).num_parameters()
 
 
+def test_arithmetic_is_that_of_the_model() -> None:
+    """A training's is thrice that of what goes forwards, as PyTorch counts it; positions beside."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from tokbench.byte_lm.model import build
+
+    chosen = options(WIDE)
+    model = build(chosen)
+    with torch.inference_mode(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
+        model(input_ids=torch.zeros(1, chosen.context, dtype=torch.long))
+    assert 3 * counted.get_total_flops() == pytest.approx(chosen.context * flops_per_byte(chosen), rel=1e-3)
+
+
 def test_jobs_ask_for_what_their_models_need(tmp_path: Path) -> None:
     wildcards = SimpleNamespace(byte_lm="tiny")
     small = ByteLms(read(ROOT / "config.yaml", {}))

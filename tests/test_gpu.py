@@ -23,13 +23,13 @@ sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 from gpu import RECIPE
 from gpu_tables import COLUMNS, markdown
 
+from tokbench import gauge
 from tokbench.config.load import read as read_experiment
 from tokbench.construction import constructions
 from tokbench.corpus.documents import SCHEMA
 from tokbench.errors import TokbenchError
-from tokbench.pretraining import gauge
+from tokbench.gauge import START, Gauge, Pace, effort, gauged, peak_of, speed
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.gauge import START, Gauge, effort, gauged, peak_of, speed
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import MptOptions
 from tokbench.status.trainings import shown, trainings
@@ -78,9 +78,37 @@ def test_arithmetic_is_six_times_the_weights_and_that_of_the_scores() -> None:
 
 def test_speed_leaves_out_the_first_batches_and_one_that_is_slow() -> None:
     seconds = [30.0 * (batch > 0) + 0.5 * batch + 60 * (batch > 70) for batch in range(121)]
-    rows = [{"tokens": str(100 * batch), "seconds": str(at)} for batch, at in enumerate(seconds)]
-    assert speed(rows) == pytest.approx(200)
-    assert speed(rows[:15]) is None
+    marks = [(100 * batch, at) for batch, at in enumerate(seconds)]
+    assert speed(marks) == pytest.approx(200)
+    assert speed(marks[:15]) is None
+
+
+def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that were lost count for nothing, nor does the time between; a long training has marks of some steps."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    pace = Pace(4)
+    pace.resume(None)
+    for step in (1, 2):
+        now[0] += 1
+        pace.mark(step, 10 * step)
+    now[0] += 0.5
+    state = json.loads(json.dumps(pace.state))
+    now[0] += 1
+    pace.mark(3, 30)
+    now[0] += 100
+    pace = Pace(4)
+    pace.resume(state)
+    for step in (3, 4):
+        now[0] += 1
+        pace.mark(step, 10 * step)
+        with pace.aside():
+            now[0] += 20
+    assert pace.marks == [(10, 1.0), (20, 2.0), (30, 3.5), (40, 4.5)]
+    long = Pace(2500)
+    for step in range(1, 2501):
+        long.mark(step, step)
+    assert [tokens for tokens, _ in long.marks] == [*range(2, 2501, 2)]
 
 
 def test_joules_of_all_starts(tmp_path: Path) -> None:
@@ -125,10 +153,10 @@ def test_a_gpu_is_asked_by_its_identity_until_it_tells_no_more(tmp_path: Path, m
 
 def test_what_a_training_took(tmp_path: Path) -> None:
     """On two A100: the peak is that of both, joules are summed, and the most memory is that of any."""
-    rows = [{"tokens": str(100 * batch), "seconds": str(0.5 * batch)} for batch in range(121)]
+    marks = [(100 * batch, 0.5 * batch) for batch in range(121)]
     for rank, line in enumerate(("1.0,30.0,1073741824", "1.0,40.0,2147483648")):
         (tmp_path / f"{rank}.csv").write_text(f"{START}{line}\n")
-    took = effort(tmp_path, rows, 3.12e10, 312.0, 2)
+    took = effort(tmp_path, marks, 3.12e10, 312.0, 2)
     assert took == {
         "seconds": 60.0,
         "tokens_per_second": pytest.approx(200),
@@ -141,11 +169,11 @@ def test_what_a_training_took(tmp_path: Path) -> None:
     for processes, more in ((4, ""), (2, f"{START}2.0,1.0,1\n")):
         with (tmp_path / "0.csv").open("a") as file:
             file.write(more)
-        took = effort(tmp_path, rows, 3.12e10, 312.0, processes)
+        took = effort(tmp_path, marks, 3.12e10, 312.0, processes)
         assert (took["tokens_per_second"], took["mfu"]) == (None, None)
     with Gauge(tmp_path / "cpu" / "0.csv"):
         pass
-    took = effort(tmp_path / "cpu", rows, 3.12e10, None, 1)
+    took = effort(tmp_path / "cpu", marks, 3.12e10, None, 1)
     assert (took["mfu"], took["joules"], took["starts"]) == (None, None, 1)
     assert took["peak_gib"] > 0.01
 
@@ -162,12 +190,36 @@ def test_what_a_training_took(tmp_path: Path) -> None:
         shutil.copytree(home, home.parent / size)
     other, row, largest = trainings(tmp_path / "results", peak=0.02)
     assert (other.size, largest.size) == ("own", "2048")
-    assert row[:6] == ("m", "bpe", "400", "cpu", 1, 48000)
-    assert row[6:8] == (12000, 3.744e14)
+    assert row[:9] == ("language", "m", None, "bpe", "400", "cpu", 1, 48000, 12000)
+    assert row.flops == 3.744e14
     assert row.mfu == pytest.approx(200 * 3.12e10 / 2e10)
-    assert shown([row])[1].split()[:8] == ["m", "bpe", "400", "cpu", "1", "48,000", "12,000", "3.744e+14"]
-    with pytest.raises(TokbenchError, match="no language model stands there"):
+    assert shown([row])[1].split()[:10] == [
+        *("language", "m", "-", "bpe", "400", "cpu", "1", "48,000", "12,000", "3.744e+14")
+    ]
+    with pytest.raises(TokbenchError, match="no trained model stands there"):
         list(trainings(tmp_path))
+
+
+def test_models_of_every_kind_are_told(tmp_path: Path) -> None:
+    """N-grams are counted and not trained; a joint vocabulary is named once."""
+    kept = {
+        "translation_models/t/pairs/en/de/bpe/unigram/400": {},
+        "translation_models/t/pairs/en/de/bpe/bpe/400": {"effort": {"starts": 2}},
+        "byte_lm/text/b/model": {"read": {"tokens": 7}},
+        "byte_lm/text/counted/model": {"kind": "ngram"},
+        "models/m/bpe/400": {},
+    }
+    for place, settings in kept.items():
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "manifest.json").write_text(json.dumps({"settings": settings}))
+    found = list(trainings(tmp_path))
+    assert [row[:5] for row in found] == [
+        ("language", "m", None, "bpe", "400"),
+        ("byte", "b", "text", None, None),
+        ("translation", "t", "pairs/en/de", "bpe", "400"),
+        ("translation", "t", "pairs/en/de", "bpe/unigram", "400"),
+    ]
+    assert (found[1].tokens, found[2].starts) == (7, 2)
 
 
 def test_page_shows_the_tables_that_are_kept() -> None:

@@ -39,7 +39,7 @@ from tokbench.tidy.table import schema
 from tokbench.tidy.translations import SENTENCES
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.batches import batches, decoded, encoded
-from tokbench.translation.needs import parameters
+from tokbench.translation.needs import parameters, training_flops
 from tokbench.translation.options import PRESETS, TranslationOptions
 from tokbench.translation.score import score
 from tokbench.translation_scores import bleu, chrf, resampled
@@ -107,6 +107,24 @@ def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
     assert learnt == model.num_parameters(only_trainable=True) == parameters(paper, 8192, 8100, joint=joint)
 
 
+def test_arithmetic_is_that_of_the_model() -> None:
+    """A training's is thrice that of what goes forwards, as PyTorch counts it."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from tokbench.translation.model import build as build_model
+
+    options = TINY.model_copy(update={"encoder_layers": 3, "decoder_layers": 2})
+    source, target = np.array([9, 30]), np.array([14, 21])
+    model = build_model(options, 270, 260, joint=False)
+    with torch.inference_mode(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
+        for sizes in zip(source, target, strict=True):
+            ids, made = (torch.ones(1, int(size), dtype=torch.long) for size in sizes)
+            model(input_ids=ids, decoder_input_ids=made, use_cache=False)
+    assert 3 * counted.get_total_flops() == pytest.approx(training_flops(options, source, target, 270))
+
+
 def test_what_is_encoded_is_decoded(prepared: Path) -> None:
     tokenizer = Tokenizer.load(prepared / "de")
     lines = ["Katze sieht", "ß 🦀", ""]
@@ -130,6 +148,11 @@ def test_a_model_learns_translates_and_is_scored(prepared: Path, tmp_path: Path)
     assert not (tmp_path / "checkpoints").exists()
     settings = json.loads((model / "manifest.json").read_text())["settings"]
     assert settings["parameters"] == parameters(TINY, 270, 270, joint=False)
+    took = settings["effort"]
+    assert settings["read"]["tokens"] == int(curve[-1][2])
+    assert took["tokens_per_second"] > 0
+    assert (took["starts"], took["joules"], took["mfu"]) == (1, None, None)
+    assert took["peak_gib"] > 0.1
 
 
 class KilledError(Exception):
@@ -161,6 +184,7 @@ def test_a_killed_training_ends_with_the_same_bits(
     assert "translation resumes after step 28" in caplog.text
     for name in ("model.safetensors", "curve.csv", "config.json"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
+    assert json.loads((killed / "manifest.json").read_text())["settings"]["effort"]["starts"] == 3
 
 
 def test_embeddings_of_both_sides_against_the_training_text(prepared: Path, tmp_path: Path, tokbench: Tokbench) -> None:
@@ -380,10 +404,9 @@ def test_a_side_may_be_cut_by_a_tokenizer_made_elsewhere() -> None:
     found = []
     for one in asked.trained:
         wildcards = SimpleNamespace(**{name: str(value) for name, value in one._asdict().items()})
-        found.append((asked.source_tokenizer(wildcards), asked.target_tokenizer(wildcards)))
+        found.append((asked.source_size(wildcards), asked.target_size(wildcards)))
         assert asked.memory(wildcards, SimpleNamespace(corpus="nowhere"), 1) > 1000
-    given, bpe = "results/pairs/tokenizers/given/own", "results/pairs/tokenizers/bpe/300"
-    assert found == [(given, given), (bpe, given), (given, bpe)]
+    assert found == [("own", "own"), ("300", "own"), ("own", "300")]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ class Windows:
         context: predictions in a window, lowered to what a shorter stream affords.
         seed: seed of the order.
 
+    Attributes:
+        context: predictions in a window.
+
     Raises:
         TokbenchError: the stream holds no byte.
     """
@@ -48,8 +51,8 @@ class Windows:
         if size < 2:
             raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
         self._stream = np.memmap(path, "<u2", "r")
-        self._context = min(context, size - 1)
-        self._count = (size - 1) // self._context
+        self.context = min(context, size - 1)
+        self._count = (size - 1) // self.context
         self._seed = seed
         self._epoch = -1
         self._order = np.empty(0, np.int64)
@@ -63,5 +66,5 @@ class Windows:
         if epoch != self._epoch:
             self._epoch = epoch
             self._order = np.random.default_rng([self._seed, epoch]).permutation(self._count)
-        start = int(self._order[position]) * self._context
-        return self._stream[start : start + self._context + 1].astype(np.int64)
+        start = int(self._order[position]) * self.context
+        return self._stream[start : start + self.context + 1].astype(np.int64)

@@ -13,9 +13,11 @@ import torch
 
 from tokbench.atomic import alone, atomic_file, atomic_folder, reject_altered, remove_written
 from tokbench.byte_lm.model import START, arithmetic, build, pick_device
+from tokbench.byte_lm.needs import flops_per_byte
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
+from tokbench.gauge import GAUGES, Gauge, Pace, effort, forget, peak_of
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
 from tokbench.resumable import own_checkpoints
@@ -62,18 +64,26 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
     model = build(options)
     model.to(device).train()  # type: ignore[arg-type]
     optimizer = _optimizer(model, options)
-    step, curve, spent = _resume(checkpoints, recipe, model, optimizer)
-    with arithmetic(options, device):
+    pace = Pace(options.steps)
+    step, curve, spent = _resume(checkpoints, recipe, model, optimizer, pace)
+    if not step:
+        forget(checkpoints)
+    tokens = options.batch * windows.context
+    with arithmetic(options, device), Gauge(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
         while step < options.steps:
             rate = learning_rate(step, options)
             loss = _step(model, optimizer, torch.from_numpy(windows.batch(step, options.batch)), rate, options)
             step += 1
             curve.append((step, loss, rate))
+            pace.mark(step, step * tokens)
             _reject(curve, options, checkpoints)
             if step % max(1, options.steps // 20) == 0 or step == options.steps:
                 log.info("byte LM step %d/%d, loss %.4f nats a byte, rate %.2e", step, options.steps, loss, rate)
             if step % options.checkpoint_every == 0 and step < options.steps:
-                _save(checkpoints, recipe, model, optimizer, curve, spent + time.monotonic() - began)
+                _save(checkpoints, recipe, model, optimizer, curve, pace, spent + time.monotonic() - began)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    peak = peak_of(name) if options.precision == "bf16" else None
+    flops = flops_per_byte(options.model_copy(update={"context": windows.context}))
     with atomic_folder(folder, "byte language model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         _write_curve(curve, partial / "curve.csv")
@@ -83,11 +93,15 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
             "stream": recipe["stream"],
             "stream_tokens": stream.stat().st_size // 2,
             "final_loss": curve[-1][1],
-            "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+            "read": {"tokens": options.steps * tokens},
+            "device": name,
+            "devices": 1,
+            "effort": effort(checkpoints / GAUGES, pace.marks, flops, peak),
         }
         write_manifest(partial / "manifest.json", settings, began - spent)
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
+    forget(checkpoints)
     stream.unlink(missing_ok=True)
     (checkpoints / "curve.csv").unlink(missing_ok=True)
     if checkpoints.is_dir() and not any(checkpoints.iterdir()):
@@ -165,20 +179,21 @@ def _save(
     model: torch.nn.Module,
     optimizer: torch.optim.AdamW,
     curve: Curve,
+    pace: Pace,
     seconds: float,
 ) -> None:
     older = list(checkpoints.glob("step-*"))
     with atomic_folder(checkpoints / f"step-{curve[-1][0]:09d}", "checkpoint") as partial:
         safetensors.torch.save_model(model, str(partial / "model.safetensors"))
         torch.save(optimizer.state_dict(), partial / "optimizer.pt")
-        state = {"recipe": recipe, "curve": curve, "seconds": seconds}
+        state = {"recipe": recipe, "curve": curve, "seconds": seconds, "pace": pace.state}
         (partial / "state.json").write_text(json.dumps(state), encoding="utf-8")
     for folder in older:
         remove_written(folder, "checkpoint")
 
 
 def _resume(
-    checkpoints: Path, recipe: dict[str, object], model: torch.nn.Module, optimizer: torch.optim.AdamW
+    checkpoints: Path, recipe: dict[str, object], model: torch.nn.Module, optimizer: torch.optim.AdamW, pace: Pace
 ) -> tuple[int, Curve, float]:
     """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
     remedy = f"delete {checkpoints} to start over"
@@ -190,6 +205,7 @@ def _resume(
             optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
             curve = [(int(step), float(loss), float(rate)) for step, loss, rate in state["curve"]]
             seconds = float(state["seconds"])
+            pace.resume(state.get("pace"))
         except Exception as error:
             raise TokbenchError(f"{folder}: a damaged checkpoint ({first_line(error)}); {remedy}") from None
         log.info("byte LM resumes after step %d", len(curve))

@@ -23,7 +23,7 @@ GROUPS = {
     },
     "Runs": {
         "status": "tell how far an experiment is",
-        "trainings": "tell what the trainings of language models took",
+        "trainings": "tell what the trainings of models took",
         "cancel": "end what a dead run left behind",
     },
     "Tokenizers": {

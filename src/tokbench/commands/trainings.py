@@ -1,4 +1,4 @@
-"""``tokbench trainings``: what the trainings of language models took."""
+"""``tokbench trainings``: what the trainings of models took."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ LEAST_PEAK = 1e-12
 )
 @click.option("--csv", "as_csv", is_flag=True, help="As CSV, numbers in full.")
 def command(results: str, peak_tflops: float | None, as_csv: bool) -> None:
-    """Tell what the language models of the experiment in RESULTS took: tokens a second, MFU, memory and joules."""
+    """Tell what training the models of the experiment in RESULTS took: tokens a second, MFU, memory and joules."""
     import csv
     import sys
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import alone, failures_reported
 from tokbench.errors import TokbenchError
+from tokbench.gauge import GAUGES, Gauge, effort, peak_of
 from tokbench.lean import lean_imports
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.gauge import Gauge, effort, peak_of
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.phases import described, read_in_all, read_phases
 from tokbench.pretraining.processes import LAUNCHED
@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 
 UNUSED = ("mcli", "mlflow", "scipy", "torchmetrics.utilities.plot")
 """Imported whether wanted or not: tracking services, and what torchmetrics draws and measures sound with."""
-GAUGES = "gauges"
-"""Folder among the checkpoints, of what the processes' devices told."""
 TIMEOUT = 1800.0
 """Seconds that processes wait for each other: the first one alone writes, and reads what it wrote."""
 
@@ -104,6 +102,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
         flops = flops_per_token(options, packing.vocabulary)
         peak = peak_of(device) if options.precision == "bf16" else None
+        marks = [(int(row["tokens"]), float(row["seconds"])) for row in rows]
         settings = {
             "options": options.model_dump(mode="json"),
             "read": read_in_all(phases, _lengths(tokenizer)),
@@ -115,7 +114,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             "packing": described(phases),
             "device": device,
             "devices": processes,
-            "effort": effort(checkpoints / GAUGES, rows, flops, peak, processes),
+            "effort": effort(checkpoints / GAUGES, marks, flops, peak, processes),
         }
         publish(
             foundry.exported(checkpoints, batches),

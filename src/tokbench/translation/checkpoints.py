@@ -13,6 +13,7 @@ import torch
 
 from tokbench.atomic import atomic_file, atomic_folder, reject_altered, remove_written
 from tokbench.errors import TokbenchError
+from tokbench.gauge import Pace, forget
 from tokbench.inputs.files import first_line
 from tokbench.resumable import own_checkpoints
 
@@ -30,6 +31,7 @@ class Progress:
     """Where a training stands.
 
     Attributes:
+        pace: how it goes on.
         step: steps done.
         tokens: target tokens seen.
         curve: rows of :data:`COLUMNS`.
@@ -41,6 +43,7 @@ class Progress:
         seconds: spent until the last checkpoint.
     """
 
+    pace: Pace
     step: int = 0
     tokens: int = 0
     curve: list[Row] = field(default_factory=list)
@@ -58,6 +61,7 @@ class Progress:
         self.sums[0] += loss
         self.sums[1] += tokens
         self.last_loss = loss / tokens
+        self.pace.mark(self.step, self.tokens)
 
     def row(self, epoch: int, rate: float, dev: tuple[float, float] | None) -> None:
         """Add a row of the curve."""
@@ -106,6 +110,7 @@ def save(
             "kept_epoch": done.kept_epoch,
             "best": done.best if math.isfinite(done.best) else None,
             "seconds": done.seconds,
+            "pace": done.pace.state,
         }
         (partial / "state.json").write_text(json.dumps(state), encoding="utf-8")
     for folder in older:
@@ -113,9 +118,9 @@ def save(
 
 
 def resume(
-    checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer
+    checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer, steps: int
 ) -> Progress:
-    """Load the newest checkpoint of this very recipe; others are discarded.
+    """Load the newest checkpoint of this very recipe, a training of so many steps; others are discarded.
 
     Raises:
         TokbenchError: it is damaged, or not as it was written.
@@ -129,6 +134,7 @@ def resume(
             safetensors.torch.load_model(model, str(folder / "model.safetensors"))
             optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
             done = Progress(
+                Pace(steps),
                 step=int(state["step"]),
                 tokens=int(state["tokens"]),
                 curve=[tuple(row) for row in state["curve"]],
@@ -138,17 +144,20 @@ def resume(
                 weights=safetensors.torch.load_file(kept) if kept.is_file() else None,
                 seconds=float(state["seconds"]),
             )
+            done.pace.resume(state.get("pace"))
         except Exception as error:
             raise TokbenchError(f"{folder}: a damaged checkpoint ({first_line(error)}); {remedy}") from None
         log.info("translation resumes after step %d", done.step)
         return done
-    return Progress()
+    forget(checkpoints)
+    return Progress(Pace(steps))
 
 
 def discard(checkpoints: Path) -> None:
     """Remove what a training put there, and the folder if nothing else is in it."""
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
+    forget(checkpoints)
     (checkpoints / "curve.csv").unlink(missing_ok=True)
     if checkpoints.is_dir() and not any(checkpoints.iterdir()):
         checkpoints.rmdir()

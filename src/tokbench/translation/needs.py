@@ -1,6 +1,9 @@
-"""What a translation model takes: parameters, memory and time, by its options."""
+"""What a translation model takes: parameters, memory and arithmetic, by its options."""
 
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.inputs.json import read_json
 from tokbench.inputs.parquet import parquet
@@ -36,6 +39,28 @@ def parameters(options: TranslationOptions, source: int, target: int, *, joint: 
     encoder = options.encoder_layers * (attention + forward + 2 * norm)
     decoder = options.decoder_layers * (2 * attention + forward + 3 * norm)
     return (max(source, target) + SPECIAL) * width * (1 if joint else 2) + encoder + decoder
+
+
+def training_flops(
+    options: TranslationOptions, source: NDArray[np.int64], target: NDArray[np.int64], vocabulary: int
+) -> float:
+    """Floating-point operations of training on pairs once, padding left out.
+
+    As :func:`tokbench.pretraining.flops.flops_per_token` counts them: six for a weight and each token that it is
+    multiplied with, and twelve for a layer's width and each pair of tokens, one of which attends to the other. Keys and
+    values by which the decoder attends to the source are the source's.
+
+    Args:
+        options: the recipe.
+        source, target: tokens of each sentence, int64 [pairs].
+        vocabulary: ids of the larger of both tokenizers.
+    """
+    width, inner = options.d_model, options.feed_forward
+    matrix, forward = width * width, 2 * width * inner
+    of_source = options.encoder_layers * (4 * matrix + forward) + options.decoder_layers * 2 * matrix
+    of_target = options.decoder_layers * (6 * matrix + forward) + (vocabulary + SPECIAL) * width
+    within = options.encoder_layers * source @ source + options.decoder_layers * target @ (source + target)
+    return 6.0 * (int(source.sum()) * of_source + int(target.sum()) * of_target) + 12.0 * width * int(within)
 
 
 def training_memory(

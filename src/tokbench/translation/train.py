@@ -8,11 +8,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from tokbench.atomic import NOT_CONTENT, alone, atomic_folder
 from tokbench.corpus.parallel.pairs import Sentences, read_sentences
 from tokbench.errors import TokbenchError
+from tokbench.gauge import GAUGES, Gauge, effort, peak_of
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
 from tokbench.occurrences import write_occurrences
@@ -22,6 +24,7 @@ from tokbench.translation.checkpoints import Progress, discard, resume, save, wr
 from tokbench.translation.embeddings import counts_of, occurrences
 from tokbench.translation.loss import Sides, dev_loss, update
 from tokbench.translation.model import build, fixed_threads, pick_device
+from tokbench.translation.needs import training_flops
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 
 log = logging.getLogger(__name__)
@@ -92,27 +95,34 @@ def _train(
         eps=options.eps,
         weight_decay=options.weight_decay,
     )
-    done = resume(checkpoints, recipe, model, optimizer)
     in_epoch = len(pairs.batches(options.batch_tokens, (options.seed, 0)))
     steps = in_epoch * options.epochs
+    done = resume(checkpoints, recipe, model, optimizer, steps)
     spent = done.seconds
-    while done.step < steps:
-        epoch, first = divmod(done.step, in_epoch)
-        dealt = pairs.batches(options.batch_tokens, (options.seed, epoch))
-        for batch in dealt[first:]:
-            rate = learning_rate(done.step, options)
-            done.add(*update(model, optimizer, pairs.of(batch), rate, done.step, options, device))
-            _reject(done, steps, own[1].id_limit, checkpoints)
-            ends = done.step % in_epoch == 0
-            if ends or done.step % EVERY == 0:
-                done.row(epoch + 1, rate, dev_loss(model, dev, options, device) if ends and dev else None)
-            if ends:
-                done.keep_best(model, options.select == "best" and dev is not None)
-                log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, done.told())
-            if (ends or done.step % options.checkpoint_every == 0) and done.step < steps:
-                done.seconds = spent + time.monotonic() - began
-                save(checkpoints, recipe, model, optimizer, done)
+    with Gauge(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
+        while done.step < steps:
+            epoch, first = divmod(done.step, in_epoch)
+            dealt = pairs.batches(options.batch_tokens, (options.seed, epoch))
+            for batch in dealt[first:]:
+                rate = learning_rate(done.step, options)
+                done.add(*update(model, optimizer, pairs.of(batch), rate, done.step, options, device))
+                _reject(done, steps, own[1].id_limit, checkpoints)
+                ends = done.step % in_epoch == 0
+                if ends or done.step % EVERY == 0:
+                    with done.pace.aside():
+                        loss = dev_loss(model, dev, options, device) if ends and dev else None
+                    done.row(epoch + 1, rate, loss)
+                if ends:
+                    done.keep_best(model, options.select == "best" and dev is not None)
+                    log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, done.told())
+                if (ends or done.step % options.checkpoint_every == 0) and done.step < steps:
+                    done.seconds = spent + time.monotonic() - began
+                    save(checkpoints, recipe, model, optimizer, done)
     done.restore_best(model)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    peak = peak_of(name) if options.precision == "bf16" else None
+    source, target = (np.array([len(ids) for ids in side], np.int64) for side in (pairs.source, pairs.target))
+    flops = training_flops(options, source, target, max(own[0].id_limit, own[1].id_limit))
     settings = {
         "options": options.model_dump(mode="json"),
         "direction": list(direction),
@@ -122,14 +132,17 @@ def _train(
         "pairs_left_out": pairs.left_out,
         "steps": steps,
         "kept_epoch": done.kept_epoch,
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "read": {"tokens": done.tokens},
+        "device": name,
+        "devices": 1,
+        "effort": effort(checkpoints / GAUGES, done.pace.marks, flops / int(target.sum()), peak),
     }
     with atomic_folder(output, "translation model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         write_curve(done.curve, partial / "curve.csv")
-        for name, folder, tokenizer in zip(("source", "target"), folders, own, strict=True):
-            shutil.copytree(folder, partial / name, ignore=shutil.ignore_patterns(*NOT_CONTENT))
-            write_occurrences(occurrences(getattr(pairs, name), tokenizer.id_limit), partial / counts_of(name))
+        for side, folder, tokenizer in zip(("source", "target"), folders, own, strict=True):
+            shutil.copytree(folder, partial / side, ignore=shutil.ignore_patterns(*NOT_CONTENT))
+            write_occurrences(occurrences(getattr(pairs, side), tokenizer.id_limit), partial / counts_of(side))
         write_manifest(partial / "manifest.json", settings, began - spent)
     discard(checkpoints)
 

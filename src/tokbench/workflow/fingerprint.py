@@ -44,6 +44,7 @@ PLUMBING = tuple(
         "downstream.needs",
         "errors",
         "faults",
+        "gauge",
         "imported",
         "inputs.numbers",
         "inputs.paths",

@@ -6,14 +6,18 @@ killed and gone on with tells of all its starts.
 
 import re
 import resource
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+GAUGES = "gauges"
+"""Folder among the checkpoints, of what the processes' devices told."""
 PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
 """Dense bfloat16 TFLOP/s by the makers' data sheets, by the device's name, behind which memory or slot may stand."""
 OTHERS = "NVL", "MIG"
@@ -22,10 +26,14 @@ SAMPLED_EVERY = 0.5
 START = "seconds,joules,bytes in use\n"
 """Line that opens each start's samples."""
 SKIPPED = 10
-"""Batches that are left out of the speed: libraries choose their kernels in them."""
+"""Marks that are left out of the speed: libraries choose their kernels in the batches until there."""
 STRETCHES = 10
+MARKS = 1000
+"""That a :class:`Pace` keeps of a training at least, where it has as many steps."""
 RESIDENT = 1 if sys.platform == "darwin" else 1024
 """Bytes of the unit in which a system tells the most that a process has held."""
+Mark = tuple[int, float]
+"""Tokens that a training had seen after so many seconds."""
 
 
 def peak_of(device: str) -> float | None:
@@ -35,17 +43,54 @@ def peak_of(device: str) -> float | None:
     return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
 
 
-def speed(rows: Sequence[Mapping[str, str]]) -> float | None:
-    """Tokens a second: the median over stretches of equal length of a training's curve, its first batches left out."""
-    length = (len(rows) - 1 - SKIPPED) // STRETCHES
+def speed(marks: Sequence[Mark]) -> float | None:
+    """Tokens a second: the median over stretches of equally many marks, the first of a training left out."""
+    length = (len(marks) - 1 - SKIPPED) // STRETCHES
     if length < 1:
         return None
-    marks = [rows[SKIPPED + number * length] for number in range(STRETCHES + 1)]
-    found = sorted(
-        (int(end["tokens"]) - int(start["tokens"])) / max(0.01, float(end["seconds"]) - float(start["seconds"]))
-        for start, end in pairwise(marks)
-    )
+    ends = [marks[SKIPPED + number * length] for number in range(STRETCHES + 1)]
+    found = sorted((end[0] - start[0]) / max(0.01, end[1] - start[1]) for start, end in pairwise(ends))
     return (found[STRETCHES // 2 - 1] + found[STRETCHES // 2]) / 2
+
+
+class Pace:
+    """How a training of known length goes on, from now on: a mark of every step, of long ones of every so many.
+
+    Args:
+        steps: of the whole training.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self.marks: list[Mark] = []
+        self._steps = steps
+        self._began = time.monotonic()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return {"marks": self.marks, "seconds": self._seconds}
+
+    def resume(self, state: dict[str, Any] | None) -> None:
+        """Go on from what a checkpoint kept; of one that kept nothing only what comes is told."""
+        kept = state or {"marks": [], "seconds": 0.0}
+        self.marks = [(int(tokens), float(seconds)) for tokens, seconds in kept["marks"]]
+        self._began = time.monotonic() - float(kept["seconds"])
+
+    def mark(self, step: int, tokens: int) -> None:
+        """After a step, counted from 1, with so many tokens seen in all."""
+        if step % max(1, self._steps // MARKS) == 0 or step == self._steps:
+            self.marks.append((tokens, self._seconds))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The time within does not count."""
+        before = time.monotonic()
+        yield
+        self._began += time.monotonic() - before
+
+    @property
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._began, 3)
 
 
 class Gauge:
@@ -53,10 +98,15 @@ class Gauge:
 
     Of a GPU twice a second, where it tells them; of a process that computes on processors the most that it has held,
     once, at the end, and no joules.
+
+    Args:
+        path: the file.
+        on_gpu: whether the process computes on a GPU, if there is one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, on_gpu: bool = True) -> None:
         self._path = path
+        self._on_gpu = on_gpu
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._began = 0.0
@@ -65,6 +115,8 @@ class Gauge:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._began = time.monotonic()
         self._append(START)
+        if not self._on_gpu:
+            return
         try:
             tell = device_counters()
         except Exception:  # No GPU, or none that tells: whatever its library raises, training goes on.
@@ -93,6 +145,11 @@ class Gauge:
     def _append(self, line: str) -> None:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line)
+
+
+def forget(checkpoints: Path) -> None:
+    """Remove the files of gauges among checkpoints."""
+    shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
 
 
 def device_counters() -> Callable[[], tuple[float, int]]:
@@ -134,14 +191,14 @@ def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
 
 
 def effort(
-    folder: Path, curve: Sequence[Mapping[str, str]], flops_per_token: float, peak: float | None, processes: int
+    folder: Path, marks: Sequence[Mark], flops_per_token: float, peak: float | None, processes: int = 1
 ) -> dict[str, Any]:
     """What a training took, for its manifest.
 
     Args:
         folder: the files of all its processes' gauges.
-        curve: its rows.
-        flops_per_token: see :func:`tokbench.pretraining.flops.flops_per_token`.
+        marks: of its steps, the last one among them.
+        flops_per_token: floating-point operations of training for a token.
         peak: TFLOP/s of a device in the training's arithmetic, see :func:`peak_of`.
         processes: how many there were at its end, a device each.
 
@@ -156,9 +213,9 @@ def effort(
     joules = [one for one, _, _ in told if one is not None]
     used = [one for _, one, _ in told if one is not None]
     starts = [number or 0 for _, _, number in told]
-    tokens_per_second = speed(curve) if starts.count(max(starts, default=0)) == len(starts) == processes else None
+    tokens_per_second = speed(marks) if starts.count(max(starts, default=0)) == len(starts) == processes else None
     return {
-        "seconds": float(curve[-1]["seconds"]),
+        "seconds": marks[-1][1],
         "tokens_per_second": tokens_per_second,
         "flops_per_token": flops_per_token,
         "mfu": tokens_per_second * flops_per_token / (peak * 1e12 * processes) if peak and tokens_per_second else None,
