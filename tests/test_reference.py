@@ -40,7 +40,7 @@ def test_merges_are_shown_in_order() -> None:
     assert said.splitlines() == ["a + b -> ab", "ab + ab -> abab", "abab: abab", "_abab: _ | abab"]
 
 
-def test_what_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_there_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["bpee"], [], ["bpe", "text", "many"]):
         assert main(arguments) == 2
         assert "NAME is one of bpe, " in capsys.readouterr().out

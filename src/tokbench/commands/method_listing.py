@@ -17,7 +17,7 @@ from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
 REFERENCE = re.compile(r":mod:`tokbench\.reference\.(\w+)`")
-"""How a method's module names its plain-Python twin."""
+"""How a method's module names its plain-Python reference."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,

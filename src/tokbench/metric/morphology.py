@@ -1,4 +1,4 @@
-"""Morphological alignment: token boundaries against people's segmentations of words, always with coverage.
+"""Alignment with morphemes: token boundaries against people's segmentations of words, always with coverage.
 
 Source: the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), which ByteSpan reports. A word is scored
 if it is no token and all its gold segments are tokens, the first in the form that begins a word. Boundaries of all
