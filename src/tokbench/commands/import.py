@@ -39,9 +39,7 @@ from tokbench.errors import TokbenchError
     type=TEXT,
     help="Documents to compare ids and measure losses on; may be repeated.",
 )
-@click.option(
-    "--documents", "limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all."
-)
+@click.option("--limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all.")
 @field_options
 @click.option("--name", default="", help="What tables call the tokenizer; the folder's name if left out.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
