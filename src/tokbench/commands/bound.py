@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check-bound'.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check_bound'.")
 def command(
     counts: str,
     size: int,
