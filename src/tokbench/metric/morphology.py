@@ -5,6 +5,8 @@ if it is no token and all its gold segments are tokens, the first in the form th
 words of a resource are pooled: F1 = tp / (tp + (fp + fn) / 2). A vocabulary that holds few of the segments is scored on
 few words; that share is ByteSpan's morphological coverage (section 4). Everything is compared in bytes, whatever the
 script, and continuation forms take no room in a word.
+
+Reference: :mod:`tokbench.reference.morphology`.
 """
 
 from itertools import pairwise
