@@ -20,7 +20,11 @@ from tokbench.errors import TokbenchError
 @click.command("import")
 @click.argument("path")
 @click.option(
-    "--from", "form", required=True, metavar="FORM", help="Form of the file; docs/existing.md describes them."
+    "--from",
+    "form",
+    required=True,
+    metavar="FORM",
+    help="Form of the file; docs/existing.md of Tokbench's repository describes them.",
 )
 @click.option("--pattern", help="How texts are cut, where the file does not say it: a name or a regular expression.")
 @click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none, so name one there.")
