@@ -53,5 +53,5 @@ rule import:
     message:
         "take {wildcards.variant} as it was made elsewhere"
     shell:
-        "tokbench import {params.options:q} {params.check:q} --documents 0 --name {wildcards.variant}"
+        "tokbench import {params.options:q} {params.check:q} --limit 0 --name {wildcards.variant}"
         " -o {output:q} -- {params.path:q} &> {log:q}"

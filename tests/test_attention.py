@@ -73,7 +73,7 @@ def test_is_that_of_llm_foundry_where_heads_share_keys(
 
 
 @pytest.mark.parametrize("change", [{"dropout_p": 0.1}, {"is_causal": False}, {"needs_weights": True}])
-def test_other_attention_is_refused(
+def test_other_attention_is_rejected(
     torch: ModuleType, functions: tuple[Callable[..., Any], Callable[..., Any]], change: dict[str, object]
 ) -> None:
     inputs = torch.zeros(1, 4, WIDTH)

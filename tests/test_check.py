@@ -184,12 +184,12 @@ def test_a_lossy_tokenizer_fails_the_round_trip_and_says_why() -> None:
     assert found(lossy, "invalid_utf8").result == "failure"
 
 
-def test_a_tokenizer_that_refuses_is_unfit_and_nothing_raises() -> None:
-    def refuse(self: Plain, text: bytes, threads: int = 1) -> list[int]:
+def test_a_tokenizer_that_rejects_is_unfit_and_nothing_raises() -> None:
+    def reject(self: Plain, text: bytes, threads: int = 1) -> list[int]:
         return list(text.decode().encode())
 
-    refusing = broken(encode=refuse)
-    done = {one.check.name: one for one in checked(Subject(refusing))}
+    rejecting = broken(encode=reject)
+    done = {one.check.name: one for one in checked(Subject(rejecting))}
     assert done["invalid_utf8"].result == "failure"
     assert "UnicodeDecodeError" in done["invalid_utf8"].found.examples[0].what
     assert done["unicode"].result == "passed"

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 import zstandard
+from click import Option
 from click.testing import CliRunner
 
 from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
+from tests.workflow.checkout import ROOT
 from tokbench.commands.main import COMMANDS, cli
+from tokbench.commands.numbers import Real, Whole
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
@@ -55,6 +59,27 @@ def test_help(command: str) -> None:
     assert result.exit_code == 0, result.exception
     assert f"{command} [OPTIONS]" in result.output
     assert cli.get_command(None, command).help  # type: ignore[arg-type, union-attr]
+
+
+def test_commands_are_spelt_alike_everywhere_and_taken_with_hyphens() -> None:
+    hyphenated = [name.replace("_", "-") for name in COMMANDS if "_" in name]
+    for name in hyphenated:
+        assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0, name
+    spelt = re.compile(rf"\btokbench\s+({'|'.join(hyphenated)})\b")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py"), *ROOT.glob("rules/*")]
+    assert len(pages) > 100
+    assert not [path for path in pages if spelt.search(path.read_text(encoding="utf-8"))]
+
+
+def test_an_option_that_is_a_number_is_one_in_every_command() -> None:
+    kinds: dict[str, set[bool]] = {}
+    for name in COMMANDS:
+        command = cli.get_command(None, name)  # type: ignore[arg-type]
+        for option in command.params if command else []:
+            if isinstance(option, Option) and not option.is_flag:
+                for spelt in option.opts:
+                    kinds.setdefault(spelt, set()).add(isinstance(option.type, Real | Whole))
+    assert not {spelt for spelt, numbers in kinds.items() if len(numbers) > 1}
 
 
 def test_help_of_all() -> None:

@@ -1,5 +1,6 @@
 """``tokbench init``: a folder from which the installed workflow runs."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,14 @@ def test_what_is_written_is_an_experiment(tmp_path: Path, tokbench: Tokbench) ->
     assert files(tmp_path / "mine") == WRITTEN
     assert all(name in said for name in WRITTEN)
     assert tokbench("validate", tmp_path / "mine" / "config.yaml").status == 0
+
+
+def test_what_is_written_names_no_file_that_is_not_there(tmp_path: Path, tokbench: Tokbench) -> None:
+    tokbench("init", tmp_path)
+    named = re.compile(r"\b(?:docs|envs|experiments|profiles|rules|src)/[\w./]++(?! of Tokbench's repository)")
+    for name in WRITTEN:
+        for path in named.findall((tmp_path / name).read_text(encoding="utf-8")):
+            assert (tmp_path / path.rstrip(".")).exists(), f"{name}: {path}"
 
 
 def test_a_run_from_there(text: bytes, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -121,7 +121,7 @@ def test_no_shortage(code: str) -> None:
     assert shortage_in(raised(code)) is None
 
 
-def test_a_pattern_without_room_is_not_refused() -> None:
+def test_a_pattern_without_room_is_not_rejected() -> None:
     """The library's answer to a pattern is none where memory ended; that a file has no export would be a lie."""
     code = """
         import os, resource, tokenizers

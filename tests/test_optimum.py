@@ -379,6 +379,18 @@ def test_certificates_are_checked_by_another_program(tmp_path: Path) -> None:
             _checked(counts, altered(*content))
 
 
+def test_a_certificate_says_how_long_tokens_may_be(tmp_path: Path) -> None:
+    counts_of(text_counts(50, 1)).write(counts := tmp_path / "counts.parquet")
+    arguments = ["--counts", str(counts), "--size", "270", "--steps", "60", "-o", str(tmp_path / "certificate")]
+    told = [
+        json.loads(CliRunner().invoke(bound_command.command, [*arguments, *more], catch_exceptions=False).stdout)
+        for more in ([], ["--max-token-bytes", "2"])
+    ]
+    assert [one["longest"] for one in told] == [None, 2]
+    assert told[0]["bound"] < told[1]["bound"]
+    assert _checked(counts, tmp_path / "certificate")["proven"] == told[1]["bound"]
+
+
 def _checked(counts: Path, certificate: Path) -> dict[str, int]:
     ran = CliRunner().invoke(
         check_command.command,

@@ -349,7 +349,7 @@ def test_counters_take_patterns_and_stop_where_they_are_told() -> None:
         assert {data[a:b].tobytes() for a, b in pairwise(offsets)} == {text[a:b] for a, b in pairwise(ends)}
 
 
-def test_wrong_tables_are_refused() -> None:
+def test_wrong_tables_are_rejected() -> None:
     index, blocks = np.zeros(4352, np.uint16), np.zeros((1, 256), np.uint8)
     steps = np.array([[0, 0], [2, 0], [2 | 1 << 31, 1 << 31]], np.uint32)
     good = [index, blocks, steps, [0], [[0]], -1, [], [], (0, 0, 0, 1)]

@@ -9,12 +9,17 @@ import pytest
 from click.testing import CliRunner
 
 import tokbench
+from tokbench.commands.method_listing import KINDS, reference_of
 from tokbench.commands.methods import command
 from tokbench.reference.__main__ import DEMONSTRATIONS, main
 
 ROOT = Path(tokbench.__file__).parent
 REFERENCES = {path.stem for path in (ROOT / "reference").glob("*.py") if not path.stem.startswith("__")}
-LINKING = [path for folder in ("kernels", "construction", "segmentation") for path in (ROOT / folder).glob("*.py*")]
+LINKING = [
+    path
+    for folder in ("kernels", "construction", "segmentation", "metric", "pretokenization")
+    for path in (ROOT / folder).glob("*.py*")
+]
 
 
 def test_each_has_a_demonstration() -> None:
@@ -40,18 +45,30 @@ def test_merges_are_shown_in_order() -> None:
     assert said.splitlines() == ["a + b -> ab", "ab + ab -> abab", "abab: abab", "_abab: _ | abab"]
 
 
-def test_what_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_methods_name_what_is_there_in_plain_python(kind: str) -> None:
+    named = {
+        method.name: reference_of(method) for method in KINDS[kind].methods() if method.module.startswith("tokbench.")
+    }
+    assert {found[0] for found in named.values() if found} <= REFERENCES
+    without = {name for name, found in named.items() if found is None}
+    assert not without & REFERENCES
+    assert kind not in ("construction", "segmentation") or not without
+    assert kind != "pre-tokenization" or without == {"scripts"}
+
+
+def test_what_is_not_there_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["bpee"], [], ["bpe", "text", "many"]):
         assert main(arguments) == 2
         assert "NAME is one of bpe, " in capsys.readouterr().out
 
 
 def test_links() -> None:
-    """Modules name references that there are; of those of the three folders none is without a link."""
+    """Modules name references that there are; of those of these folders none is without a link."""
     link = re.compile(r":mod:`tokbench\.reference\.(\w+)`")
     linked = {name for path in LINKING if path.suffix in {".py", ".pyx"} for name in link.findall(path.read_text())}
     assert linked <= REFERENCES
-    assert REFERENCES - linked == {"morphology", "splitmix"}
+    assert REFERENCES - linked == {"splitmix"}
 
 
 def test_methods_name_them() -> None:

@@ -18,6 +18,7 @@ from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
+from tokbench.report.subjects import by_subject
 from tokbench.report.summary import summary
 from tokbench.report.typeset import to_markdown
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
@@ -50,6 +51,23 @@ def test_languages_are_averaged_only_when_all_are_there() -> None:
     assert languages == 2
     assert overall["value"].to_list() == [3.0, None]
     assert overall["reason"].to_list() == [None, "no value for some languages: en"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "term"),
+    [
+        ("byte_fallback", "byte fallback"),
+        ("cognitive_plausibility", "cognitive plausibility"),
+        ("fertility", "fertility"),
+        ("morphological_alignment", "alignment"),
+        ("parity", "parity"),
+        ("renyi_efficiency_2.5", "Rényi efficiency"),
+    ],
+)
+def test_what_papers_have_a_name_for_is_found_by_it(metric: str, term: str) -> None:
+    definition = {"byte_fallback": "tokens of one byte", "fertility": "tokens / pre-tokens"}.get(metric, "nominal")
+    [(subject, _)] = by_subject([(metric, definition)])
+    assert term.lower() in subject.title.lower()
 
 
 class Checker(HTMLParser):

@@ -325,7 +325,7 @@ def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
     start = f"At a vocabulary of 400, {few['variant']} has the fewest tokens and {first:.4f} bits per byte{end}"
     assert figure.says.startswith(start)
     forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
-    assert "in agreement with morphemes" in forest.caption
+    assert "in alignment with morphemes" in forest.caption
 
 
 def test_the_table_has_the_boards_marks_and_intervals() -> None:

@@ -48,7 +48,7 @@ def compared(a: Path, b: Path) -> Comparison:
 
 
 def test_a_run_beside_itself(write: Write, tokbench: Tokbench) -> None:
-    done = tokbench("compare-experiments", write("a"), write("b"))
+    done = tokbench("compare_experiments", write("a"), write("b"))
     assert done.status == 0, done.stderr
     found = compared(write("a"), write("b"))
     values = intrinsic()["value"].drop_nulls().len()
@@ -70,7 +70,7 @@ def test_counts_and_single_numbers(write: Write, tokbench: Tokbench) -> None:
     found = compared(a, b)
     told = {change.judgement: (change.where["metric"], change.difference) for change in found.changes()}
     assert told == {"exact": ("corpus_token_count", 7), "single number": ("renyi_efficiency_2.5", 0.125)}
-    done = tokbench("compare-experiments", a, b)
+    done = tokbench("compare_experiments", a, b)
     assert done.status == 1
     text = done.stdout.decode()
     assert "1 count changed, 1 single number changed;" in text
@@ -111,7 +111,7 @@ def test_documents_are_paired_and_corrected(write: Write, tokbench: Tokbench) ->
         assert change.low < change.difference
     assert [change.holm for change in changes] == holm([change.p_value for change in changes]).tolist()
     only_noise = write("c", **dict(zip(("ngram_documents", "ngram_bits"), noisy(0, seed=2), strict=True)))
-    assert tokbench("compare-experiments", a, only_noise).status == 0
+    assert tokbench("compare_experiments", a, only_noise).status == 0
 
 
 def test_other_documents_are_not_paired(write: Write) -> None:
@@ -194,7 +194,7 @@ def test_what_only_one_has(write: Write, tokbench: Tokbench) -> None:
     text = comparison_text(found)
     assert "Only A has the table bounds." in text
     assert "Only B has 1 row of these tables." in text
-    assert tokbench("compare-experiments", a, b).status == 1
+    assert tokbench("compare_experiments", a, b).status == 1
 
 
 def test_what_made_them(write: Write) -> None:
@@ -216,12 +216,12 @@ def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: P
     (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
     a = write("a", ngram_documents=before, ngram_bits=bits_before, bounds=whole().frames["bounds"])
     b = write("b", ngram_documents=after, ngram_bits=bits_after, intrinsic=intrinsic().filter(size=1024))
-    done = tokbench("compare-experiments", a, b, "--json", "-o", tmp_path / "page.html")
+    done = tokbench("compare_experiments", a, b, "--json", "-o", tmp_path / "page.html")
     found = json.loads(done.stdout, parse_constant=pytest.fail)
     assert (done.status, found["differs"], found["changed"]["beyond noise"]) == (1, True, 2)
     names = {name for name in keys_of(found) if ".key." not in name and not name.startswith("changed.")}
-    assert names <= documented("compare-experiments")
-    assert {name for name in documented("compare-experiments") if name.startswith("changes[]")} <= names
+    assert names <= documented("compare_experiments")
+    assert {name for name in documented("compare_experiments") if name.startswith("changes[]")} <= names
     text = (tmp_path / "page.html").read_text()
     assert text.count("<tr>") == len(found["changes"]) + len([name for name, n in found["changed"].items() if n])
     assert "href" not in text
@@ -244,7 +244,7 @@ def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_pat
     by_run = [sum(change.p_value is not None for change in one.changes()) for one in found.comparisons]
     assert by_run[1] == 0 < min(by_run[0], by_run[2])
     assert [change.holm for change in tests] == holm([change.p_value for change in tests]).tolist()
-    done = tokbench("compare-experiments", *runs, "-o", tmp_path / "page.html")
+    done = tokbench("compare_experiments", *runs, "-o", tmp_path / "page.html")
     text = done.stdout.decode()
     assert done.status == 1
     assert "C beside A\n  Of " in text
@@ -254,10 +254,10 @@ def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_pat
     assert all(line.count("!") == 1 and line.rstrip().endswith("~") for line in told)
     page = (tmp_path / "page.html").read_text()
     assert page.count("<tr>") == len(found.cells()) + 1
-    found_json = json.loads(tokbench("compare-experiments", *runs, "--json").stdout)
+    found_json = json.loads(tokbench("compare_experiments", *runs, "--json").stdout)
     assert set(found_json) == {"format", "runs", "differs", "comparisons"} == documented_in("Three experiments")
     assert [one["b"] for one in found_json["comparisons"]] == ["b", "c", "d"]
-    assert tokbench("compare-experiments", runs[0], runs[0], runs[0]).status == 0
+    assert tokbench("compare_experiments", runs[0], runs[0], runs[0]).status == 0
 
 
 def documented_in(title: str) -> set[str]:
@@ -275,7 +275,7 @@ def test_keys_tell_rows_apart() -> None:
 
 
 def test_what_is_no_run(write: Write, tmp_path: Path, tokbench: Tokbench) -> None:
-    assert tokbench("compare-experiments", write("a"), tmp_path).message.endswith(
+    assert tokbench("compare_experiments", write("a"), tmp_path).message.endswith(
         "no tables of an experiment; name a folder such as results/demo"
     )
     twice = write("b", intrinsic=pl.concat([intrinsic(), intrinsic()]))

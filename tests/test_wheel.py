@@ -60,7 +60,7 @@ def test_it_holds_what_runs_and_nothing_that_was_generated(wheel: Path) -> None:
     assert {"tokbench/py.typed", "snakemake_logger_plugin_lines/__init__.py"} <= names
 
 
-def test_python_face(installed: Path, tmp_path: Path) -> None:
+def test_from_python(installed: Path, tmp_path: Path) -> None:
     code = (
         "import tokbench; counts = tokbench.count(['the cat and the hat'] * 3);"
         "made = [tokbench.build('bpe', counts, size) for size in (260, 262)];"

@@ -29,8 +29,10 @@ WHOLE_OPTIONS = {
     "build bpe --counts @counts.parquet --size 300 -o @out": ("--seed", "--threads"),
     "build bpe --counts @counts.parquet -o @out": ("--size",),
     "encode @tokenizer @plain.txt -o @out": ("--threads",),
+    "import @tokenizer --from tokens -o @out": ("--limit",),
     "pack @tokenizer @texts.parquet -o @out": ("--sequence-length",),
-    "compare @tokenizer @other @plain.txt": ("--documents",),
+    "bound --counts @counts.parquet --size 300": ("--max-token-bytes", "--steps"),
+    "compare @tokenizer @other @plain.txt": ("--limit",),
     "evaluate --model @folder --tokenizer @tokenizer -o @out": ("--batch-size", "--limit", "--size"),
     "score_translation -o @out @texts.parquet": ("--size",),
 }

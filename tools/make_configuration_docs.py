@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
-from tokbench.commands.method_listing import patterns_of
+from tokbench.commands.method_listing import patterns_of, reference_of
 from tokbench.commands.schema import schema
 from tokbench.config.corpus import Corpus
 from tokbench.config.elsewhere import Elsewhere
@@ -167,11 +167,11 @@ def scheme_section() -> Iterator[str]:
     yield from ("| name | pattern | meaning |", "|---|---|---|")
     for method in schemes.methods():
         shown = ", then ".join(code(escaped(pattern)) for pattern in patterns_of(method))
-        yield f"| `{method.name}` | {shown} | {escaped(plain(method.summary))} |"
+        yield f"| `{method.name}` | {shown} | {escaped(summary_of(method))} |"
     yield ""
     for method in schemes.methods():
         if method.options.model_fields:
-            yield from (f"#### `{method.name}`", "", plain(method.summary), "")
+            yield from (f"#### `{method.name}`", "", summary_of(method), "")
             yield from key_table("variants.NAME.pretokenization", method.options)
 
 
@@ -182,11 +182,20 @@ def method_sections(heading: str, path: str, methods: Sequence[Method]) -> Itera
         yield from (
             f"#### `{method.name}`",
             "",
-            plain(method.summary),
+            summary_of(method),
             *known_of(method),
             "",
             *key_table(path, method.options),
         )
+
+
+def summary_of(method: Method) -> str:
+    """What a method does, and where it is to be read in plain Python."""
+    told = plain(method.summary)
+    if (reference := reference_of(method)) is None:
+        return told
+    name, part = reference
+    return f"{told} [In plain Python](../src/tokbench/reference/{name}.py){plain(part)}."
 
 
 def known_of(method: Method) -> Iterator[str]:
@@ -225,7 +234,7 @@ def metric_sections() -> Iterator[str]:
     for method in metrics.methods():
         seen = method.of.replace("_", " ")
         seen += ", and each language" if method.per_language else ""
-        yield f"| `{method.name}` | {seen} | {escaped(plain(method.summary))} |"
+        yield f"| `{method.name}` | {seen} | {escaped(summary_of(method))} |"
     yield from ("", "| key | type | default | meaning |", "|---|---|---|---|")
     for method in metrics.methods():
         yield from list(key_table(f"metrics.{method.name}", method.options))[2:-1]

@@ -68,7 +68,7 @@ It takes other tables by their names, and what `analyse` reads: `accuracy` (mean
 `every` (models by their own names), `outcomes` and `answered` (questions, likewise), `intrinsic`, `experiment`. What it
 returns is held to the columns declared. `statistics/gaps.parquet` and `.csv`, `typeset/gaps.*`, a table on the page and
 the next run of `tools/make_table_docs.py` have it then; `snakemake` makes them without being told. With `keys`, the
-columns that together tell each row from all others, here `keys=("model", "suite")`, `tokbench compare-experiments` sets
+columns that together tell each row from all others, here `keys=("model", "suite")`, `tokbench compare_experiments` sets
 the tables of two runs side by side.
 '''
 FORMS = {"table": "table", "figure": "figure", "sentence": "sentences", "signs": "signs", "cuts": "cuts of sentences"}

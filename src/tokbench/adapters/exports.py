@@ -66,8 +66,8 @@ def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) 
     from tokbench.adapters import tokenizer_json
 
     told = tokenizer_json.export(tokenizer, counts, folder)
-    if told.startswith(tokenizer_json.REFUSED):
-        raise TokbenchError(f"{told.removeprefix(tokenizer_json.REFUSED)}; nothing is written")
+    if told.startswith(tokenizer_json.REJECTED):
+        raise TokbenchError(f"{told.removeprefix(tokenizer_json.REJECTED)}; nothing is written")
     write_configuration(folder, FAST)
     return told
 

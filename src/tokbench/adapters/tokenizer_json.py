@@ -20,7 +20,7 @@ from tokbench.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import tokenizers
 
-REFUSED = "not exported: "
+REJECTED = "not exported: "
 """How the record of a tokenizer begins that has no such file."""
 
 BY_WORDPIECE = ("greedy", "longest_prefix")
@@ -114,18 +114,18 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
         One sentence for the tokenizer's record.
     """
     if reason := why_not(tokenizer.scheme, counts):
-        return f"{REFUSED}{reason}"
+        return f"{REJECTED}{reason}"
     converted = to_hugging_face(tokenizer)
     if converted is None:
-        return f"{REFUSED}Hugging Face has no model for segmentation '{tokenizer.segmentation}'"
+        return f"{REJECTED}Hugging Face has no model for segmentation '{tokenizer.segmentation}'"
     longest = int(np.diff(counts.offsets).max(initial=0)) if counts is not None else 0
     if longest > LONGEST_WORD and tokenizer.segmentation in BY_WORDPIECE:
-        return f"{REFUSED}Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
+        return f"{REJECTED}Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
     if wrong := [name for name, number in special_ids(tokenizer).items() if converted.token_to_id(name) != number]:
-        return f"{REFUSED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
+        return f"{REJECTED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
     told = compare(tokenizer, counts, lambda texts: _ids(converted, texts), most)
     if told.differs is not None:
-        return f"{REFUSED}Hugging Face's model gives other ids for {told.differs!r}"
+        return f"{REJECTED}Hugging Face's model gives other ids for {told.differs!r}"
     converted.save(str(folder / "tokenizer.json"), pretty=False)
     return f"tokenizer.json gives the same ids on {told}"
 

@@ -1,4 +1,4 @@
-"""How two tokenizers of an experiment agree with morphemes, with an interval over the words of the gold data."""
+"""How two tokenizers of an experiment align with morphemes, with an interval over the words of the gold data."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tokbench.statistics.board_alignment import METRIC, contrast, foremost
 from tokbench.tidy.documents import BOUNDARIES
 from tokbench.tidy.table import schema
 
-WHAT = "agreement with morphemes"
+WHAT = "alignment with morphemes"
 OWN_WORDS = (
     "  Intervals are Student's t over words. Each is scored on words of its own: those that are no token while all "
     "their morphemes are."
@@ -43,6 +43,6 @@ def alignment_part(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment:
             lines.append(Line(size_label(size_a, size_b), difference, "highest", WHAT, definition))
             told += values
     groups = "groups of words" if by_word["words"].max() not in (None, 1) else "words"
-    part = Part(f"Agreement with morphemes (F1); drawn: {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines))
+    part = Part(f"Alignment with morphemes (F1); drawn: {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines))
     rest = rows.join(pl.concat(told), on=rows.columns, how="anti", nulls_equal=True) if told else rows
     return part, rest.sort("corpus", "metric", "definition", maintain_order=True)

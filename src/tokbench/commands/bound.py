@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     help="Stop where a vocabulary is found whose tokens exceed the bound by this share at most.",
 )
 @click.option("--steps", type=COUNT, default=1000, show_default=True, help="Stop after this many steps.")
-@click.option("--longest", type=Whole(2), help="Longest token in bytes: the bound says nothing of longer ones.")
+@click.option("--max-token-bytes", type=Whole(2), help="Longest token: the bound says nothing of longer ones.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
 @click.option(
     "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check-bound'.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check_bound'.")
 def command(
     counts: str,
     size: int,
     gap: float,
     steps: int,
-    longest: int | None,
+    max_token_bytes: int | None,
     threads: int,
     megabytes: int | None,
     result: str | None,
@@ -59,12 +59,12 @@ def command(
     from tokbench.optimum.certificate import write_certificate
     from tokbench.pretokens import PretokenCounts
 
-    memory.purpose(f"bound the tokens of {counts}", "name the --longest token")
+    memory.purpose(f"bound the tokens of {counts}", "name --max-token-bytes")
     check_size(size)
     started = time.process_time()
-    check_stage("bound", counts, megabytes, longest=longest)
+    check_stage("bound", counts, megabytes, longest=max_token_bytes)
     pretokens = PretokenCounts.read(counts)
-    options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": longest, "threads": threads}
+    options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": max_token_bytes, "threads": threads}
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:
@@ -73,11 +73,11 @@ def command(
 
     def keep(found: "Found") -> None:
         if output:
-            write_certificate(output, pretokens, size, longest, found.proven)
+            write_certificate(output, pretokens, size, max_token_bytes, found.proven)
 
     one = bounded if result is None else bounded_or_why
     told = one(pretokens, size, **options, report=report, keep=keep)
-    told |= {"size": size, "longest": longest, "scheme": pretokens.scheme}
+    told |= {"size": size, "longest": max_token_bytes, "scheme": pretokens.scheme}
     if len(parts := read_languages(counts)) > 1:
         told["languages"] = {language: bounded_or_why(part, size, **options) for language, part in parts.items()}
     if result is None:

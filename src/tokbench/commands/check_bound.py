@@ -1,4 +1,4 @@
-"""``tokbench check-bound``: check a proof of how few tokens any vocabulary could need."""
+"""``tokbench check_bound``: check a proof of how few tokens any vocabulary could need."""
 
 import json
 from pathlib import Path

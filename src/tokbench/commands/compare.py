@@ -14,7 +14,7 @@ from tokbench.commands.reading import Reading, reading_options
 @click.argument("b")
 @click.argument("files", nargs=-1, type=TEXT)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
-@click.option("--documents", "limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
+@click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
 @click.option(
     "--gap", is_flag=True, help="Prove for the documents how few tokens any vocabulary needs; takes a minute."
 )

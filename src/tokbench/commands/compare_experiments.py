@@ -1,4 +1,4 @@
-"""``tokbench compare-experiments``: tell what changed between runs."""
+"""``tokbench compare_experiments``: tell what changed between runs."""
 
 import sys
 

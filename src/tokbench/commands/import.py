@@ -20,7 +20,11 @@ from tokbench.errors import TokbenchError
 @click.command("import")
 @click.argument("path")
 @click.option(
-    "--from", "form", required=True, metavar="FORM", help="Form of the file; docs/existing.md describes them."
+    "--from",
+    "form",
+    required=True,
+    metavar="FORM",
+    help="Form of the file; docs/existing.md of Tokbench's repository describes them.",
 )
 @click.option("--pattern", help="How texts are cut, where the file does not say it: a name or a regular expression.")
 @click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none, so name one there.")
@@ -39,9 +43,7 @@ from tokbench.errors import TokbenchError
     type=TEXT,
     help="Documents to compare ids and measure losses on; may be repeated.",
 )
-@click.option(
-    "--documents", "limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all."
-)
+@click.option("--limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all.")
 @field_options
 @click.option("--name", default="", help="What tables call the tokenizer; the folder's name if left out.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")

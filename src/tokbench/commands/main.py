@@ -18,7 +18,7 @@ GROUPS = {
     "Begin": {
         "init": "write what runs the workflow from a folder of your own",
         "validate": "check a configuration",
-        "methods": "list constructions, segmentations and schemes with their options",
+        "methods": "list every method, metric and type of gold data with its options",
         "schema": "print the JSON schema of the configuration",
     },
     "Runs": {

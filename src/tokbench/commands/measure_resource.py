@@ -34,7 +34,7 @@ def command(
 ) -> None:
     """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON.
 
-    With --by-word, what each word adds to the agreement with morphemes is written too; nothing of a resource that has
+    With --by-word, what each word adds to the alignment with morphemes is written too; nothing of a resource that has
     none. Where the resource needs more than --memory, a line says how much before anything of it is read.
     """
     from tokbench.allowance import RESERVE, require, resident

@@ -16,8 +16,8 @@ from tokbench.registry import Method, Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
-REFERENCE = re.compile(r":mod:`tokbench\.reference\.(\w+)`")
-"""How a method's module names its plain-Python twin."""
+REFERENCE = re.compile(r"Reference: :mod:`tokbench\.reference\.(\w+)`([^.]*)\.")
+"""How a method's module names what is in plain Python, and of which part of it."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
@@ -86,6 +86,16 @@ def patterns_of(method: Method) -> tuple[str, ...]:
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
+def reference_of(method: Method) -> tuple[str, str] | None:
+    """The module of ``tokbench.reference`` that the method's own module names, and what it says of it.
+
+    Returns:
+        The name, and words that follow it, none where all of the method is there; None where no module is named.
+    """
+    named = REFERENCE.search(sys.modules[method.module].__doc__ or "")
+    return (named[1], named[2]) if named else None
+
+
 def _described(method: Method) -> dict[str, Any]:
     return {"summary": method.summary, **attributes_of(method), "options": options_of(method)}
 
@@ -104,8 +114,9 @@ def _lines(method: Method, width: int) -> Iterator[str]:
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
-    if reference := REFERENCE.search(sys.modules[method.module].__doc__ or ""):
-        yield from _wrapped("", f"In plain Python: python -m tokbench.reference {reference[1]}", width)
+    if reference := reference_of(method):
+        name, part = reference
+        yield from _wrapped("", f"In plain Python{part}: python -m tokbench.reference {name}", width)
     for option in options_of(method):
         given = "required" if option["required"] else f"= {json.dumps(option['default'])}"
         yield from _wrapped(f"    {option['option']}", f"{option['type']} {given}. {option['meaning']}", width)

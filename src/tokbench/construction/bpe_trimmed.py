@@ -3,6 +3,8 @@
 Cognetta et al., "An Analysis of BPE Vocabulary Trimming in Neural Machine Translation" (2024), with a number of tokens
 in the place of their threshold of frequency: the baseline of "BPE Gets Picky" (2024), table 3, where BPE is trained to
 as many tokens too many as Picky BPE removes.
+
+Reference: :mod:`tokbench.reference.picky_bpe`, with a threshold of 1, for all but the trimming.
 """
 
 from collections.abc import Collection

@@ -3,6 +3,8 @@
 The second baseline of "ByteSpan: Information-Driven Subword Tokenisation", section 3: what its seeding method learns
 with no seeds. Tokens that start a pre-token are kept apart from those inside it, and the base vocabulary has every byte
 three times.
+
+Reference: :mod:`tokbench.reference.bytespan`, in its function ``bpe``.
 """
 
 from collections.abc import Sequence

@@ -3,6 +3,8 @@
 "Tokenization Is More Than Compression", appendix F: tokens are drawn without replacement by their counts, with
 algorithm A-ES of Efraimidis ("Weighted Random Sampling over Data Streams", 2010): each token draws u, uniform between
 0 and 1, and the tokens of greatest u^(1/p) are taken.
+
+Reference: :mod:`tokbench.reference.matches`, for what n-grams weigh.
 """
 
 import hashlib

@@ -6,7 +6,7 @@ from pathlib import Path
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
 from tokbench.fitness.probes import blocks, numbers
 from tokbench.fitness.shorten import shortest
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 from tokbench.saved import EXPORTED
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 
@@ -38,7 +38,7 @@ def batched(subject: Subject) -> Finding:
     texts = subject.taken
     try:
         together = dict(zip(texts, subject.batch(texts), strict=True))
-    except (Refusal, ValueError) as error:
+    except (Rejection, ValueError) as error:
         return Finding(False, f"encode_batch gives no list of ids a text: {error}", [Example(texts[0])])
 
     def differs(text: bytes) -> bool:
@@ -64,7 +64,7 @@ def threaded(subject: Subject) -> Finding:
         together = subject.tokenizer.encode(long, threads=THREADS).tolist()
         same = ids == together and subject.count(long, threads=THREADS) == len(ids)
         same = same and subject.batch(texts, threads=THREADS) == subject.batch(texts)
-    except (TypeError, Refusal, AttributeError):
+    except (TypeError, Rejection, AttributeError):
         return not_applicable("it takes no number of threads")
     told = f"with {THREADS} threads the ids of {len(long):,} bytes and of {len(texts):,} texts are"
     if same:

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 
 LEAST = 0.99
 """Consistency below which a person should look."""
@@ -63,7 +63,7 @@ def consistent(subject: Subject) -> Finding:
 def _told(subject: Subject) -> Finding | dict[int, Counter[str]]:
     try:
         found = _patterns(subject)
-    except Refusal as error:
+    except Rejection as error:
         return not_applicable(f"it takes no numbers ({error})")
     return found or not_applicable("no number comes back from its tokens")
 

@@ -5,7 +5,7 @@ from unicodedata import category
 
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable
 from tokbench.fitness.probes import PROBES
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 
 MOST_UNKNOWN = 0.01
 """Unknown tokens of a script above which a person should look."""
@@ -18,7 +18,7 @@ def white_space_kept(subject: Subject) -> Finding:
     for text in PROBES["white space"]:
         try:
             back = subject.back(text.encode()).decode("utf-8", "replace")
-        except Refusal:
+        except Rejection:
             back = ""
         share, count = _common(text, back), sum(map(_white, text))
         kept, whole = kept + share, whole + count
@@ -60,7 +60,7 @@ def unknown_by_script(subject: Subject) -> Finding:
 def _share(subject: Subject, text: bytes, unknown: int) -> float:
     try:
         ids: Sequence[int] = subject.encode(text)
-    except Refusal:
+    except Rejection:
         return 1.0
     return ids.count(unknown) / len(ids) if ids else 0.0
 

@@ -7,7 +7,7 @@ from typing import Any
 from tokbench.cuts.visible import visible
 from tokbench.fitness.every import GROUPS
 from tokbench.fitness.finding import Check, Example, Finding, Result
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 
 MOST_BYTES = 60
 """Bytes of an example that are shown; the rest is counted."""
@@ -44,7 +44,7 @@ def checked(subject: Subject, told: Callable[[Check], None] = lambda check: None
             told(check)
             try:
                 found = check.run(subject)
-            except Refusal as error:
+            except Rejection as error:
                 found = Finding(False, f"the tokenizer ended it: {error}")
             done.append(Checked(group, check, found))
     return done

@@ -21,7 +21,7 @@ import numpy as np
 
 from tokbench.fitness.contexts import contexts, likeness, rare_contexts
 from tokbench.fitness.finding import Check, Example, Finding, of
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 from tokbench.pretokenization import Boundaries
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 
@@ -82,7 +82,7 @@ def _every_reach(subject: Subject) -> list[Reach]:
 def _alone(subject: Subject, one: int, token: bytes) -> bool:
     try:
         return subject.encode(token) == [one]
-    except Refusal:
+    except Rejection:
         return False
 
 
@@ -163,7 +163,7 @@ def _in_context(subject: Subject, one: int, token: bytes, cut: set[bytes]) -> Re
             try:
                 if one in subject.encode(text):
                     return Reach(one, token, "context", text, tried)
-            except Refusal:
+            except Rejection:
                 continue
         if boundaries is not None and not kept:
             cut.add(alike)

@@ -8,7 +8,7 @@ from time import process_time
 from tokbench.fitness import probes
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
 from tokbench.fitness.shorten import shortest
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 
 SHOWN = 3
 """Examples of one fault."""
@@ -22,11 +22,11 @@ def came_back(subject: Subject, text: bytes) -> bytes | str | None:
 
 
 def _tried(subject: Subject, text: bytes) -> tuple[list[int], bytes | str | None]:
-    """The ids of a text, none where it is refused, and :func:`came_back`."""
+    """The ids of a text, none where it is rejected, and :func:`came_back`."""
     try:
         ids = subject.encode(text)
         back = subject.decode(ids)
-    except Refusal as error:
+    except Rejection as error:
         return [], str(error)
     return ids, None if back == text else back
 
@@ -34,7 +34,7 @@ def _tried(subject: Subject, text: bytes) -> tuple[list[int], bytes | str | None
 def cause(subject: Subject, text: bytes, ids: Sequence[int], back: bytes | str) -> str:
     """Why a text did not come back, as far as its ids and what came tell."""
     if isinstance(back, str):
-        return "refused"
+        return "rejected"
     if subject.traits.unknown_id in ids:
         return "unknown token"
     try:
@@ -144,7 +144,7 @@ def _changes(subject: Subject, text: bytes) -> bool:
     try:
         ids = subject.encode(text)
         return subject.encode(subject.decode(ids)) != ids
-    except Refusal:
+    except Rejection:
         return False  # The round trip tells it.
 
 

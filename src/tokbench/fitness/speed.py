@@ -3,7 +3,7 @@
 from time import process_time
 
 from tokbench.fitness.finding import Check, Finding, not_applicable
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 from tokbench.memory import may_be_short
 
 ENOUGH = 0.5
@@ -27,7 +27,7 @@ def speed(subject: Subject) -> Finding:
         except Exception as error:
             if may_be_short(error):
                 raise
-            return not_applicable(str(Refusal(error)))
+            return not_applicable(str(Rejection(error)))
         took = process_time() - begun
         best = max(best, size / max(took, 1e-9))
         if took > ENOUGH or size >= min(MOST, len(text)):

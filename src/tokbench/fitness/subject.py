@@ -13,7 +13,7 @@ from tokbench.fitness.traits import Traits, traits_of
 from tokbench.memory import may_be_short
 
 
-class Refusal(Exception):  # noqa: N818
+class Rejection(Exception):  # noqa: N818
     """What a tokenizer raised when it was given a text or ids."""
 
     def __init__(self, error: Exception) -> None:
@@ -42,7 +42,7 @@ class Subject:
         """Ids of a text.
 
         Raises:
-            Refusal: the tokenizer does not take it.
+            Rejection: the tokenizer does not take it.
         """
         return _plain(_asked(self.tokenizer.encode, text))
 
@@ -50,7 +50,7 @@ class Subject:
         """Bytes of ids.
 
         Raises:
-            Refusal: the tokenizer does not take them.
+            Rejection: the tokenizer does not take them.
         """
         decoded = _asked(self.tokenizer.decode, list(ids))
         return decoded.encode("utf-8", "surrogatepass") if isinstance(decoded, str) else bytes(decoded)
@@ -97,7 +97,7 @@ class Subject:
         """Probes and documents that the tokenizer takes."""
         found = []
         for text in (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents):
-            with suppress(Refusal):
+            with suppress(Rejection):
                 self.encode(text)
                 found.append(text)
         return found
@@ -107,7 +107,7 @@ class Subject:
         """Ids of the numbers from 0 to 9999.
 
         Raises:
-            Refusal: the tokenizer does not take them.
+            Rejection: the tokenizer does not take them.
         """
         return {number: self.encode(number) for number in numbers()}
 
@@ -125,7 +125,7 @@ class Subject:
     def _decodes(self, one: int) -> bool:
         try:
             self.decode([one])
-        except Refusal:
+        except Rejection:
             return False
         return True
 
@@ -133,7 +133,7 @@ class Subject:
         for one in self.ids:
             try:
                 yield one, self.decode([one])
-            except Refusal:
+            except Rejection:
                 continue
 
     @cached_property
@@ -149,7 +149,7 @@ def _asked(call: Callable[..., Any], given: Any) -> Any:
     except Exception as error:
         if may_be_short(error):
             raise
-        raise Refusal(error) from error
+        raise Rejection(error) from error
 
 
 def _plain(ids: Any) -> list[int]:

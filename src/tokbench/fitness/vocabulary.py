@@ -9,7 +9,7 @@ import numpy as np
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
 from tokbench.fitness.probes import EVERY_PROBE, SPECIAL
 from tokbench.fitness.round_trip import came_back
-from tokbench.fitness.subject import Refusal, Subject
+from tokbench.fitness.subject import Rejection, Subject
 
 SHOWN = 5
 """Tokens that are named of many."""
@@ -126,7 +126,7 @@ def special_in_text(subject: Subject) -> Finding:
                 if special & set(ids) or (lossless and subject.decode(ids) != text):
                     wrong.append(Example(text, f"ids {ids[:8]}"))
                     break
-            except Refusal as error:
+            except Rejection as error:
                 wrong.append(Example(text, str(error)))
                 break
     told = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are text in a text"
@@ -147,7 +147,7 @@ def special_ids(subject: Subject) -> Finding:
 def _name(subject: Subject, one: int) -> str | None:
     try:
         return subject.decode([one]).decode("utf-8", "replace")
-    except Refusal:
+    except Rejection:
         return None
 
 
@@ -168,7 +168,7 @@ def never_used(subject: Subject) -> Finding:
     for text in subject.documents:
         try:
             used.update(np.unique(np.asarray(subject.encode(text), np.int64)).tolist())
-        except Refusal:
+        except Rejection:
             continue
     found = [(one, subject.tokens[one]) for one in subject.ids if one not in used and one in subject.tokens]
     longer = [(one, token) for one, token in found if len(token) > 1]

@@ -1,10 +1,12 @@
-"""Morphological alignment: token boundaries against people's segmentations of words, always with coverage.
+"""Alignment with morphemes: token boundaries against people's segmentations of words, always with coverage.
 
 Source: the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), which ByteSpan reports. A word is scored
 if it is no token and all its gold segments are tokens, the first in the form that begins a word. Boundaries of all
 words of a resource are pooled: F1 = tp / (tp + (fp + fn) / 2). A vocabulary that holds few of the segments is scored on
 few words; that share is ByteSpan's morphological coverage (section 4). Everything is compared in bytes, whatever the
 script, and continuation forms take no room in a word.
+
+Reference: :mod:`tokbench.reference.morphology`.
 """
 
 from itertools import pairwise

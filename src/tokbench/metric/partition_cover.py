@@ -4,6 +4,8 @@ Source: "A partition cover approach to tokenization", sections 3 to 5. A text of
 two adjacent bytes of a pre-token; every cut that a segmentation removes is a token less (the objective of Tok). A
 vocabulary covers a pair of adjacent bytes wherever a token holds both (the objective of weighted maximum coverage, WMC,
 in which tokens do not stand in each other's way). No segmentation joins more pairs than its vocabulary covers.
+
+Reference: :mod:`tokbench.reference.covered`, for the pairs that are covered.
 """
 
 import numpy as np

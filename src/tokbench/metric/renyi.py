@@ -1,4 +1,4 @@
-"""Renyi efficiency: how evenly a text uses the tokens (Zouhar et al. 2023, "Tokenization and the noiseless channel").
+"""Rényi efficiency: how evenly a text uses the tokens (Zouhar et al. 2023, "Tokenization and the noiseless channel").
 
 Two denominators are in use. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the nominal
 vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text. The nominal size is the
@@ -27,7 +27,7 @@ class RenyiOptions(Options):
 
 
 def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
-    """Renyi entropy of a unigram distribution: ``log(sum p^a) / (1 - a)``, or its limit ``-sum p log p`` at a = 1.
+    """Rényi entropy of a unigram distribution: ``log(sum p^a) / (1 - a)``, or its limit ``-sum p log p`` at a = 1.
 
     Args:
         frequencies: int64 [types], occurrences; not all zero. Types that never occur have no part in it.
@@ -44,7 +44,7 @@ def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
 
 
 def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -> float | None:
-    """Renyi entropy as a share of the largest entropy that ``types`` types can have, ``log(types)``.
+    """Rényi entropy as a share of the largest entropy that ``types`` types can have, ``log(types)``.
 
     Args:
         frequencies: int64 [any], occurrences of each type.
@@ -61,7 +61,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
 
 @metric("renyi", options=RenyiOptions, per_language=True, of_ids=True, cites=("zouhar2023",))
 def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement]:
-    """Renyi efficiency of the token distribution at several orders, over the size asked for and over the types seen."""
+    """Rényi efficiency of the token distribution at several orders, over the size asked for and over the types seen."""
     observed = int(np.count_nonzero(usage.frequencies))
     denominators = [
         ("entropy / log(nominal vocabulary size)", usage.nominal_size),

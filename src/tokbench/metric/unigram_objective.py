@@ -4,6 +4,8 @@ Source: "A partition cover approach to tokenization", appendix B, table 8. The p
 substring occurrences in the text, overlapping ones included, over the same number summed over the vocabulary. Three
 segmentations are in use: the tokenizer's own, the one with the greatest likelihood, which is what Unigram maximizes,
 and the table's own, by which all its token sets are cut, the cover of GreedTok.
+
+Reference: :mod:`tokbench.reference.matches`, for how often tokens occur.
 """
 
 from collections.abc import Callable

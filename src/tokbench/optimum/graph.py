@@ -89,7 +89,7 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
     if places > MOST_PLACES:
         raise TooManyPlacesError(
             f"the substrings of the pre-tokens stand in {places:,} places, and {MOST_PLACES:,} can be looked at; limit "
-            "their length (--longest, max_token_bytes)"
+            "their length (max_token_bytes, --max-token-bytes)"
         )
     edges = token_edges(counts.offsets, counts.counts, suffixes, groups, least)
     bounds = counts.offsets + np.arange(len(counts.offsets))

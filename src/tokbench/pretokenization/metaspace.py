@@ -4,6 +4,8 @@ SentencePiece (Kudo and Richardson, 2018) and ``Metaspace`` of the ``tokenizers`
 cut before it. Here the space stays the byte 0x20, so U+2581 in a text is a character like any other; and no space is
 put before a text, removed or joined with others: its bytes come back as they were. Line feeds and tabs are no spaces,
 as there, where they are not made spaces before.
+
+Reference: :mod:`tokbench.reference.scan`.
 """
 
 from tokbench.options import Options

@@ -2,6 +2,8 @@
 
 p50k and OLMo are cut as ``gpt2``, OLMo 2 as ``cl100k``. ``(?i:'s)`` stands for an apostrophe before the long s U+017F,
 too, which a form with all cases spelled out does not.
+
+Reference: :mod:`tokbench.reference.scan`.
 """
 
 from tokbench.options import Options

@@ -28,7 +28,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 
 def released(folder: Path | str) -> list[Statistic]:
-    """Regions of the vocabularies, and token counts and Renyi efficiencies on MiniPile, beside the printed ones.
+    """Regions of the vocabularies, and token counts and Rényi efficiencies on MiniPile, beside the printed ones.
 
     Args:
         folder: where the files lie.

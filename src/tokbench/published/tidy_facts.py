@@ -60,7 +60,7 @@ def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> Span
 
 @cache
 def intrinsic() -> pl.DataFrame:
-    """Token counts and Renyi efficiencies of "Tokenization Is More Than Compression", table 11, in the columns of
+    """Token counts and Rényi efficiencies of "Tokenization Is More Than Compression", table 11, in the columns of
     :data:`tokbench.statistics.cells.INTRINSIC`."""
     printed = facts.cells().filter(paper="pathpiece", where="Table 11")
     scale = pl.when(pl.col("unit") == "billions").then(1e9).otherwise(1.0)

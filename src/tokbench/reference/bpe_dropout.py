@@ -1,4 +1,4 @@
-"""Plain-Python twin of BPE dropout: algorithm 1 of the paper, and the probability of each of its outcomes."""
+"""Plain-Python reference of BPE dropout: algorithm 1 of the paper, and the probability of each of its outcomes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

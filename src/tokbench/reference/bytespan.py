@@ -1,4 +1,4 @@
-"""Plain-Python twin of ByteSpan's spans and of its vocabularies."""
+"""Plain-Python reference of ByteSpan's spans and of its vocabularies."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

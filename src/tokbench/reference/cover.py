@@ -1,4 +1,4 @@
-"""Plain-Python twin of segmentation by a partition cover."""
+"""Plain-Python reference of segmentation by a partition cover."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Plain-Python twin of segmentation by derivations: tokens from left to right that agree with their neighbours."""
+"""Plain-Python reference of segmentation by derivations: tokens from left to right that agree with their neighbours."""
 
 from collections.abc import Sequence
 

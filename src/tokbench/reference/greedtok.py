@@ -1,4 +1,4 @@
-"""Plain-Python twins of GreedTok and GreedWMC: every gain anew for every choice, from sets of cuts."""
+"""Plain-Python references of GreedTok and GreedWMC: every gain anew for every choice, from sets of cuts."""
 
 Words = list[tuple[bytes, int]]
 

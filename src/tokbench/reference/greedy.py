@@ -1,4 +1,4 @@
-"""Plain-Python twin of greedy and longest-prefix segmentation."""
+"""Plain-Python reference of greedy and longest-prefix segmentation."""
 
 
 def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list[int]:

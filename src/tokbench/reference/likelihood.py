@@ -1,4 +1,4 @@
-"""Plain-Python twin of segmentation by likelihood."""
+"""Plain-Python reference of segmentation by likelihood."""
 
 
 def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Plain-Python twin of segmentation by the longest suffix."""
+"""Plain-Python reference of segmentation by the longest suffix."""
 
 
 def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:

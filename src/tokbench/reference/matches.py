@@ -1,4 +1,4 @@
-"""Plain-Python twin of counting tokens at every place."""
+"""Plain-Python reference of counting tokens at every place."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Plain-Python twin of segmentation by merging."""
+"""Plain-Python reference of segmentation by merging."""
 
 from collections.abc import Sequence
 from itertools import pairwise

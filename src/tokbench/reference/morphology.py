@@ -1,4 +1,4 @@
-"""Morphological alignment, spelled out: tokens and gold segments laid on each word, boundaries in sets."""
+"""Alignment with morphemes, spelled out: tokens and gold segments laid on each word, boundaries in sets."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Plain-Python twin of the n-gram counter."""
+"""Plain-Python reference of the n-gram counter."""
 
 from collections import Counter
 from collections.abc import Iterable

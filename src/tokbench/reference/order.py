@@ -1,4 +1,4 @@
-"""Plain-Python twin of stable orders."""
+"""Plain-Python reference of stable orders."""
 
 from collections.abc import Sequence
 

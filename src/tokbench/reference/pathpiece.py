@@ -1,4 +1,4 @@
-"""Plain-Python twin of PathPiece vocabulary construction."""
+"""Plain-Python reference of PathPiece vocabulary construction."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator

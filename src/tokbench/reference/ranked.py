@@ -1,4 +1,4 @@
-"""Plain-Python twin of segmentation by the rank of the joined token."""
+"""Plain-Python reference of segmentation by the rank of the joined token."""
 
 from collections.abc import Mapping
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Plain-Python twin of SaGe's ablation loss."""
+"""Plain-Python reference of SaGe's ablation loss."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Plain-Python twin of PathPiece's segmentation: algorithm 1 of the paper, line by line."""
+"""Plain-Python reference of PathPiece's segmentation: algorithm 1 of the paper, line by line."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Plain twin of skip-gram with negative sampling, draw for draw, in double precision."""
+"""Plain-Python reference of skip-gram with negative sampling, draw for draw, in double precision."""
 
 from collections.abc import Callable, Sequence
 

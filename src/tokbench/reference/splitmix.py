@@ -1,4 +1,4 @@
-"""Plain-Python twin of the kernels' repeatable randomness: SplitMix64, started at a hash of what is drawn for."""
+"""Plain-Python reference of the kernels' repeatable randomness: SplitMix64, started at a hash of what is drawn for."""
 
 from collections.abc import Iterator
 from itertools import count

@@ -1,4 +1,4 @@
-"""Plain-Python twin of sums without rounding."""
+"""Plain-Python reference of sums without rounding."""
 
 from collections.abc import Iterable
 from fractions import Fraction

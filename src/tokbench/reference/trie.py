@@ -1,4 +1,4 @@
-"""Plain-Python twin of the token trie."""
+"""Plain-Python reference of the token trie."""
 
 from collections.abc import Sequence
 

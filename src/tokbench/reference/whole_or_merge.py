@@ -1,4 +1,4 @@
-"""Plain-Python twin of merging in which a token is taken whole."""
+"""Plain-Python reference of merging in which a token is taken whole."""
 
 from collections.abc import Mapping, Sequence
 

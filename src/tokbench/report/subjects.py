@@ -40,7 +40,7 @@ SUBJECTS = (
         ("covered_pairs", "", "covered pairs"),
         ("joined_share_of_covered_pairs", "", "joined / covered pairs"),
     )),
-    Subject("words", "Words", (
+    Subject("words", "Tokens per word (fertility) and whole words", (
         ("fertility", r"^tokens / \(spaces", "tokens per space-separated word"),
         ("fertility", r"^tokens / pre-tokens$", "tokens per pre-token"),
         ("fertility", r"^tokens / pre-tokens that", "tokens per word-like pre-token"),
@@ -50,7 +50,7 @@ SUBJECTS = (
         ("word_initial_share", r"^tokens that begin .* of the text", "text's tokens that begin a word"),
         ("word_initial_share", r"^tokens marked .* of the text", "text's tokens marked as beginning"),
     )),
-    Subject("morphology", "Morphology", (
+    Subject("morphology", "Morphology (alignment with morphemes)", (
         ("morphological_alignment", r"whose gold", "F1, spellable words"),
         ("morphological_alignment", "", "F1"),
         ("morphological_precision", r"whose gold", "precision, spellable words"),
@@ -62,7 +62,7 @@ SUBJECTS = (
         ("gold_words_left_out", r"one gold", "left out: one segment"),
         ("gold_words_left_out", "", "left out: spelt otherwise"),
     )),
-    Subject("reading", "Reading times of people", (
+    Subject("reading", "Reading times of people (cognitive plausibility)", (
         ("cognitive_plausibility", "", "cognitive plausibility"),
         ("cognitive_words_reaction_time", "", "r, reaction time, words"),
         ("cognitive_words_accuracy", "", "r, accuracy, words"),
@@ -109,7 +109,7 @@ SUBJECTS = (
         ("unigram_objective", "cut by cover", "unigram objective, cover"),
         ("unigram_objective", "greatest", "unigram objective, best cut"),
     )),
-    Subject("bytes", "Single bytes and broken characters", (
+    Subject("bytes", "Byte fallback and broken characters", (
         ("byte_fallback", r"one byte / tokens", "single bytes / tokens"),
         ("byte_fallback", r"one byte / bytes", "single bytes / bytes"),
         ("byte_fallback", r"longer character", "bytes of longer characters / tokens"),
@@ -119,7 +119,7 @@ SUBJECTS = (
         ("tokens_cutting_characters", "of the text$", "tokens cutting characters / tokens"),
         ("tokens_cutting_characters", "of the vocabulary$", "vocabulary cutting characters"),
     )),
-    Subject("languages", "Fairness between languages", (
+    Subject("languages", "Parity between languages", (
         ("parity_range", "", "most / fewest tokens of a language"),
         ("parity", "", "tokens / those of the cheapest language"),
     )),

@@ -1,7 +1,7 @@
 """Gold data: resources of people's segmentations and of their reading, one module per type, as their authors give them.
 
-Whatever the type, metrics see one of two tables, :data:`~tokbench.intrinsic.gold.SEGMENTATIONS` or
-:data:`~tokbench.intrinsic.gold.DECISIONS`.
+Whatever the type, metrics see one of two tables, :data:`~tokbench.intrinsic.gold_tables.SEGMENTATIONS` or
+:data:`~tokbench.intrinsic.gold_tables.DECISIONS`.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Changes of the agreement with morphemes, tested over the words of the gold data where both runs have kept them."""
+"""Changes of the alignment with morphemes, tested over the words of the gold data where both runs have kept them."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Agreement with morphemes for the scoreboard, with intervals over the words of the gold data."""
+"""Alignment with morphemes for the scoreboard, with intervals over the words of the gold data."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -22,7 +22,7 @@ missed. Both are 0 for a word that the tokenizer is not scored on."""
 
 
 def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> Iterator[Family]:
-    """Agreement with morphemes at every size: the mean over all resources where there are several.
+    """Alignment with morphemes at every size: the mean over all resources where there are several.
 
     F1 of pooled boundaries is a ratio of sums over words. Words are drawn, those of one resource independently of those
     of another, and resources are fixed. Each tokenizer is scored on words of its own, those that are no token while all

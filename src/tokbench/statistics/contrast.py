@@ -131,7 +131,7 @@ def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None)
 
 def _interval_of_ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> tuple[float | None, float | None]:
     """95 % interval of sum of part / sum of whole by Student's t over documents, as everywhere in a report; see
-    :func:`tokbench.statistics.ngram_verdicts.ratio_over_documents`."""
+    :func:`tokbench.statistics.estimate.ratio_over_documents`."""
     if len(whole) < 2:
         return None, None
     return interval(ratio_over_documents(part, whole))

@@ -17,7 +17,7 @@ Point = tuple[str, int]
 NGRAM = "ngram_bits_per_byte"
 CLAIMED: Mapping[str, End] = {"renyi_efficiency": "highest", "gap": "lowest", NGRAM: "lowest"}
 """Ends that are claimed to be the better ones, by the beginning of a measure's name, beside those of which the field
-agrees: Renyi efficiency by Zouhar et al. 2023, few tokens by the papers on compression."""
+agrees: Rényi efficiency by Zouhar et al. 2023, few tokens by the papers on compression."""
 NO_PAIR = "language models tell no pair apart"
 
 

@@ -175,7 +175,7 @@ def _spelt(vocabulary: Vocabulary) -> dict[Form, None]:
 
 
 def mean_over_resources(measured: pl.DataFrame) -> Compared:
-    """Morphological alignment and coverage averaged over the resources, each with equal weight.
+    """Alignment with morphemes and its coverage averaged over the resources, each with equal weight.
 
     So ByteSpan and Uzan et al. 2024 report alignment. A resource in which no word is scored leaves no mean that could
     be compared with others, and is named.

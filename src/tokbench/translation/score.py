@@ -69,9 +69,9 @@ def score(
         with_count = np.stack([each, np.ones(len(each))], 1)
         scores.append(_scored("COMET", float(each.mean()), resampled(with_count, mean), comet.name))
         sentences["COMET"] = each.tolist()
-    whole_file = {**names, "n": len(found.pairs), "scores": scores, "sentences": sentences}
+    record = {**names, "n": len(found.pairs), "scores": scores, "sentences": sentences}
     with atomic_file(output) as partial:
-        partial.write_text(json.dumps(whole_file, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
     return {one["metric"]: one["value"] for one in scores}
 
 

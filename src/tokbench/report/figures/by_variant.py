@@ -1,7 +1,7 @@
 """Dots by variant: one row per variant, one hollow mark per vocabulary size, a bar at their mean.
 
 Drawn for average accuracy by rank (figure 1 of "Tokenization Is More Than Compression", turned so that names can be
-read), for Renyi efficiency, for bits per byte: for any number that each tokenizer has once.
+read), for Rényi efficiency, for bits per byte: for any number that each tokenizer has once.
 """
 
 from collections.abc import Mapping, Sequence

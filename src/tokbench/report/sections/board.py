@@ -63,7 +63,7 @@ class Key(NamedTuple):
             NGRAM: "bits per byte, n-grams",
             BITS: f"bits per byte, {self.model}",
             ACCURACY: f"accuracy, {self.model} on {self.suite} (%)",
-            ALIGNMENT: "agreement with morphemes",
+            ALIGNMENT: "alignment with morphemes",
             SPEED: "encoding (MB/s)",
         }[self.measure]
 

@@ -25,7 +25,7 @@ _FAR = {
     BITS: ("bits per byte more than with {best}", 1),
     NGRAM: ("bits per byte more than with {best}", 1),
     ACCURACY: ("points of accuracy more than {best}", 100),
-    ALIGNMENT: ("F1 of agreement with morphemes more than {best}", 1),
+    ALIGNMENT: ("F1 of alignment with morphemes more than {best}", 1),
 }
 
 
@@ -114,7 +114,7 @@ def _what(claim: Claim) -> str:
         NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
         BITS: f"in bits per byte of {claim.model} on the evaluation split of {claim.corpus}",
         ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
-        ALIGNMENT: "in agreement with morphemes, each on the words that it can be scored on",
+        ALIGNMENT: "in alignment with morphemes, each on the words that it can be scored on",
     }[claim.measure]
 
 
