@@ -1,6 +1,7 @@
 """Methods of third parties: what is checked when they register, and what they may be used for."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,28 @@ def test_mistakes_are_told_to_the_author_of_a_method(register: Callable[[], Any]
     assert "\n" not in message
     for part in said:
         assert part in message
+
+
+NAMES = ["my-lines", "my/lines", "my lines", "", "_lines", "3_lines", "zeilenlänge", "lines\n", 5, None, build]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        partial(construction, segmentation="greedy"),
+        segmentation,
+        pretokenization,
+        metric,
+        partial(resource, gold="segmentations", files="*"),
+    ],
+    ids=("construction", "segmentation", "pretokenization", "metric", "resource"),
+)
+def test_names_that_no_path_or_wildcard_could_hold(decorator: Callable[..., Any], name: Any) -> None:
+    """Told as soon as the decorator is named: one without brackets is never given the function to register."""
+    with pytest.raises(TokbenchError, match="a name is a text of letters") as rejection:
+        decorator(name)
+    assert "\n" not in str(rejection.value)
 
 
 def test_a_rejected_method_is_not_known() -> None:

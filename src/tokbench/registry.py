@@ -9,6 +9,7 @@ entry-point group of the same name.
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -16,7 +17,7 @@ from importlib.util import find_spec
 from inspect import Parameter, signature
 from typing import Any, Generic, TypeVar
 
-from tokbench.errors import TokbenchError, unknown
+from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options
 
 
@@ -51,6 +52,8 @@ Kind = TypeVar("Kind", bound=Method)
 
 RESERVED = ("method", "type", "kind")
 """Keys by which a configuration names a method; an option of that name could never be set."""
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""What a name of a method is: it becomes a key of configurations, a part of paths and a wildcard of the workflow."""
 TOGETHER = ("built_in", "well_known")
 """Modules that hold several built-in methods."""
 
@@ -81,9 +84,10 @@ class Registry(Generic[Kind]):
             protocol: how this method's function is called, where that is not the Protocol of the kind.
 
         Raises:
-            TokbenchError: the name is taken, an option could never be set, or the function cannot be called as the
-                Protocol says; the message is for the author of the method.
+            TokbenchError: the name is none or taken, an option could never be set, or the function cannot be called as
+                the Protocol says; the message is for the author of the method.
         """
+        self.check_name(method.name)
         self.check(
             isinstance(method.options, type) and issubclass(method.options, Options),
             method.name,
@@ -106,7 +110,22 @@ class Registry(Generic[Kind]):
             TokbenchError: it does not hold.
         """
         if not holds:
-            raise TokbenchError(f"{self.kind} '{name}': {mistake}")
+            raise TokbenchError(f"{self.kind} '{shortened(str(name))}': {mistake}")
+
+    def check_name(self, name: str) -> None:
+        """Tell the author of a method of a name that none can have.
+
+        Decorators check it before they are given the function: without brackets they are called with it alone, and it
+        would never register.
+
+        Raises:
+            TokbenchError: it is no text, or not of the form :data:`NAME`.
+        """
+        self.check(
+            isinstance(name, str) and NAME.fullmatch(name) is not None,
+            name,
+            "a name is a text of letters (a to z), digits and '_' that starts with a letter; give such a name",
+        )
 
     def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:
         call = list(signature(protocol.__call__).parameters.values())[1:]

@@ -75,8 +75,10 @@ def construction(
     """Register a construction; the arguments are the attributes of :class:`Construction`.
 
     Raises:
-        TokbenchError: they do not fit each other, or the function does not fit :class:`Build`.
+        TokbenchError: the name is none, they do not fit each other, or the function does not fit :class:`Build`.
     """
+
+    constructions.check_name(name)
 
     def decorate(function: Function) -> Function:
         check = constructions.check

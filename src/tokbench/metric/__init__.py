@@ -82,9 +82,11 @@ def metric(
             what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
 
     Raises:
-        TokbenchError: ``of`` is nothing that a metric can see, an end is neither, or the function does not fit
-            :class:`Take`.
+        TokbenchError: the name is none, ``of`` is nothing that a metric can see, an end is neither, or the function
+            does not fit :class:`Take`.
     """
+
+    metrics.check_name(name)
 
     def decorate(function: Function) -> Function:
         metrics.check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")

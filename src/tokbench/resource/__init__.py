@@ -75,9 +75,11 @@ def resource(
     """Register a type of resource; the arguments are the attributes of :class:`ResourceType`.
 
     Raises:
-        TokbenchError: ``gold`` is none of the two, the options have no path, or the function does not fit
-            :class:`Read`.
+        TokbenchError: the name is none, ``gold`` is none of the two, the options have no path, or the function does
+            not fit :class:`Read`.
     """
+
+    resource_types.check_name(name)
 
     def decorate(function: Function) -> Function:
         check = resource_types.check
