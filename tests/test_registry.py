@@ -1,6 +1,8 @@
 """Methods of third parties: what is checked when they register, and what they may be used for."""
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from pydantic import Field
 
 from tests.conftest import Tokbench
+from tokbench.api import build as tokbench_build
 from tokbench.candidates.initial import InitialName
 from tokbench.config.load import read_all
 from tokbench.construction import construction, constructions
@@ -68,6 +71,7 @@ class TopDown(Options):
         (lambda: construction("mine", segmentation="greedy", options=Method)(build), ("cannot be called 'method'",)),
         (lambda: construction("mine", segmentation="greedy", options=dict)(build), ("subclass of tokbench.options",)),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", source="text")(build), ("'text'", "scores")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation=None)(build), ("'mine'", "its segmentation is None")),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", alphabet=26)(build), ("26", "256 bytes")),
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
@@ -168,3 +172,26 @@ variants:
             f"variants.mine.construction.initial: '{wrong}' is not an initial vocabulary (bpe, ngram, pairs, unigram)."
         )
         assert str(rejection.value) == f"{file}: {line}{near}"
+
+
+def test_a_segmentation_that_is_not_there_is_told_of_its_construction(tmp_path: Path, tokbench: Tokbench) -> None:
+    """Where methods are listed, configurations checked and tokenizers built: others' segmentations may come later."""
+    constructions._methods["bpe"] = replace(constructions["bpe"], segmentation="gredy")
+    said = (
+        f"construction 'bpe': its segmentation 'gredy' is not a segmentation ({', '.join(segmentations)}). Did you mean"
+    )
+    file = tmp_path / "config.yaml"
+    variants = "{mine: {pretokenization: space, construction: bpe}}"
+    file.write_text(f"{{name: one, corpora: {{pydoc: {{source: embedded}}}}, sizes: [300], variants: {variants}}}")
+    counts = tmp_path / "counts.tsv"
+    counts.write_text(f"{b'abab'.hex()}\t5\n")
+    for command in (
+        ("methods",),
+        ("methods", "bpe", "--json"),
+        ("validate", file),
+        ("build", "bpe", "--counts", counts, "--size", 300, "-o", tmp_path / "out"),
+    ):
+        assert said in tokbench(*command).message
+    assert f"variants.mine.construction: {said}" in tokbench("validate", file).message
+    with pytest.raises(TokbenchError, match=re.escape(said)):
+        tokbench_build("bpe", PretokenCounts.from_pairs([(b"ab", 3)]), 300)

@@ -31,8 +31,15 @@ def methods_named(names: Sequence[str]) -> dict[str, list[Method]]:
     """Methods by kind, ordered by name: those of these names, or all where none is given.
 
     Raises:
-        TokbenchError: no kind has a method of a name.
+        TokbenchError: no kind has a method of a name, or a construction names a segmentation that is not there.
     """
+    chosen = _named(names)
+    for method in chosen["construction"]:
+        method.own_segmentation()
+    return chosen
+
+
+def _named(names: Sequence[str]) -> dict[str, list[Any]]:
     if not names:
         return {kind: registry.methods() for kind, registry in KINDS.items()}
     found = {kind: [registry.find(name) for name in sorted(set(names))] for kind, registry in KINDS.items()}

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
+from tokbench.errors import TokbenchError, unknown
 from tokbench.options import Options
 from tokbench.registry import Method, Registry
+from tokbench.segmentation import Segmentation, segmentations
 from tokbench.vocabulary import Vocabulary
 
 Source = Literal["counts", "scores", "documents"]
@@ -54,6 +56,18 @@ class Construction(Method):
     gives_initial: bool = False
     continuation: bool = False
 
+    def own_segmentation(self) -> Segmentation:
+        """The segmentation that it names, which may be another distribution's and register after it.
+
+        Raises:
+            TokbenchError: there is none of that name; the message is for the author of the method.
+        """
+        found = segmentations.find(self.segmentation)
+        if found is None:
+            named = unknown(self.segmentation, segmentations.kind, segmentations)
+            raise TokbenchError(f"{constructions.kind} '{self.name}': its segmentation {named}")
+        return found
+
 
 constructions: Registry[Construction] = Registry("construction", "tokbench.construction", Build)
 
@@ -82,6 +96,7 @@ def construction(
 
     def decorate(function: Function) -> Function:
         check = constructions.check
+        check(isinstance(segmentation, str), name, f"its segmentation is {segmentation!r}; give the name of one")
         check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
         check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; the 256 bytes are the least")
         sized = not initial or {"initial", "initial_size"} <= getattr(options, "model_fields", {}).keys()
