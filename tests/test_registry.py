@@ -51,6 +51,10 @@ class Method(Options):
     method: str = "mine"
 
 
+class Required(Options):
+    width: int
+
+
 class TopDown(Options):
     initial: InitialName = "ngram"
     initial_size: int = Field(512, ge=256)
@@ -76,6 +80,14 @@ class TopDown(Options):
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
             ("counts alone",),
+        ),
+        (
+            lambda: construction("mine", segmentation="longest_prefix", continuation=True, gives_initial=True)(build),
+            ("continuation forms", "each token once"),
+        ),
+        (
+            lambda: construction("mine", segmentation="greedy", options=Required, gives_initial=True)(build),
+            ("built with its options' defaults", "give one to width"),
         ),
         (lambda: construction("bpe", segmentation="greedy")(build), ("'bpe' is registered twice",)),
         (lambda: segmentation("mine")(lambda vocabulary: None), ("'mine'", "vocabulary, options")),
@@ -195,3 +207,18 @@ def test_a_segmentation_that_is_not_there_is_told_of_its_construction(tmp_path: 
     assert f"variants.mine.construction: {said}" in tokbench("validate", file).message
     with pytest.raises(TokbenchError, match=re.escape(said)):
         tokbench_build("bpe", PretokenCounts.from_pairs([(b"ab", 3)]), 300)
+
+
+def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbench: Tokbench) -> None:
+    constructions._methods["ngram"] = replace(constructions["ngram"], alphabet=768)
+    file, counts = tmp_path / "config.yaml", tmp_path / "counts.tsv"
+    counts.write_text(f"{b'abab'.hex()}\t5\n")
+    options = "{method: pathpiece, initial: ngram, initial_size: 300}"
+    variants = f"{{mine: {{pretokenization: space, construction: {options}}}}}"
+    file.write_text(f"{{name: one, corpora: {{pydoc: {{source: embedded}}}}, sizes: [300], variants: {variants}}}")
+    assert tokbench("validate", file).message.endswith(
+        "variants.mine.construction.initial_size: 300 is smaller than the alphabet of 'ngram'; ask for 768 or more"
+    )
+    build = ("build", "pathpiece", "--counts", counts, "--pretokenization", "space", "--size", 300)
+    said = tokbench(*build, "--set", "initial=ngram", "--set", "initial_size=300", "-o", tmp_path / "out").message
+    assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram', 768; ask for more")

@@ -90,11 +90,13 @@ def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int
     """The vocabulary that a top-down method starts from, by the construction that its options name, with its defaults.
 
     Raises:
-        TokbenchError: there are no counts to build it from.
+        TokbenchError: there are no counts to build it from, or ``initial_size`` is smaller than that construction's
+            alphabet.
     """
     if counts is None:
         raise TokbenchError(
             "the method starts from a vocabulary; name its folder with --initial, or build it by --counts"
         )
     method = constructions[options.initial]
+    check_alphabet(method, options.initial_size, "initial_size")
     return method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)

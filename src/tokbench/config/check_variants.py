@@ -113,6 +113,13 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.built.items():
         if variant.sizes is not None:
             lists.append((f"variants.{name}.sizes", variant.sizes, {name}))
+        if constructions[variant.construction.method].initial:
+            start = constructions[variant.construction.initial]
+            if variant.construction.initial_size < start.alphabet:
+                yield (
+                    f"variants.{name}.construction.initial_size: {variant.construction.initial_size} is smaller than "
+                    f"the alphabet of '{start.name}'; ask for {start.alphabet} or more"
+                )
         initial = getattr(variant.construction, "initial_size", None)
         for size in variant.sizes or experiment.sizes:
             if initial is not None and size > initial:

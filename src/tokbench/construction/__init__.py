@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
-from tokbench.errors import TokbenchError, unknown
+from tokbench.errors import TokbenchError, listed, unknown
 from tokbench.options import Options
 from tokbench.registry import Method, Registry
 from tokbench.segmentation import Segmentation, segmentations
@@ -99,10 +99,16 @@ def construction(
         check(isinstance(segmentation, str), name, f"its segmentation is {segmentation!r}; give the name of one")
         check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
         check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; the 256 bytes are the least")
-        sized = not initial or {"initial", "initial_size"} <= getattr(options, "model_fields", {}).keys()
+        given = getattr(options, "model_fields", {})
+        sized = not initial or {"initial", "initial_size"} <= given.keys()
         check(sized, name, "it starts from another vocabulary; give its options initial and initial_size")
         fit = not gives_initial or (source == "counts" and not initial)
         check(fit, name, "only a method that reads counts alone can give an initial vocabulary")
+        spelt = not gives_initial or not continuation
+        check(spelt, name, "its tokens have continuation forms, and an initial vocabulary holds each token once")
+        needed = [option for option, field in given.items() if field.is_required()] if gives_initial else []
+        told = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
+        check(not needed, name, told)
         method = Construction(
             name=name,
             function=function,
