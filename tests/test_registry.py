@@ -13,6 +13,7 @@ from pydantic import Field
 
 from tests.conftest import Tokbench
 from tokbench.api import build as tokbench_build
+from tokbench.better import better_end
 from tokbench.candidates.initial import InitialName
 from tokbench.config.load import read_all
 from tokbench.construction import construction, constructions
@@ -47,6 +48,9 @@ def too_many(counts: Any, size: int, options: Any, more: int, *, seed: int, thre
 def with_initial(counts: Any, size: int, options: Any, *, seed: int, threads: int, initial: Any) -> Vocabulary: ...
 
 
+def take(seen: Any, options: Any) -> list[Any]: ...
+
+
 class Method(Options):
     method: str = "mine"
 
@@ -77,6 +81,18 @@ class TopDown(Options):
         (lambda: construction("mine", segmentation="greedy", source="text")(build), ("'text'", "scores")),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation=None)(build), ("'mine'", "its segmentation is None")),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", alphabet=26)(build), ("26", "256 bytes")),
+        (lambda: construction("mine", segmentation="greedy", alphabet="x")(build), ("'x'", "a whole number")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", alphabet=300.5)(build), ("300.5", "a whole number")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", continuation="no")(build), ("its continuation is 'no'",)),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", cites="@misc{a}")(build), ("'@misc{a}'", "tuple")),  # type: ignore[arg-type]
+        (lambda: metric("mine", cites=(1,))(take), ("its cites is (1,)", "tuple of texts")),  # type: ignore[arg-type]
+        (lambda: metric("mine", per_language=1)(take), ("its per_language is 1", "True or False")),  # type: ignore[arg-type]
+        (lambda: metric("mine", better=["a"])(take), ("['a']", "highest or lowest")),  # type: ignore[arg-type]
+        (lambda: metric("mine", better={5: "highest"})(take), ("{5: 'highest'}", "highest or lowest")),  # type: ignore[dict-item]
+        (lambda: metric("mine", better={"a": "high"})(take), ("better end of a is 'high'",)),  # type: ignore[dict-item]
+        (lambda: metric("mine", over_the_same="abc")(take), ("'abc'", "names of measurements")),
+        (lambda: metric("mine", over_the_same=5)(take), ("is 5", "names of measurements")),  # type: ignore[arg-type]
+        (lambda: resource("mine", gold="segmentations", files=None)(lambda p, la, o: iter(())), ("its files is None",)),  # type: ignore[arg-type]
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
             ("counts alone",),
@@ -144,6 +160,9 @@ def test_a_rejected_method_is_not_known() -> None:
     with pytest.raises(TokbenchError):
         construction("mine", segmentation="greedy")(no_seed)
     assert "mine" not in constructions
+    with pytest.raises(TokbenchError):
+        metric("mine", better={"mine": "highest"})(no_seed)  # type: ignore[arg-type]
+    assert better_end("mine") is None
 
 
 def test_registering_gives_the_function_back() -> None:

@@ -10,8 +10,8 @@ entry-point group of the same name.
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
@@ -50,6 +50,12 @@ class Method:
 
 Kind = TypeVar("Kind", bound=Method)
 
+
+def several_texts(value: Any) -> bool:
+    """Whether an attribute is texts, none of them included, and not one text, which is gone through by its letters."""
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+
+
 RESERVED = ("method", "type", "kind")
 """Keys by which a configuration names a method; an option of that name could never be set."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -84,10 +90,11 @@ class Registry(Generic[Kind]):
             protocol: how this method's function is called, where that is not the Protocol of the kind.
 
         Raises:
-            TokbenchError: the name is none or taken, an option could never be set, or the function cannot be called as
-                the Protocol says; the message is for the author of the method.
+            TokbenchError: the name is none or taken, an attribute has no such value, an option could never be set, or
+                the function cannot be called as the Protocol says; the message is for the author of the method.
         """
         self.check_name(method.name)
+        self._check_values(method)
         self.check(
             isinstance(method.options, type) and issubclass(method.options, Options),
             method.name,
@@ -126,6 +133,16 @@ class Registry(Generic[Kind]):
             name,
             "a name is a text of letters (a to z), digits and '_' that starts with a letter; give such a name",
         )
+
+    def _check_values(self, method: Kind) -> None:
+        """What it cites is several texts, and what may be true or false is either."""
+        cites = method.cites
+        told = cites is None or several_texts(cites)
+        self.check(told, method.name, f"its cites is {cites!r:.60}; give a tuple of texts, ('...',) where it is one")
+        for one in fields(method):
+            if isinstance(one.default, bool):
+                value = getattr(method, one.name)
+                self.check(isinstance(value, bool), method.name, f"its {one.name} is {value!r:.60}; give True or False")
 
     def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:
         call = list(signature(protocol.__call__).parameters.values())[1:]

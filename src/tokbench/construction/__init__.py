@@ -91,13 +91,14 @@ def construction(
     Raises:
         TokbenchError: the name is none, they do not fit each other, or the function does not fit :class:`Build`.
     """
-
     constructions.check_name(name)
 
     def decorate(function: Function) -> Function:
         check = constructions.check
         check(isinstance(segmentation, str), name, f"its segmentation is {segmentation!r}; give the name of one")
         check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
+        whole = isinstance(alphabet, int) and not isinstance(alphabet, bool)
+        check(whole, name, f"its alphabet is {alphabet!r}; give a whole number")
         check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; the 256 bytes are the least")
         given = getattr(options, "model_fields", {})
         sized = not initial or {"initial", "initial_size"} <= given.keys()

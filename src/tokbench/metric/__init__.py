@@ -3,13 +3,13 @@
 A value that cannot be had is a row with a reason, so that every tokenizer yields the same rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from tokbench.better import End, state
 from tokbench.options import Options
-from tokbench.registry import Method, Registry
+from tokbench.registry import Method, Registry, several_texts
 
 Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
 
@@ -69,7 +69,7 @@ def metric(
     per_language: bool = False,
     of_ids: bool = False,
     better: Mapping[str, End] | None = None,
-    over_the_same: Iterable[str] = (),
+    over_the_same: Collection[str] = (),
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a family of metrics; the arguments are the attributes of :class:`Metric`, and two more.
@@ -82,17 +82,21 @@ def metric(
             what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
 
     Raises:
-        TokbenchError: the name is none, ``of`` is nothing that a metric can see, an end is neither, or the function
-            does not fit :class:`Take`.
+        TokbenchError: the name is none, ``of`` is nothing that a metric can see, an end is neither, measurements are
+            not named by texts, or the function does not fit :class:`Take`.
     """
-
     metrics.check_name(name)
 
     def decorate(function: Function) -> Function:
-        metrics.check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
-        for one, end in (better or {}).items():
-            metrics.check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
-        state(better or {}, over_the_same)
+        check = metrics.check
+        check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
+        ends = {} if better is None else better
+        named = isinstance(ends, Mapping) and several_texts(ends)
+        check(named, name, f"its better is {ends!r:.60}; give a mapping of measurements to highest or lowest")
+        for one, end in ends.items():
+            check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
+        told = f"its over_the_same is {over_the_same!r:.60}; give a tuple of names of measurements"
+        check(several_texts(over_the_same), name, told)
         metrics.add(
             Metric(
                 name=name,
@@ -104,6 +108,7 @@ def metric(
                 cites=cites,
             )
         )
+        state(ends, over_the_same)
         return function
 
     return decorate

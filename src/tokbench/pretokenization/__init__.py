@@ -120,7 +120,6 @@ def pretokenization(
     Raises:
         TokbenchError: the name or the pattern is none, or the function does not fit its Protocol.
     """
-
     schemes.check_name(name)
 
     def decorate(function: Function) -> Function:

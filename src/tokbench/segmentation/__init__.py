@@ -74,7 +74,6 @@ def segmentation(
         TokbenchError: the name is none, ``needs`` is nothing that a vocabulary has, or the function does not fit
             :class:`Segment`.
     """
-
     segmentations.check_name(name)
 
     def decorate(function: Function) -> Function:
