@@ -182,6 +182,8 @@ class Registry(Generic[Kind]):
 
         A built-in method stands in the module of its name, or with others in one of :data:`TOGETHER`.
         """
+        if not isinstance(name, str):
+            return None
         for module in (name, *TOGETHER):
             if name not in self._methods and module.isidentifier() and find_spec(f"{self.package}.{module}"):
                 importlib.import_module(f"{self.package}.{module}")
@@ -197,7 +199,7 @@ class Registry(Generic[Kind]):
         """
         method = self.find(name)
         if method is None:
-            raise TokbenchError(unknown(name, self.kind, list(self)))
+            raise TokbenchError(unknown(str(name), self.kind, list(self)))
         return method
 
     def __iter__(self) -> Iterator[str]:
