@@ -165,6 +165,15 @@ def test_a_rejected_method_is_not_known() -> None:
     assert better_end("mine") is None
 
 
+def test_a_registry_is_shown_with_its_methods() -> None:
+    assert repr(schemes) == f"<pre-tokenization: {', '.join(schemes)}>"
+    assert len(schemes) == len(list(schemes)) == len(schemes.methods())
+    assert "gpt2" in schemes
+    assert "gtp2" not in schemes
+    assert 5 not in schemes
+    assert bool(schemes)
+
+
 def test_registering_gives_the_function_back() -> None:
     assert construction("pairs", segmentation="greedy")(build) is build
     method = constructions["pairs"]

@@ -202,6 +202,21 @@ class Registry(Generic[Kind]):
             raise TokbenchError(unknown(str(name), self.kind, list(self)))
         return method
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __len__(self) -> int:
+        self.load()
+        return len(self._methods)
+
+    def __bool__(self) -> bool:
+        """True, which needs no look at the methods."""
+        return True
+
+    def __repr__(self) -> str:
+        """The kind and all names, for which the module of every method is imported: some tenths of a second."""
+        return f"<{self.kind}: {', '.join(self)}>"
+
     def __iter__(self) -> Iterator[str]:
         self.load()
         return iter(sorted(self._methods))
