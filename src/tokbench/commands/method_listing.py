@@ -18,6 +18,8 @@ from tokbench.segmentation import segmentations
 
 REFERENCE = re.compile(r":mod:`tokbench\.reference\.(\w+)`")
 """How a method's module names its plain-Python twin."""
+LITERAL = re.compile(r"(?::\w+:)?(`+)~?(.*?)\1")
+"""Code and references in docstrings."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
@@ -75,7 +77,7 @@ def options_of(method: Method) -> list[dict[str, Any]]:
             "type": _type(properties),
             "default": getattr(defaults, name, None),
             "required": name in schema.get("required", ()),
-            "meaning": " ".join(properties.get("description", "").split()),
+            "meaning": unmarked(" ".join(properties.get("description", "").split())),
         }
         for name, properties in schema.get("properties", {}).items()
     ]
@@ -93,8 +95,13 @@ def patterns_of(method: Method) -> tuple[str, ...]:
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
+def unmarked(text: str) -> str:
+    """Documentation for a terminal or another program: code in quotes, as messages have it."""
+    return LITERAL.sub(r"'\2'", text)
+
+
 def _described(method: Method) -> dict[str, Any]:
-    return {"summary": method.summary, **attributes_of(method), "options": options_of(method)}
+    return {"summary": unmarked(method.summary), **attributes_of(method), "options": options_of(method)}
 
 
 def _type(properties: dict[str, Any]) -> str:
@@ -107,7 +114,7 @@ def _type(properties: dict[str, Any]) -> str:
 
 def _lines(method: Method, width: int) -> Iterator[str]:
     attributes = attributes_of(method)
-    summary = " ".join([method.summary, *patterns_of(method)])
+    summary = " ".join([unmarked(method.summary), *patterns_of(method)])
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)

@@ -19,6 +19,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
+    from tokbench.report.wording import counted
     from tokbench.workflow.disk import disk, free
 
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
@@ -30,7 +31,8 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         for size in experiment.sizes_in(run, variant)
     }
     click.echo(
-        f"{configuration}: experiment '{experiment.name}' with {len(experiment.corpora)} corpora, "
-        f"{len(experiment.variants)} variants, {tokenizers} tokenizers and {len(models)} language models"
+        f"{configuration}: experiment '{experiment.name}' with "
+        f"{counted(len(experiment.corpora), 'corpus', 'corpora')}, {counted(len(experiment.variants), 'variant')}, "
+        f"{counted(tokenizers, 'tokenizer')} and {counted(len(models), 'language model')}"
     )
     click.echo(disk(experiment).line(free(experiment.folder)))
