@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -22,8 +22,10 @@ from tokbench.metric import metric, metrics
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokens import PretokenCounts
+from tokbench.report.subjects import SUBJECTS, by_subject
 from tokbench.resource import ResourceOptions, resource, resource_types
 from tokbench.segmentation import segmentation, segmentations
+from tokbench.subjects import Subject
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
@@ -92,6 +94,8 @@ class TopDown(Options):
         (lambda: metric("mine", better={"a": "high"})(take), ("better end of a is 'high'",)),  # type: ignore[dict-item]
         (lambda: metric("mine", over_the_same="abc")(take), ("'abc'", "names of measurements")),
         (lambda: metric("mine", over_the_same=5)(take), ("is 5", "names of measurements")),  # type: ignore[arg-type]
+        (lambda: metric("mine", subjects="words")(take), ("'words'", "measurements to subjects")),  # type: ignore[arg-type]
+        (lambda: metric("mine", subjects={"a": "word"})(take), ("subject of a is 'word'", "compression, words,")),  # type: ignore[dict-item]
         (lambda: resource("mine", gold="segmentations", files=None)(lambda p, la, o: iter(())), ("its files is None",)),  # type: ignore[arg-type]
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
@@ -250,3 +254,11 @@ def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbenc
     build = ("build", "pathpiece", "--counts", counts, "--pretokenization", "space", "--size", 300)
     said = tokbench(*build, "--set", "initial=ngram", "--set", "initial_size=300", "-o", tmp_path / "out").message
     assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram', 768; ask for more")
+
+
+def test_a_metric_says_under_which_subject_a_report_shows_it() -> None:
+    assert (*[subject.identifier for subject in SUBJECTS],) == get_args(Subject)
+    metric("mine", subjects={"mine_in_words": "words"})(take)
+    measures = [("mine_in_words", "things / words"), ("mine", "things"), ("fertility", "tokens / pre-tokens")]
+    shown = [(subject.title, [name for _, name in named]) for subject, named in by_subject(measures)]
+    assert shown == [("Words", ["tokens per pre-token", "mine in words"]), ("Further measures", ["mine"])]

@@ -53,6 +53,7 @@ PLUMBING = tuple(
         "options",
         "pretraining.needs",
         "registry",
+        "subjects",
         "tokenizer_config",
         "translation.needs",
         "workflow",
