@@ -118,7 +118,7 @@ def test_compare(counts: PretokenCounts) -> None:
         (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts hold no pre-token"),
         (
             lambda counts: tokbench.build("bpe", "a text", 300),
-            "source 'a text': 'bpe' reads tokbench.pretokens.PretokenCounts; make it by tokbench.count(texts)",
+            "source: 'bpe' reads tokbench.pretokens.PretokenCounts, and this is str; make it by tokbench.count(texts)",
         ),
         (
             lambda counts: tokbench.build("bytespan", counts, 1000),

@@ -20,7 +20,7 @@ from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentat
 from tokbench.config.errors import validated
 from tokbench.construction import Construction, constructions
 from tokbench.counting.count import count_pretokens
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.metric import families_of, metrics
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
@@ -194,7 +194,7 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
 def _documents(texts: Text | Iterable[Text]) -> Iterable[bytes]:
     given = [texts] if isinstance(texts, str | bytes) else texts
     if not isinstance(given, Iterable):
-        raise TokbenchError(f"texts {texts!r:.60}: give a text, str or bytes, or several")
+        raise TokbenchError(f"texts {shortened(repr(texts))}: give a text, str or bytes, or several")
     return map(_bytes, given)
 
 
@@ -204,13 +204,14 @@ def _bytes(text: Any) -> bytes:
     try:
         return bytes(memoryview(text))
     except TypeError:
-        raise TokbenchError(f"texts: {text!r:.60} among them is no text; give str or bytes") from None
+        raise TokbenchError(f"texts: {shortened(repr(text))} among them is no text; give str or bytes") from None
 
 
 def _check_source(construction: Construction, source: Any) -> None:
     module, kind, made = READ[construction.source]
     if not isinstance(source, getattr(import_module(module), kind)):
-        raise TokbenchError(f"source {source!r:.60}: '{construction.name}' reads {module}.{kind}; make it by {made}")
+        given, name = type(source).__name__, construction.name
+        raise TokbenchError(f"source: '{name}' reads {module}.{kind}, and this is {given}; make it by {made}")
 
 
 def _check_initial(construction: Construction, source: Any, initial: Any) -> None:
@@ -219,7 +220,8 @@ def _check_initial(construction: Construction, source: Any, initial: Any) -> Non
         if initial is not None:
             raise TokbenchError(f"initial: '{name}' starts from no vocabulary; leave it out")
     elif not isinstance(initial, Vocabulary | str | None):
-        raise TokbenchError(f"initial {initial!r:.60}: give a tokbench.Vocabulary, or the name of a construction")
+        given = shortened(repr(initial))
+        raise TokbenchError(f"initial {given}: give a tokbench.Vocabulary, or the name of a construction")
     elif not isinstance(initial, Vocabulary) and not isinstance(source, PretokenCounts):
         raise TokbenchError(f"initial: '{name}' starts from a vocabulary, and none is built without counts; give one")
 
@@ -227,7 +229,7 @@ def _check_initial(construction: Construction, source: Any, initial: Any) -> Non
 def _check_tokenizers(call: str, tokenizers: Iterable[Any]) -> None:
     for one in tokenizers:
         if not isinstance(one, Tokenizer):
-            raise TokbenchError(f"{call}: {one!r:.60} is no tokenizer; give a tokbench.Tokenizer")
+            raise TokbenchError(f"{call}: {shortened(repr(one))} is no tokenizer; give a tokbench.Tokenizer")
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:
