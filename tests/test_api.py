@@ -15,6 +15,7 @@ import tokbench
 from tests.conftest import Tokbench as Command
 from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer
+from tokbench.candidates.running_text import Documents
 from tokbench.errors import TokbenchError
 
 TEXTS = ["the cat sat on the mat and the hat " * 20, "a cat, a hat; a mat. " * 30, b"\xff\x00 the end \xc3\xa9"]
@@ -115,6 +116,36 @@ def test_compare(counts: PretokenCounts) -> None:
         (lambda counts: tokbench.build("bpe", counts, 300, max_token=3), "bpe: max_token: unknown key"),
         (lambda counts: tokbench.build("bpe", counts, 30), "size 30: smaller than the alphabet of 'bpe', 256"),
         (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts hold no pre-token"),
+        (
+            lambda counts: tokbench.build("bpe", "a text", 300),
+            "source: 'bpe' reads tokbench.pretokens.PretokenCounts, and this is str; make it by tokbench.count(texts)",
+        ),
+        (
+            lambda counts: tokbench.build("bytespan", counts, 1000),
+            "'bytespan' reads tokbench.candidates.scored_text.Sc",
+        ),
+        (lambda counts: tokbench.build("sage", counts, 300), "make it by tokbench.candidates.running_text.read_docu"),
+        (
+            lambda counts: tokbench.build("sage", Documents((), "gpt2"), 300),
+            "initial: 'sage' starts from a vocabulary, and none is built without counts; give one",
+        ),
+        (
+            lambda counts: tokbench.build("bpe", counts, 300, initial="ngram"),
+            "initial: 'bpe' starts from no vocabulary; leave it out",
+        ),
+        (lambda counts: tokbench.build("pathpiece", counts, 300, initial=5), "initial 5: give a tokbench.Vocabulary"),
+        (lambda counts: tokbench.build("bpe", counts, 300, segmentation=5), "'5' is not a segmentation"),
+        (lambda counts: tokbench.build(5, counts, 300), "'5' is not a construction"),
+        (
+            lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), counts, cognition={}),
+            "cognition: a metric of lexical decisions, and measure takes those of a text; leave it out",
+        ),
+        (lambda counts: tokbench.measure("bpe", counts), "measure: 'bpe' is no tokenizer"),
+        (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), 5), "texts 5: give a text"),
+        (lambda counts: tokbench.compare(["one", "two"], "x"), "compare: 'one' is no tokenizer"),
+        (lambda counts: tokbench.compare(tokbench.build("bpe", counts, 260), "x"), "two tokenizers or more"),
+        (lambda counts: tokbench.count(["x", 5]), "texts: 5 among them is no text"),
+        (lambda counts: tokbench.count([None]), "texts: None among them is no text"),
         (lambda counts: tokbench.count("x", "gtp2"), "'gtp2' is not a pre-tokenization"),
         (
             lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), tokbench.count("x", "space")),

@@ -97,7 +97,10 @@ def test_methods(tokbench: Tokbench) -> None:
         for name, method in kind.items():
             assert method["summary"], name
             assert all(option["meaning"] for option in method["options"]), name
-    assert "max_token_bytes" in done(tokbench("methods", "bpe")).stdout.decode()
+            assert "`" not in method["summary"] + "".join(option["meaning"] for option in method["options"]), name
+    shown = done(tokbench("methods", "bpe")).stdout.decode()
+    assert "max_token_bytes" in shown
+    assert "until there are 'size'" in shown
 
 
 # Counting

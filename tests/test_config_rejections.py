@@ -257,7 +257,7 @@ def test_configuration(
 def test_configuration_without_a_mistake(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(experiment))
-    assert b"3 variants, 3 tokenizers and 1 language models" in tokbench("validate", file).stdout
+    assert b" with 1 corpus, 3 variants, 3 tokenizers and 1 language model\n" in tokbench("validate", file).stdout
 
 
 def test_several_mistakes_take_a_line_each(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:

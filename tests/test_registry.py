@@ -1,14 +1,19 @@
 """Methods of third parties: what is checked when they register, and what they may be used for."""
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from pydantic import Field
 
 from tests.conftest import Tokbench
+from tokbench.api import build as tokbench_build
+from tokbench.better import better_end
 from tokbench.candidates.initial import InitialName
 from tokbench.config.load import read_all
 from tokbench.construction import construction, constructions
@@ -17,8 +22,10 @@ from tokbench.metric import metric, metrics
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokens import PretokenCounts
+from tokbench.report.subjects import SUBJECTS, by_subject
 from tokbench.resource import ResourceOptions, resource, resource_types
 from tokbench.segmentation import segmentation, segmentations
+from tokbench.subjects import Subject
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
@@ -43,8 +50,15 @@ def too_many(counts: Any, size: int, options: Any, more: int, *, seed: int, thre
 def with_initial(counts: Any, size: int, options: Any, *, seed: int, threads: int, initial: Any) -> Vocabulary: ...
 
 
+def take(seen: Any, options: Any) -> list[Any]: ...
+
+
 class Method(Options):
     method: str = "mine"
+
+
+class Required(Options):
+    width: int
 
 
 class TopDown(Options):
@@ -67,10 +81,33 @@ class TopDown(Options):
         (lambda: construction("mine", segmentation="greedy", options=Method)(build), ("cannot be called 'method'",)),
         (lambda: construction("mine", segmentation="greedy", options=dict)(build), ("subclass of tokbench.options",)),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", source="text")(build), ("'text'", "scores")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation=None)(build), ("'mine'", "its segmentation is None")),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", alphabet=26)(build), ("26", "256 bytes")),
+        (lambda: construction("mine", segmentation="greedy", alphabet="x")(build), ("'x'", "a whole number")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", alphabet=300.5)(build), ("300.5", "a whole number")),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", continuation="no")(build), ("its continuation is 'no'",)),  # type: ignore[arg-type]
+        (lambda: construction("mine", segmentation="greedy", cites="@misc{a}")(build), ("'@misc{a}'", "tuple")),  # type: ignore[arg-type]
+        (lambda: metric("mine", cites=(1,))(take), ("its cites is (1,)", "tuple of texts")),  # type: ignore[arg-type]
+        (lambda: metric("mine", per_language=1)(take), ("its per_language is 1", "True or False")),  # type: ignore[arg-type]
+        (lambda: metric("mine", better=["a"])(take), ("['a']", "highest or lowest")),  # type: ignore[arg-type]
+        (lambda: metric("mine", better={5: "highest"})(take), ("{5: 'highest'}", "highest or lowest")),  # type: ignore[dict-item]
+        (lambda: metric("mine", better={"a": "high"})(take), ("better end of a is 'high'",)),  # type: ignore[dict-item]
+        (lambda: metric("mine", over_the_same="abc")(take), ("'abc'", "names of measurements")),
+        (lambda: metric("mine", over_the_same=5)(take), ("is 5", "names of measurements")),  # type: ignore[arg-type]
+        (lambda: metric("mine", subjects="words")(take), ("'words'", "measurements to subjects")),  # type: ignore[arg-type]
+        (lambda: metric("mine", subjects={"a": "word"})(take), ("subject of a is 'word'", "compression, words,")),  # type: ignore[dict-item]
+        (lambda: resource("mine", gold="segmentations", files=None)(lambda p, la, o: iter(())), ("its files is None",)),  # type: ignore[arg-type]
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
             ("counts alone",),
+        ),
+        (
+            lambda: construction("mine", segmentation="longest_prefix", continuation=True, gives_initial=True)(build),
+            ("continuation forms", "each token once"),
+        ),
+        (
+            lambda: construction("mine", segmentation="greedy", options=Required, gives_initial=True)(build),
+            ("built with its options' defaults", "give one to width"),
         ),
         (lambda: construction("bpe", segmentation="greedy")(build), ("'bpe' is registered twice",)),
         (lambda: segmentation("mine")(lambda vocabulary: None), ("'mine'", "vocabulary, options")),
@@ -101,10 +138,44 @@ def test_mistakes_are_told_to_the_author_of_a_method(register: Callable[[], Any]
         assert part in message
 
 
+NAMES = ["my-lines", "my/lines", "my lines", "", "_lines", "3_lines", "zeilenlänge", "lines\n", 5, None, build]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        partial(construction, segmentation="greedy"),
+        segmentation,
+        pretokenization,
+        metric,
+        partial(resource, gold="segmentations", files="*"),
+    ],
+    ids=("construction", "segmentation", "pretokenization", "metric", "resource"),
+)
+def test_names_that_no_path_or_wildcard_could_hold(decorator: Callable[..., Any], name: Any) -> None:
+    """Told as soon as the decorator is named: one without brackets is never given the function to register."""
+    with pytest.raises(TokbenchError, match="a name is a text of letters") as rejection:
+        decorator(name)
+    assert "\n" not in str(rejection.value)
+
+
 def test_a_rejected_method_is_not_known() -> None:
     with pytest.raises(TokbenchError):
         construction("mine", segmentation="greedy")(no_seed)
     assert "mine" not in constructions
+    with pytest.raises(TokbenchError):
+        metric("mine", better={"mine": "highest"})(no_seed)  # type: ignore[arg-type]
+    assert better_end("mine") is None
+
+
+def test_a_registry_is_shown_with_its_methods() -> None:
+    assert repr(schemes) == f"<pre-tokenization: {', '.join(schemes)}>"
+    assert len(schemes) == len(list(schemes)) == len(schemes.methods())
+    assert "gpt2" in schemes
+    assert "gtp2" not in schemes
+    assert 5 not in schemes
+    assert bool(schemes)
 
 
 def test_registering_gives_the_function_back() -> None:
@@ -145,3 +216,49 @@ variants:
             f"variants.mine.construction.initial: '{wrong}' is not an initial vocabulary (bpe, ngram, pairs, unigram)."
         )
         assert str(rejection.value) == f"{file}: {line}{near}"
+
+
+def test_a_segmentation_that_is_not_there_is_told_of_its_construction(tmp_path: Path, tokbench: Tokbench) -> None:
+    """Where methods are listed, configurations checked and tokenizers built: others' segmentations may come later."""
+    constructions._methods["bpe"] = replace(constructions["bpe"], segmentation="gredy")
+    said = (
+        f"construction 'bpe': its segmentation 'gredy' is not a segmentation ({', '.join(segmentations)}). Did you mean"
+    )
+    file = tmp_path / "config.yaml"
+    variants = "{mine: {pretokenization: space, construction: bpe}}"
+    file.write_text(f"{{name: one, corpora: {{pydoc: {{source: embedded}}}}, sizes: [300], variants: {variants}}}")
+    counts = tmp_path / "counts.tsv"
+    counts.write_text(f"{b'abab'.hex()}\t5\n")
+    for command in (
+        ("methods",),
+        ("methods", "bpe", "--json"),
+        ("validate", file),
+        ("build", "bpe", "--counts", counts, "--size", 300, "-o", tmp_path / "out"),
+    ):
+        assert said in tokbench(*command).message
+    assert f"variants.mine.construction: {said}" in tokbench("validate", file).message
+    with pytest.raises(TokbenchError, match=re.escape(said)):
+        tokbench_build("bpe", PretokenCounts.from_pairs([(b"ab", 3)]), 300)
+
+
+def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbench: Tokbench) -> None:
+    constructions._methods["ngram"] = replace(constructions["ngram"], alphabet=768)
+    file, counts = tmp_path / "config.yaml", tmp_path / "counts.tsv"
+    counts.write_text(f"{b'abab'.hex()}\t5\n")
+    options = "{method: pathpiece, initial: ngram, initial_size: 300}"
+    variants = f"{{mine: {{pretokenization: space, construction: {options}}}}}"
+    file.write_text(f"{{name: one, corpora: {{pydoc: {{source: embedded}}}}, sizes: [300], variants: {variants}}}")
+    assert tokbench("validate", file).message.endswith(
+        "variants.mine.construction.initial_size: 300 is smaller than the alphabet of 'ngram'; ask for 768 or more"
+    )
+    build = ("build", "pathpiece", "--counts", counts, "--pretokenization", "space", "--size", 300)
+    said = tokbench(*build, "--set", "initial=ngram", "--set", "initial_size=300", "-o", tmp_path / "out").message
+    assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram', 768; ask for more")
+
+
+def test_a_metric_says_under_which_subject_a_report_shows_it() -> None:
+    assert (*[subject.identifier for subject in SUBJECTS],) == get_args(Subject)
+    metric("mine", subjects={"mine_in_words": "words"})(take)
+    measures = [("mine_in_words", "things / words"), ("mine", "things"), ("fertility", "tokens / pre-tokens")]
+    shown = [(subject.title, [name for _, name in named]) for subject, named in by_subject(measures)]
+    assert shown == [("Words", ["tokens per pre-token", "mine in words"]), ("Further measures", ["mine"])]

@@ -13,13 +13,14 @@ Nothing here reads or writes files; :meth:`~tokbench.tokenizer.Tokenizer.save`,
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation
 from tokbench.config.errors import validated
-from tokbench.construction import constructions
+from tokbench.construction import Construction, constructions
 from tokbench.counting.count import count_pretokens
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.metric import families_of, metrics
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from tokbench.building import Source
 
 Text = str | bytes
+READ = {
+    "counts": ("tokbench.pretokens", "PretokenCounts", "tokbench.count(texts)"),
+    "scores": ("tokbench.candidates.scored_text", "ScoredDocuments", "tokbench.candidates.scored_text.read_scores"),
+    "documents": ("tokbench.candidates.running_text", "Documents", "tokbench.candidates.running_text.read_documents"),
+}
+"""What constructions read: module and class, and what makes one."""
 
 
 def count(texts: Text | Iterable[Text], scheme: Setting = "gpt2") -> PretokenCounts:
@@ -44,7 +51,7 @@ def count(texts: Text | Iterable[Text], scheme: Setting = "gpt2") -> PretokenCou
             ``method`` and options.
 
     Raises:
-        TokbenchError: no such scheme or option.
+        TokbenchError: no text, or no such scheme or option.
     """
     return count_pretokens(_documents(texts), scheme)
 
@@ -78,10 +85,12 @@ def build(
         options: options of the construction.
 
     Raises:
-        TokbenchError: no such method or option, a value that does not fit, a size smaller than the method's alphabet,
-            or what the method says of its source.
+        TokbenchError: no such method or option, a value that does not fit, a source of another kind than the method
+            reads, a size smaller than the method's alphabet, or what the method says of its source.
     """
     method = constructions[construction]
+    _check_source(method, source)
+    _check_initial(method, source, initial)
     if isinstance(initial, str):
         options, initial = options | {"initial": initial}, None
     chosen = validated(options, method.options, construction)
@@ -122,15 +131,21 @@ def measure(
         none), ``n`` (things it is over) and ``reason`` (why there is no value).
 
     Raises:
-        TokbenchError: counts under another scheme, or no such family or option.
+        TokbenchError: no tokenizer, no text, counts under another scheme, no such family or option, or a family that
+            sees something else than a text.
     """
     import polars as pl
 
     from tokbench.intrinsic.measure import measure as measured
 
+    _check_tokenizers("measure", [tokenizer])
     counts = texts if isinstance(texts, PretokenCounts) else count(texts, tokenizer.pretokenization)
     _check_scheme(tokenizer, counts)
     families = {method.name: method.options() for method in families_of("text")}
+    for name in options:
+        if metrics[name].of != "text":
+            seen = metrics[name].of.replace("_", " ")
+            raise TokbenchError(f"{name}: a metric of {seen}, and measure takes those of a text; leave it out")
     families |= {name: validated(values, metrics[name].options, name) for name, values in options.items()}
     rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
     kinds = {"metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64, "reason": pl.String}
@@ -151,14 +166,15 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
         interval of the difference by Student's t over documents) and ``documents`` (how many were drawn).
 
     Raises:
-        TokbenchError: fewer than two tokenizers, or no bytes to encode.
+        TokbenchError: fewer than two tokenizers, something that is none, or no bytes to encode.
     """
     import polars as pl
 
     from tokbench.statistics.contrast import token_counts
 
-    if len(tokenizers) < 2:
+    if isinstance(tokenizers, Tokenizer) or len(tokenizers) < 2:
         raise TokbenchError("compare: give two tokenizers or more")
+    _check_tokenizers("compare", tokenizers)
     documents = list(_documents(texts))
     total = sum(map(len, documents))
     if not total:
@@ -177,7 +193,43 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
 
 def _documents(texts: Text | Iterable[Text]) -> Iterable[bytes]:
     given = [texts] if isinstance(texts, str | bytes) else texts
-    return (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text) for text in given)
+    if not isinstance(given, Iterable):
+        raise TokbenchError(f"texts {shortened(repr(texts))}: give a text, str or bytes, or several")
+    return map(_bytes, given)
+
+
+def _bytes(text: Any) -> bytes:
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    try:
+        return bytes(memoryview(text))
+    except TypeError:
+        raise TokbenchError(f"texts: {shortened(repr(text))} among them is no text; give str or bytes") from None
+
+
+def _check_source(construction: Construction, source: Any) -> None:
+    module, kind, made = READ[construction.source]
+    if not isinstance(source, getattr(import_module(module), kind)):
+        given, name = type(source).__name__, construction.name
+        raise TokbenchError(f"source: '{name}' reads {module}.{kind}, and this is {given}; make it by {made}")
+
+
+def _check_initial(construction: Construction, source: Any, initial: Any) -> None:
+    name = construction.name
+    if not construction.initial:
+        if initial is not None:
+            raise TokbenchError(f"initial: '{name}' starts from no vocabulary; leave it out")
+    elif not isinstance(initial, Vocabulary | str | None):
+        given = shortened(repr(initial))
+        raise TokbenchError(f"initial {given}: give a tokbench.Vocabulary, or the name of a construction")
+    elif not isinstance(initial, Vocabulary) and not isinstance(source, PretokenCounts):
+        raise TokbenchError(f"initial: '{name}' starts from a vocabulary, and none is built without counts; give one")
+
+
+def _check_tokenizers(call: str, tokenizers: Iterable[Any]) -> None:
+    for one in tokenizers:
+        if not isinstance(one, Tokenizer):
+            raise TokbenchError(f"{call}: {shortened(repr(one))} is no tokenizer; give a tokbench.Tokenizer")
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:

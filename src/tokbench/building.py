@@ -7,7 +7,6 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, whole_argument
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -77,23 +76,27 @@ def check_alphabet(construction: Construction, size: int, key: str = "size") -> 
 
 
 def own_segmentation(construction: Construction, options: Options) -> tuple[str, dict[str, Any]]:
-    """The construction's default segmentation, with the options that the two share (ties, longest token)."""
-    cut = construction.segmentation
-    shared = (
-        {"ties", "max_token_bytes"} & set(segmentations[cut].options.model_fields) & set(type(options).model_fields)
-    )
-    return cut, {key: getattr(options, key) for key in sorted(shared)}
+    """The construction's default segmentation, with the options that the two share (ties, longest token).
+
+    Raises:
+        TokbenchError: there is no segmentation of the name that the construction gives.
+    """
+    cut = construction.own_segmentation()
+    shared = {"ties", "max_token_bytes"} & set(cut.options.model_fields) & set(type(options).model_fields)
+    return cut.name, {key: getattr(options, key) for key in sorted(shared)}
 
 
 def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int, threads: int) -> Vocabulary:
     """The vocabulary that a top-down method starts from, by the construction that its options name, with its defaults.
 
     Raises:
-        TokbenchError: there are no counts to build it from.
+        TokbenchError: there are no counts to build it from, or ``initial_size`` is smaller than that construction's
+            alphabet.
     """
     if counts is None:
         raise TokbenchError(
             "the method starts from a vocabulary; name its folder with --initial, or build it by --counts"
         )
     method = constructions[options.initial]
+    check_alphabet(method, options.initial_size, "initial_size")
     return method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)

@@ -9,14 +9,15 @@ entry-point group of the same name.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from typing import Any, Generic, TypeVar
 
-from tokbench.errors import TokbenchError, unknown
+from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options
 
 
@@ -49,8 +50,16 @@ class Method:
 
 Kind = TypeVar("Kind", bound=Method)
 
+
+def several_texts(value: Any) -> bool:
+    """Whether an attribute is texts, none of them included, and not one text, which is gone through by its letters."""
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+
+
 RESERVED = ("method", "type", "kind")
 """Keys by which a configuration names a method; an option of that name could never be set."""
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""What a name of a method is: it becomes a key of configurations, a part of paths and a wildcard of the workflow."""
 TOGETHER = ("built_in", "well_known")
 """Modules that hold several built-in methods."""
 
@@ -81,9 +90,11 @@ class Registry(Generic[Kind]):
             protocol: how this method's function is called, where that is not the Protocol of the kind.
 
         Raises:
-            TokbenchError: the name is taken, an option could never be set, or the function cannot be called as the
-                Protocol says; the message is for the author of the method.
+            TokbenchError: the name is none or taken, an attribute has no such value, an option could never be set, or
+                the function cannot be called as the Protocol says; the message is for the author of the method.
         """
+        self.check_name(method.name)
+        self._check_values(method)
         self.check(
             isinstance(method.options, type) and issubclass(method.options, Options),
             method.name,
@@ -106,7 +117,32 @@ class Registry(Generic[Kind]):
             TokbenchError: it does not hold.
         """
         if not holds:
-            raise TokbenchError(f"{self.kind} '{name}': {mistake}")
+            raise TokbenchError(f"{self.kind} '{shortened(str(name))}': {mistake}")
+
+    def check_name(self, name: str) -> None:
+        """Tell the author of a method of a name that none can have.
+
+        Decorators check it before they are given the function: without brackets they are called with it alone, and it
+        would never register.
+
+        Raises:
+            TokbenchError: it is no text, or not of the form :data:`NAME`.
+        """
+        self.check(
+            isinstance(name, str) and NAME.fullmatch(name) is not None,
+            name,
+            "a name is a text of letters (a to z), digits and '_' that starts with a letter; give such a name",
+        )
+
+    def _check_values(self, method: Kind) -> None:
+        """What it cites is several texts, and what may be true or false is either."""
+        cites = method.cites
+        told = cites is None or several_texts(cites)
+        self.check(told, method.name, f"its cites is {cites!r:.60}; give a tuple of texts, ('...',) where it is one")
+        for one in fields(method):
+            if isinstance(one.default, bool):
+                value = getattr(method, one.name)
+                self.check(isinstance(value, bool), method.name, f"its {one.name} is {value!r:.60}; give True or False")
 
     def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:
         call = list(signature(protocol.__call__).parameters.values())[1:]
@@ -146,6 +182,8 @@ class Registry(Generic[Kind]):
 
         A built-in method stands in the module of its name, or with others in one of :data:`TOGETHER`.
         """
+        if not isinstance(name, str):
+            return None
         for module in (name, *TOGETHER):
             if name not in self._methods and module.isidentifier() and find_spec(f"{self.package}.{module}"):
                 importlib.import_module(f"{self.package}.{module}")
@@ -161,8 +199,23 @@ class Registry(Generic[Kind]):
         """
         method = self.find(name)
         if method is None:
-            raise TokbenchError(unknown(name, self.kind, list(self)))
+            raise TokbenchError(unknown(str(name), self.kind, list(self)))
         return method
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __len__(self) -> int:
+        self.load()
+        return len(self._methods)
+
+    def __bool__(self) -> bool:
+        """True, which needs no look at the methods."""
+        return True
+
+    def __repr__(self) -> str:
+        """The kind and all names, for which the module of every method is imported: some tenths of a second."""
+        return f"<{self.kind}: {', '.join(self)}>"
 
     def __iter__(self) -> Iterator[str]:
         self.load()

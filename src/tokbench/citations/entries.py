@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.yaml import read_yaml
 
 REFERENCES = Path(__file__).with_name("references.yaml")
@@ -50,8 +50,13 @@ def entry(key: str) -> str:
         TokbenchError: the key is not known.
     """
     if key not in known():
-        raise TokbenchError(f"'{key}' is no key of {REFERENCES.name}; name one, or give a whole entry of BibTeX")
+        raise TokbenchError(unheard(key))
     return made(key, known()[key])
+
+
+def unheard(key: str) -> str:
+    """What is said of a key that is not known."""
+    return f"'{shortened(key)}' is no key of {REFERENCES.name}; name one, or give a whole entry of BibTeX"
 
 
 def made(key: str, facts: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ from tokbench.segmentation import segmentations
 
 REFERENCE = re.compile(r"Reference: :mod:`tokbench\.reference\.(\w+)`([^.]*)\.")
 """How a method's module names what is in plain Python, and of which part of it."""
+LITERAL = re.compile(r"(?::\w+:)?(`+)~?(.*?)\1")
+"""Code and references in docstrings."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
@@ -31,8 +33,15 @@ def methods_named(names: Sequence[str]) -> dict[str, list[Method]]:
     """Methods by kind, ordered by name: those of these names, or all where none is given.
 
     Raises:
-        TokbenchError: no kind has a method of a name.
+        TokbenchError: no kind has a method of a name, or a construction names a segmentation that is not there.
     """
+    chosen = _named(names)
+    for method in chosen["construction"]:
+        method.own_segmentation()
+    return chosen
+
+
+def _named(names: Sequence[str]) -> dict[str, list[Any]]:
     if not names:
         return {kind: registry.methods() for kind, registry in KINDS.items()}
     found = {kind: [registry.find(name) for name in sorted(set(names))] for kind, registry in KINDS.items()}
@@ -68,7 +77,7 @@ def options_of(method: Method) -> list[dict[str, Any]]:
             "type": _type(properties),
             "default": getattr(defaults, name, None),
             "required": name in schema.get("required", ()),
-            "meaning": " ".join(properties.get("description", "").split()),
+            "meaning": unmarked(" ".join(properties.get("description", "").split())),
         }
         for name, properties in schema.get("properties", {}).items()
     ]
@@ -96,8 +105,13 @@ def reference_of(method: Method) -> tuple[str, str] | None:
     return (named[1], named[2]) if named else None
 
 
+def unmarked(text: str) -> str:
+    """Documentation for a terminal or another program: code in quotes, as messages have it."""
+    return LITERAL.sub(r"'\2'", text)
+
+
 def _described(method: Method) -> dict[str, Any]:
-    return {"summary": method.summary, **attributes_of(method), "options": options_of(method)}
+    return {"summary": unmarked(method.summary), **attributes_of(method), "options": options_of(method)}
 
 
 def _type(properties: dict[str, Any]) -> str:
@@ -110,7 +124,7 @@ def _type(properties: dict[str, Any]) -> str:
 
 def _lines(method: Method, width: int) -> Iterator[str]:
     attributes = attributes_of(method)
-    summary = " ".join([method.summary, *patterns_of(method)])
+    summary = " ".join([unmarked(method.summary), *patterns_of(method)])
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)

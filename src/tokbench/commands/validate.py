@@ -19,6 +19,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
+    from tokbench.report.wording import counted
     from tokbench.workflow.disk import disk, free
     from tokbench.workflow.translation import Translations
 
@@ -30,11 +31,13 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         for variant in run.variants
         for size in experiment.sizes_in(run, variant)
     }
-    counts = [f"{len(experiment.variants)} variants", f"{tokenizers} tokenizers", f"{len(models)} language models"]
+    counts = [
+        counted(len(experiment.corpora), "corpus", "corpora"),
+        counted(len(experiment.variants), "variant"),
+        counted(tokenizers, "tokenizer"),
+        counted(len(models), "language model"),
+    ]
     if translators := len(Translations(experiment).trained):
-        counts.append(f"{translators} translation models")
-    click.echo(
-        f"{configuration}: experiment '{experiment.name}' with {len(experiment.corpora)} corpora, "
-        f"{', '.join(counts[:-1])} and {counts[-1]}"
-    )
+        counts.append(counted(translators, "translation model"))
+    click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
     click.echo(disk(experiment).line(free(experiment.folder)))

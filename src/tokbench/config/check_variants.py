@@ -6,7 +6,7 @@ from tokbench.config.elsewhere import mistakes_elsewhere
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Variant, files_among
 from tokbench.construction import constructions
-from tokbench.errors import unknown
+from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
 from tokbench.segmentation import segmentations
 
@@ -77,10 +77,15 @@ def _elsewhere(experiment: Experiment) -> Iterator[str]:
 
 
 def _segmentation(key: str, variant: Variant) -> Iterator[str]:
+    construction = constructions[variant.construction.method]
+    try:
+        made = construction.own_segmentation().needs
+    except TokbenchError as mistake:
+        yield f"{key}.construction: {mistake}"
+        return
     if variant.segmentation is None:
         return
-    construction, cut = constructions[variant.construction.method], variant.segmentation.method
-    made = segmentations[construction.segmentation].needs
+    cut = variant.segmentation.method
     needs = segmentations[cut].needs
     if construction.continuation and not segmentations[cut].continuation:
         fitting = [method.name for method in segmentations.methods() if method.continuation]
@@ -108,6 +113,13 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.built.items():
         if variant.sizes is not None:
             lists.append((f"variants.{name}.sizes", variant.sizes, {name}))
+        if constructions[variant.construction.method].initial:
+            start = constructions[variant.construction.initial]
+            if variant.construction.initial_size < start.alphabet:
+                yield (
+                    f"variants.{name}.construction.initial_size: {variant.construction.initial_size} is smaller than "
+                    f"the alphabet of '{start.name}'; ask for {start.alphabet} or more"
+                )
         initial = getattr(variant.construction, "initial_size", None)
         for size in variant.sizes or experiment.sizes:
             if initial is not None and size > initial:

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
+from tokbench.errors import TokbenchError, listed, unknown
 from tokbench.options import Options
 from tokbench.registry import Method, Registry
+from tokbench.segmentation import Segmentation, segmentations
 from tokbench.vocabulary import Vocabulary
 
 Source = Literal["counts", "scores", "documents"]
@@ -54,6 +56,18 @@ class Construction(Method):
     gives_initial: bool = False
     continuation: bool = False
 
+    def own_segmentation(self) -> Segmentation:
+        """The segmentation that it names, which may be another distribution's and register after it.
+
+        Raises:
+            TokbenchError: there is none of that name; the message is for the author of the method.
+        """
+        found = segmentations.find(self.segmentation)
+        if found is None:
+            named = unknown(self.segmentation, segmentations.kind, segmentations)
+            raise TokbenchError(f"{constructions.kind} '{self.name}': its segmentation {named}")
+        return found
+
 
 constructions: Registry[Construction] = Registry("construction", "tokbench.construction", Build)
 
@@ -75,17 +89,27 @@ def construction(
     """Register a construction; the arguments are the attributes of :class:`Construction`.
 
     Raises:
-        TokbenchError: they do not fit each other, or the function does not fit :class:`Build`.
+        TokbenchError: the name is none, they do not fit each other, or the function does not fit :class:`Build`.
     """
+    constructions.check_name(name)
 
     def decorate(function: Function) -> Function:
         check = constructions.check
+        check(isinstance(segmentation, str), name, f"its segmentation is {segmentation!r}; give the name of one")
         check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
+        whole = isinstance(alphabet, int) and not isinstance(alphabet, bool)
+        check(whole, name, f"its alphabet is {alphabet!r}; give a whole number")
         check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; the 256 bytes are the least")
-        sized = not initial or {"initial", "initial_size"} <= getattr(options, "model_fields", {}).keys()
+        given = getattr(options, "model_fields", {})
+        sized = not initial or {"initial", "initial_size"} <= given.keys()
         check(sized, name, "it starts from another vocabulary; give its options initial and initial_size")
         fit = not gives_initial or (source == "counts" and not initial)
         check(fit, name, "only a method that reads counts alone can give an initial vocabulary")
+        spelt = not gives_initial or not continuation
+        check(spelt, name, "its tokens have continuation forms, and an initial vocabulary holds each token once")
+        needed = [option for option, field in given.items() if field.is_required()] if gives_initial else []
+        told = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
+        check(not needed, name, told)
         method = Construction(
             name=name,
             function=function,

@@ -23,7 +23,6 @@ from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation import segmentations
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 16
@@ -90,7 +89,7 @@ def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: i
             return count_matches(trie, counts.data, counts.offsets, counts.counts, *edge, len(initial))
 
         return np.sum(list(mapped(part, pairwise(cuts), threads)), axis=0)
-    cut = segmentations[constructions[method].segmentation]
+    cut = constructions[method].own_segmentation()
     ids, bounds = cut.function(initial, cut.options()).segment(counts.data, counts.offsets)
     total = np.zeros(len(initial), np.int64)
     np.add.at(total, ids, np.repeat(counts.counts, np.diff(bounds)))

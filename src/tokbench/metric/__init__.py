@@ -3,13 +3,14 @@
 A value that cannot be had is a row with a reason, so that every tokenizer yields the same rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from tokbench.better import End, state
 from tokbench.options import Options
-from tokbench.registry import Method, Registry
+from tokbench.registry import Method, Registry, several_texts
+from tokbench.subjects import Subject, state_subjects
 
 Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
 
@@ -69,10 +70,11 @@ def metric(
     per_language: bool = False,
     of_ids: bool = False,
     better: Mapping[str, End] | None = None,
-    over_the_same: Iterable[str] = (),
+    over_the_same: Collection[str] = (),
+    subjects: Mapping[str, Subject] | None = None,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
-    """Register a family of metrics; the arguments are the attributes of :class:`Metric`, and two more.
+    """Register a family of metrics; the arguments are the attributes of :class:`Metric`, and three more.
 
     Args:
         name, options, of, per_language, of_ids, cites: see :class:`Metric`.
@@ -80,17 +82,31 @@ def metric(
             ranked in the report and by ``tokbench compare``; the others stand there without a best.
         over_the_same: names of measurements that two tokenizers may be compared by only where their ``n`` is equal, as
             what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
+        subjects: the subject under which the report shows them, by name of the measurement; those without one come
+            under "Further measures". Built-in ones stand in :mod:`tokbench.report.subjects`.
 
     Raises:
-        TokbenchError: ``of`` is nothing that a metric can see, an end is neither, or the function does not fit
-            :class:`Take`.
+        TokbenchError: the name is none, ``of`` is nothing that a metric can see, an end is neither, a subject is none,
+            measurements are not named by texts, or the function does not fit :class:`Take`.
     """
+    metrics.check_name(name)
 
     def decorate(function: Function) -> Function:
-        metrics.check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
-        for one, end in (better or {}).items():
-            metrics.check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
-        state(better or {}, over_the_same)
+        check = metrics.check
+        check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
+        ends = {} if better is None else better
+        named = isinstance(ends, Mapping) and several_texts(ends)
+        check(named, name, f"its better is {ends!r:.60}; give a mapping of measurements to highest or lowest")
+        for one, end in ends.items():
+            check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
+        told = f"its over_the_same is {over_the_same!r:.60}; give a tuple of names of measurements"
+        check(several_texts(over_the_same), name, told)
+        shown = {} if subjects is None else subjects
+        named = isinstance(shown, Mapping) and several_texts(shown)
+        check(named, name, f"its subjects is {shown!r:.60}; give a mapping of measurements to subjects")
+        for one, subject in shown.items():
+            known = ", ".join(get_args(Subject))
+            check(subject in get_args(Subject), name, f"the subject of {one} is {subject!r:.60}; choose among {known}")
         metrics.add(
             Metric(
                 name=name,
@@ -102,6 +118,8 @@ def metric(
                 cites=cites,
             )
         )
+        state(ends, over_the_same)
+        state_subjects(shown)
         return function
 
     return decorate

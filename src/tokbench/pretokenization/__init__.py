@@ -118,8 +118,9 @@ def pretokenization(
         cites: see :class:`~tokbench.registry.Method`.
 
     Raises:
-        TokbenchError: the pattern is no text, or the function does not fit its Protocol.
+        TokbenchError: the name or the pattern is none, or the function does not fit its Protocol.
     """
+    schemes.check_name(name)
 
     def decorate(function: Function) -> Function:
         texts = pattern if isinstance(pattern, tuple) else (pattern or "",)

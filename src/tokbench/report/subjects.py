@@ -1,6 +1,7 @@
 """Intrinsic measures by subject, in an order of reading, each under a name of its own.
 
-A measure that stands nowhere here, as one of another distribution, comes last under its metric's name.
+A measure that stands nowhere here, as one of another distribution, comes last of the subject that its family states,
+under its metric's name; where none is stated, last of all.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tokbench.report.wording import words
+from tokbench.subjects import stated_subject
 
 Measure = tuple[str, str]
 """A metric and its definition."""
@@ -150,6 +152,9 @@ def by_subject(measures: Iterable[Measure]) -> list[tuple[Subject, list[tuple[Me
             these = [one for one in left if one[0] == metric and re.search(pattern, one[1])]
             named += [(one, name) for one in these]
             left = [one for one in left if one not in these]
+        stated = [one for one in left if stated_subject(one[0]) == subject.identifier]
+        named += [(one, words(one[0])) for one in stated]
+        left = [one for one in left if one not in stated]
         if named:
             found.append((subject, _distinct(named)))
     if left:

@@ -75,13 +75,15 @@ def resource(
     """Register a type of resource; the arguments are the attributes of :class:`ResourceType`.
 
     Raises:
-        TokbenchError: ``gold`` is none of the two, the options have no path, or the function does not fit
-            :class:`Read`.
+        TokbenchError: the name is none, ``gold`` is none of the two, ``files`` is no text, the options have no path, or
+            the function does not fit :class:`Read`.
     """
+    resource_types.check_name(name)
 
     def decorate(function: Function) -> Function:
         check = resource_types.check
         check(gold in get_args(Gold), name, f"its gold is {gold!r}; choose among {', '.join(get_args(Gold))}")
+        check(isinstance(files, str) and files != "", name, f"its files is {files!r}; give a pattern of files' names")
         own = isinstance(options, type) and issubclass(options, ResourceOptions)
         check(own, name, f"its options are {options!r}; give a subclass of tokbench.resource.ResourceOptions")
         resource_types.add(

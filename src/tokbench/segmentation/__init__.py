@@ -71,8 +71,10 @@ def segmentation(
     """Register a segmentation; the arguments are the attributes of :class:`Segmentation`.
 
     Raises:
-        TokbenchError: ``needs`` is nothing that a vocabulary has, or the function does not fit :class:`Segment`.
+        TokbenchError: the name is none, ``needs`` is nothing that a vocabulary has, or the function does not fit
+            :class:`Segment`.
     """
+    segmentations.check_name(name)
 
     def decorate(function: Function) -> Function:
         known = needs is None or needs in get_args(Needs)
