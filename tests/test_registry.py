@@ -261,4 +261,7 @@ def test_a_metric_says_under_which_subject_a_report_shows_it() -> None:
     metric("mine", subjects={"mine_in_words": "words"})(take)
     measures = [("mine_in_words", "things / words"), ("mine", "things"), ("fertility", "tokens / pre-tokens")]
     shown = [(subject.title, [name for _, name in named]) for subject, named in by_subject(measures)]
-    assert shown == [("Words", ["tokens per pre-token", "mine in words"]), ("Further measures", ["mine"])]
+    assert shown == [
+        ("Tokens per word (fertility) and whole words", ["tokens per pre-token", "mine in words"]),
+        ("Further measures", ["mine"]),
+    ]
