@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +20,6 @@ from tokbench.pretokenization import schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
-from tokbench.vocabulary import Vocabulary
 
 KINDS = (constructions, segmentations, schemes, metrics, resource_types)
 REQUIRED = {
@@ -138,15 +136,6 @@ def test_entries_of_other_distributions() -> None:
         bibliography(["sennrich2016", "@misc{sennrich2016, title = {Mine}}"])
     with pytest.raises(TokbenchError, match="'nobody1900' is no key"):
         entry("nobody1900")
-
-
-def test_what_a_method_of_another_distribution_cites_is_told_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(source: Any, size: int, options: Any, *, seed: int, threads: int) -> Vocabulary: ...
-
-    mine = replace(constructions["bpe"], function=build, cites=("sennrich2016", "nobody1900"))
-    monkeypatch.setitem(constructions._methods, "bpe", mine)
-    with pytest.raises(TokbenchError, match=r"test_citations: of what 'bpe' cites, 'nobody1900' is no key of"):
-        cited(experiment())
 
 
 def test_cite(tokbench: Tokbench, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ class TopDown(Options):
         (lambda: construction("mine", segmentation="greedy", continuation="no")(build), ("its continuation is 'no'",)),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", cites="@misc{a}")(build), ("'@misc{a}'", "tuple")),  # type: ignore[arg-type]
         (lambda: metric("mine", cites=(1,))(take), ("its cites is (1,)", "tuple of texts")),  # type: ignore[arg-type]
+        (lambda: metric("mine", cites=("nobody1900",))(take), ("metric 'mine'", "'nobody1900' is no key of")),
         (lambda: metric("mine", per_language=1)(take), ("its per_language is 1", "True or False")),  # type: ignore[arg-type]
         (lambda: metric("mine", better=["a"])(take), ("['a']", "highest or lowest")),  # type: ignore[arg-type]
         (lambda: metric("mine", better={5: "highest"})(take), ("{5: 'highest'}", "highest or lowest")),  # type: ignore[dict-item]

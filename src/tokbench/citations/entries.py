@@ -12,6 +12,8 @@ from tokbench.inputs.yaml import read_yaml
 REFERENCES = Path(__file__).with_name("references.yaml")
 WHOLE = re.compile(r"\s*@\w+\s*\{\s*([^,\s]+)\s*,")
 """How a whole entry begins, with its key."""
+NO_KEY = f"'{{}}' is no key of {REFERENCES.name}; name one, or give a whole entry of BibTeX"
+"""What is said of a key that is not known."""
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "&%$#_"})
 """Characters that LaTeX takes for its own."""
 ADDRESSES = ("url", "doi", "eprint")
@@ -50,13 +52,8 @@ def entry(key: str) -> str:
         TokbenchError: the key is not known.
     """
     if key not in known():
-        raise TokbenchError(unheard(key))
+        raise TokbenchError(NO_KEY.format(shortened(key)))
     return made(key, known()[key])
-
-
-def unheard(key: str) -> str:
-    """What is said of a key that is not known."""
-    return f"'{shortened(key)}' is no key of {REFERENCES.name}; name one, or give a whole entry of BibTeX"
 
 
 def made(key: str, facts: Mapping[str, Any]) -> str:
