@@ -113,7 +113,9 @@ def test_sanitizers_see_every_test_of_a_kernel() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     variables = {name: value.split() for name, value in re.findall(r"^(OF_\w+) := (.*)$", makefile, re.MULTILINE)}
     tests = {path.stem.removeprefix("test_"): path.read_text(encoding="utf-8") for path in ROOT.glob("tests/test_*.py")}
-    direct = {name for name, text in tests.items() if re.search(r"^(?:from|import) tokbench\.kernels", text, re.MULTILINE)}
+    direct = {
+        name for name, text in tests.items() if re.search(r"^(?:from|import) tokbench\.kernels", text, re.MULTILINE)
+    }
     assert direct - {*variables["OF_KERNELS"]} == {"failing_allocations"}, "its allocator is not the sanitizers'"
     assert tests.keys() >= {*variables["OF_KERNELS"]}
     for left_out in variables["OF_MEMORY"]:
