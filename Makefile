@@ -19,10 +19,12 @@ PAGES ?= results/demo/report.html
 PLAYWRIGHT ?= $(PYTHON)
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
-OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events existing_ids fuzz greedtok kernels \
-  longest_suffix ngram ngram_bits ngram_lm optimum order pathpiece patterns picky_bpe pretokenization randtrain sage \
-  segmentation shortest_path token_ngrams trie unigram well_known within wordpiece
-OF_MEMORY := test_the_process_keeps_within_its_memory test_a_document_that_is_too_long
+OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events exact existing_ids fuzz greedtok \
+  kernel_limits kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum order pathpiece patterns \
+  picky_bpe pretokenization randtrain refined sage segmentation shortest_path token_ngrams trie unigram well_known \
+  within wordpiece
+OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_a_document_that_is_too_long \
+  kernel_limits.py::test_a_run_that_failed_is_not_continued
 
 .PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize accessibility benchmarks scale install wheel lint format lock clean
 
@@ -62,7 +64,7 @@ sanitize: install  ## run the tests of the kernels with sanitizers of addresses 
 	@PYTHONPATH=build/sanitize/lib ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
-	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py) $(OF_MEMORY:%=--deselect tests/test_within.py::%)
+	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py) $(OF_MEMORY:%=--deselect tests/test_%)
 
 accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=axe.min.js, PLAYWRIGHT=a Python that has it
 	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; CONTRIBUTING.md tells the rest"; exit 2; }

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.workflow.checkout import ROOT
 from tokbench import kernels
 
 SOURCES = sorted(path for path in Path(kernels.__path__[0]).iterdir() if path.suffix in {".pyx", ".pxd"})
@@ -106,3 +107,17 @@ cdef void* place(Scratch* scratch, size_t bytes) noexcept nogil:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_what_may_fail_can_raise(path: Path) -> None:
     assert not faults(path.read_text(encoding="utf-8"))
+
+
+def test_sanitizers_see_every_test_of_a_kernel() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    variables = {name: value.split() for name, value in re.findall(r"^(OF_\w+) := (.*)$", makefile, re.MULTILINE)}
+    tests = {path.stem.removeprefix("test_"): path.read_text(encoding="utf-8") for path in ROOT.glob("tests/test_*.py")}
+    direct = {
+        name for name, text in tests.items() if re.search(r"^(?:from|import) tokbench\.kernels", text, re.MULTILINE)
+    }
+    assert direct - {*variables["OF_KERNELS"]} == {"failing_allocations"}, "its allocator is not the sanitizers'"
+    assert tests.keys() >= {*variables["OF_KERNELS"]}
+    for left_out in variables["OF_MEMORY"]:
+        file, _, name = left_out.partition(".py::")
+        assert f"def {name}(" in tests[file]
