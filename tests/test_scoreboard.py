@@ -14,6 +14,7 @@ from scipy.stats import t
 
 from tests.small_report import accuracy, altered, whole
 from tokbench import better
+from tokbench.commands.experiment_comparison import _intrinsic as compared_by
 from tokbench.errors import TokbenchError
 from tokbench.metric import metric
 from tokbench.report.content import ReportContent
@@ -374,12 +375,41 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
 
 def test_families_state_the_better_ends_of_their_measurements() -> None:
     """Those too that tables derive from them; an end is asked for without a family having been imported before."""
-    asked = "from tokbench.better import better_end as e, over_the_same as o; print(*map(e, {0}), *map(o, {0}))"
+    asked = (
+        "from tokbench.better import better_end as e, over_the_same as o; print(*map(e, {0}), *[o(n, '') for n in {0}])"
+    )
     names = ["gap", "fertility", "morphological_recall", "parity_range", "mean_token_length", "partition_cover_ratio"]
     call = [sys.executable, "-c", asked.format(names)]
     told = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
     assert told[:6] == ["lowest", "lowest", "highest", "lowest", "None", "highest"]
     assert told[6:] == ["True", "True", "False", "False", "False", "True"]
+
+
+SHARE = "occurrences of tokens of one byte / tokens of the text"
+OF_BYTES = "occurrences of tokens of one byte / bytes of the text"
+
+
+def test_shares_of_a_texts_tokens_are_not_ranked_where_these_are_not_as_many() -> None:
+    """More tokens make a smaller share of the same bytes; as a share of the text's bytes they are compared."""
+    rows = [
+        (variant, 400, "books", "", "byte_fallback", definition, value, n, None)
+        for variant, tokens, single in (("bpe", 100, 50), ("random", 400, 100))
+        for definition, value, n in ((SHARE, single / tokens, tokens), (OF_BYTES, single / 1000, 1000))
+    ]
+    intrinsic = pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row")
+    [table] = [one for one in tables(altered(whole(), intrinsic=intrinsic)) if one.name.startswith("intrinsic-books")]
+    ranked = {column.about: column.best for column in table.columns if column.about}
+    assert ranked == {SHARE: None, OF_BYTES: "lowest"}
+    assert [note.startswith("Without a best, as tokenizers divide by their own numbers") for note in table.notes] == [
+        True
+    ]
+    [part] = compared_by("bpe", "random", [(400, 400)], intrinsic)
+    assert [(line.definition, line.ahead) for line in part.lines] == [(OF_BYTES, "a")]
+
+
+def test_what_order_decides_has_no_better_end() -> None:
+    """Of tokens that a model never met all are equally rare, so that their ids decide which count as rarest."""
+    assert better.better_end("undertrained_tokens") is None
 
 
 def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,7 +419,7 @@ def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None
         metric("hopping", better={"hops": "most"})(lambda seen, options: [])  # type: ignore[dict-item]
     better.state({"hops": "highest"}, ["hops"])
     assert better.better_end("hops") == "highest"
-    assert better.over_the_same("hops")
+    assert better.over_the_same("hops", "hops / steps")
     assert better.better_end("renyi_efficiency_2.5") is None
 
 

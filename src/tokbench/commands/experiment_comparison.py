@@ -64,7 +64,7 @@ def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame) -> list[Part]:
                     of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
                     if of_a is None or of_b is None:
                         continue
-                    if over_the_same(str(metric)) and of_a[1] != of_b[1]:
+                    if over_the_same(str(metric), definition) and of_a[1] != of_b[1]:
                         unlike += 1
                     else:
                         contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)

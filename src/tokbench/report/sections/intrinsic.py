@@ -158,7 +158,7 @@ def _table(
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
         over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{definition}{_over([n for _, n in over])}."))
-        alike = not over_the_same(metric) or len(set(over)) == len({size for size, _ in over})
+        alike = not over_the_same(metric, definition) or len(set(over)) == len({size for size, _ in over})
         best = None if by_language or not alike else better_end(metric)
         unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
         columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=definition))
@@ -170,7 +170,7 @@ def _table(
         name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
         definitions=defined(notes),
         notes=[
-            *[f"Without a best, as each pre-tokenization divides by its own numbers: {listed(unlike)}."] * bool(unlike),
+            *[f"Without a best, as tokenizers divide by their own numbers: {listed(unlike)}."] * bool(unlike),
             *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
         ],
         source=_source(content, corpus), folded=True,
@@ -209,7 +209,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
             caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {definition}."
-            if over_the_same(metric):
+            if over_the_same(metric, definition):
                 caption += UNLIKE
                 says += UNLIKE
             caption += content.left_out(order)
