@@ -329,6 +329,44 @@ def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
     assert "in agreement with morphemes" in forest.caption
 
 
+def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
+    """Neither bold in a table nor named by a figure, where it would be the first at every number."""
+    board, _, _ = drawn()
+    small = (pl.col("variant") == "bpe") & (pl.col("size") == 400)
+    tokens, bits = pl.col("measure") == "tokens", pl.col("measure") == "bits_per_byte"
+    board = board.with_columns(
+        pl.when(small).then(pl.lit("not ranked")).otherwise("verdict").alias("verdict"),
+        pl.when(small & (tokens | bits)).then(0.5).otherwise("value").alias("value"),
+    )
+    measured = [
+        (variant, size, "books", language, name, "defined", value, 1, None)
+        for variant in ("bpe", "sage", "unigram")
+        for size in SIZES
+        for language, name, value in (
+            ("", "vocabulary_size", float(size - 10 * (variant == "bpe" and size == 400))),
+            *((language, "corpus_token_count", 0.5 + (variant == "unigram")) for language in ("", "de", "en")),
+        )
+        for value in [value - 0.25 * (variant == "bpe" and name == "corpus_token_count")]
+    ]
+    intrinsic = pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row")
+    models = {"model": "tiny", "size": 400, "suite": "offline", "equal_context": None, "reason": None}
+    values = (("bpe", 1.0), ("sage", 1.5), ("unigram", 2.0))
+    frame = pl.DataFrame([models | {"variant": variant, "value": value} for variant, value in values])
+    content = altered(whole(), scoreboard=board, intrinsic=intrinsic, bits_per_byte=frame, models=["tiny"])
+    for name in ("intrinsic-books-compression", "bits-per-byte-tiny-offline"):
+        table = next(one for one in tables(content) if one.name == name)
+        cells = [row for row in layout(table).rows if row[0].text == "bpe"]
+        assert [cell.best for cell in cells[-1]] == [False] * len(cells[-1]), name
+        assert any(cell.best for row in layout(table).rows if row[0].text == "sage" for cell in row)
+        assert "Not ranked, with fewer tokens than others of the size: bpe at 400." in table.notes
+    figures = {one.name: one for one in drawings(content)}
+    assert "from 0.500, sage," in figures["corpus_token_count-books"].says
+    assert "bpe" not in figures["bits-against-tokens-books"].says
+    languages = figures["tokens-by-language-books"]
+    assert languages.caption.endswith(" Left out, as they are not ranked: bpe and lossy.")
+    assert "where unigram needs 3.00 times" in languages.says
+
+
 def test_the_table_has_the_boards_marks_and_intervals() -> None:
     board, _, _ = drawn()
     table = next(one for one in tables(shown()) if one.name == "scoreboard")

@@ -65,7 +65,7 @@ def scoreboard(
         The columns of :data:`SCOREBOARD`.
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
-    fewer = _with_fewer_tokens(intrinsic)
+    fewer = with_fewer_tokens(intrinsic)
     families = [
         *_tokens(intrinsic, tokens_by_document),
         *_ngram_bits(ngram_documents),
@@ -89,7 +89,7 @@ def _without(family: Family, lossy: set[str]) -> Family:
     return replace(family, values=values)
 
 
-def _with_fewer_tokens(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
+def with_fewer_tokens(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
     """Variant and size of vocabularies that a text did not fill as far as others of the size."""
     tokens = intrinsic.filter(metric="vocabulary_size")
     fewer = tokens.filter(pl.col("value") < pl.col("value").max().over("size"))

@@ -13,7 +13,7 @@ from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, said
-from tokbench.report.wording import slug
+from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -36,7 +36,7 @@ def evidence(content: ReportContent) -> Section:
         return Section("evidence", "The evidence in figures")
     told = claims(content)
     exhibits: list[Exhibit] = [*_by_size(content, frame, told), *_forests(content, frame, told)]
-    exhibits += [*_beside(content, frame, told), *_by_language(content)]
+    exhibits += [*_beside(content, frame, told), *_by_language(content, frame)]
     return Section("evidence", "The evidence in figures", exhibits=exhibits)
 
 
@@ -150,7 +150,9 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
         f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
     )
-    says = _fewest_of_both({variant: point for (variant, size), point in points.items() if size == claim.size}, claim)
+    ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
+    here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}
+    says = _fewest_of_both(here, claim)
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
 
 
@@ -168,8 +170,11 @@ def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
     return {(variant, size): value for variant, size, value in known.rows()}
 
 
-def _by_language(content: ReportContent) -> list[Drawing]:
-    """Tokens by language at the largest size, as a ratio to the fewest that any of the tokenizers needs."""
+def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
+    """Tokens by language at the largest size, as a ratio to the fewest that any of the tokenizers needs.
+
+    Those that the scoreboard does not rank by tokens would be ranked by the ratio, and are left out.
+    """
     intrinsic = content.part("intrinsic")
     if intrinsic is None:
         return []
@@ -178,7 +183,8 @@ def _by_language(content: ReportContent) -> list[Drawing]:
     for corpus in content.corpora_of(counted):
         part = counted.filter(corpus=corpus)
         size = int(str(part["size"].max()))
-        here = part.filter(size=size)
+        unranked = frame.filter(measure=TOKENS, corpus=corpus, size=size, verdict=UNRANKED)["variant"]
+        here = part.filter(pl.col("size") == size, ~pl.col("variant").is_in(unranked.to_list()))
         if here["language"].n_unique() < 2 or here["variant"].n_unique() < 2:
             continue
         least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
@@ -191,6 +197,8 @@ def _by_language(content: ReportContent) -> list[Drawing]:
         caption = (
             f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
             f"needs for the language; 1 is the fewest.{content.left_out(order)}"
+            + f" Left out, as they are not ranked: {few(sorted(unranked))}."
+            * (not unranked.is_empty())
         )
         says = f"The widest gap is in {worst[1]}, where {worst[0]} needs {ratios[worst]:.2f} times the fewest tokens."
         label = "tokens / fewest of the language"

@@ -166,11 +166,15 @@ def _table(
     if any(column.best for column in columns):
         caption += " Bold: the best at each size, in columns of which one end is plainly better."
     frame = pl.DataFrame(data, infer_schema_length=None)
+    unranked, fewer = content.unranked(
+        {(row, column.name): one[:2] for row, one in enumerate(tokenizers) for column in columns if column.best}
+    )
     return Table(
-        name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
+        name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else "size",
         definitions=defined(notes),
         notes=[
             *[f"Without a best, as tokenizers divide by their own numbers: {listed(unlike)}."] * bool(unlike),
+            *fewer,
             *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
         ],
         source=_source(content, corpus), folded=True,
@@ -204,7 +208,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         definition, values = measured(overall, metric)
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
-            says = between(f"{words(metric).capitalize()} on {corpus}", values)
+            says = between(f"{words(metric).capitalize()} on {corpus}", content.alike(values))
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
