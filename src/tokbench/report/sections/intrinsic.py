@@ -128,6 +128,22 @@ def whole_corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
     return part.filter((pl.col("language").fill_null("") == "") | alone)
 
 
+def own_denominators(content: ReportContent) -> set[tuple[str, str, str]]:
+    """Corpus, metric and definition of measures that divide by what tokenizers make, where these are not equally many.
+
+    Values of one size are not compared by them, and even less those of several.
+    """
+    frame = content.part("intrinsic")
+    if frame is None:
+        return set()
+    known = whole_corpus_rows(frame).drop_nulls("value")
+    differ = (
+        known.group_by("corpus", "metric", "definition", "size").agg(pl.col("n").n_unique()).filter(pl.col("n") > 1)
+    )
+    found = differ.select("corpus", "metric", "definition").unique().rows()
+    return {(corpus, *measure) for corpus, *measure in found if over_the_same(*measure)}
+
+
 def _table(
     content: ReportContent,
     part: pl.DataFrame,
