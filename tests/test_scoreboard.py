@@ -5,6 +5,7 @@ import subprocess
 import sys
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -279,6 +280,28 @@ def test_what_is_smaller_than_its_size_is_named() -> None:
     assert not [sentence for sentence in summary(whole()) if sentence.startswith(told)]
 
 
+NUMBER = r"([−\d.,]+\d)"
+SENTENCE = re.compile(
+    rf"^[^:]*: {NUMBER}(?: %)? \(95 % interval {NUMBER} to {NUMBER}(?: %)?, over .*? The last, \S+, .*?{NUMBER} "
+    rf"(?:% more|bits per byte more|points behind|lower) \(95 % interval {NUMBER} to {NUMBER}(?: %)?\)\."
+)
+
+
+def _numbers(sentence: str) -> list[str]:
+    """What a sentence says of the best and of the last: value and interval, distance and interval."""
+    found = SENTENCE.match(sentence)
+    assert found is not None, sentence
+    return [one.replace(",", "").replace("−", "-") for one in found.groups()]
+
+
+def _numbers_of(best: dict[str, Any], last: dict[str, Any]) -> list[float]:
+    """The same from the board, in the sentence's units."""
+    percent, sign = (100 if best["measure"] == "accuracy" else 1), (-1 if last["behind"] < 0 else 1)
+    far = 100 if best["measure"] in ("accuracy", "tokens") else 1
+    apart = sorted(sign * far * last[name] for name in ("behind_low", "behind_high"))
+    return [*(percent * best[name] for name in ("value", "low", "high")), sign * far * last["behind"], *apart]
+
+
 def test_every_sentence_is_borne_out_by_the_board() -> None:
     board, _, _ = drawn()
     sentences = summary(shown())
@@ -309,6 +332,11 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         assert ("agrees best with the morphemes of the gold data: " in sentence) == (measure == "alignment")
         others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
         assert ("first at both sizes" in sentence) == (others == [told[1]])
+        close = board.filter(measure=measure, size=min(SIZES), verdict="not told apart")["variant"].sort().to_list()
+        tie = f"at {min(SIZES)} not told apart from {' and '.join(close)}"
+        assert bool(close) == (tie in sentence.replace("(", "").replace(")", ""))
+        for printed, value in zip(_numbers(sentence), _numbers_of(rows[told[1]], rows[far]), strict=True):
+            assert printed == f"{value:.{len(printed.partition('.')[2])}f}", sentence
 
 
 def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
@@ -401,7 +429,9 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
     sentences = summary(content)
     assert sentences[0].startswith("At a vocabulary of 400, bpe needs the fewest tokens for books: ")
-    assert sentences[0].endswith(f"On other texts the first is another: {first} on articles.")
+    assert sentences[0].endswith(
+        f"On other texts the first is another: {first} on articles (not told apart from sage)."
+    )
     assert sentences[-2] == (
         "These sentences are about books, the corpus that the vocabularies were built from. Above the table, articles "
         "can be chosen instead."
