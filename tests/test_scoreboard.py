@@ -326,7 +326,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
             assert "not told apart from any" in sentence
         drawn_n = rows[told[1]]["n"]
         assert f"over {drawn_n:,} {rows[told[1]]['over']}" in sentence
-        assert ("and one training" in sentence) == (measure in ("bits_per_byte", "accuracy"))
+        assert ("of one training)" in sentence) == (measure in ("bits_per_byte", "accuracy"))
         far = max(rows, key=lambda name: abs(rows[name]["behind"]))
         assert f"The last, {far}, " in sentence
         assert ("agrees best with the morphemes of the gold data: " in sentence) == (measure == "alignment")
@@ -335,6 +335,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         close = board.filter(measure=measure, size=min(SIZES), verdict="not told apart")["variant"].sort().to_list()
         tie = f"at {min(SIZES)} not told apart from {' and '.join(close)}"
         assert bool(close) == (tie in sentence.replace("(", "").replace(")", ""))
+        assert sentence.endswith("and another might change them.") == (measure in ("bits_per_byte", "accuracy"))
         for printed, value in zip(_numbers(sentence), _numbers_of(rows[told[1]], rows[far]), strict=True):
             assert printed == f"{value:.{len(printed.partition('.')[2])}f}", sentence
 
@@ -355,6 +356,14 @@ def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
     assert figure.says.startswith(start)
     forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
     assert "in agreement with morphemes" in forest.caption
+    once = {
+        one.name.split("-")[3]: "Each tokenizer had one training: intervals are over its" in one.caption
+        for one in drawings(content)
+        if one.name.startswith("behind-the-best")
+    }
+    assert once == {"tokens": False, "bits_per_byte": True, "accuracy": True, "alignment": False}
+    [table] = [one for one in tables(content) if one.name == "bits-per-byte-tiny-offline"]
+    assert table.notes[-1].startswith("One training of each model")
 
 
 def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
@@ -403,6 +412,9 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         "accuracy.tiny.offline", "alignment",
     ]  # fmt: skip
     assert any("trained with one seed" in note for note in table.notes)
+    assert "corrected for all pairs of its column at one size. " in table.caption
+    about = {column.name: column.about for column in table.columns}
+    assert about["gap"].endswith("without an interval: the bound is of this very text, not of others like it")
     cells = layout(table).rows
     for index, (variant, size) in enumerate(table.frame.select("variant", "size").rows()):
         row = board.filter(measure="tokens", variant=variant, size=size).row(0, named=True)

@@ -168,7 +168,8 @@ def said(claim: Claim) -> str:
     names = {"best": best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
     subject = _FIRST[claim.measure].format(**names)
     text = f"At a vocabulary of {claim.size:,}, {subject}: {_number(claim, best['value'])}{_interval(claim)}."
-    return " ".join(filter(None, (text, _others(claim), _sizes(claim), _corpora(claim))))
+    told = (text, _others(claim), _sizes(claim), _corpora(claim), one_training(best).strip())
+    return " ".join(filter(None, told))
 
 
 def _number(claim: Claim, value: object) -> str:
@@ -193,7 +194,14 @@ def _drawn(claim: Claim) -> str:
     seeds = claim.best["seeds"]
     if over == "seeds and documents":
         return f"{seeds} seeds and {n:,} documents"
-    return f"{n:,} {over}" + (" and one training" if seeds == 1 else f", a mean of {seeds} seeds" if seeds else "")
+    return f"{n:,} {over}" + (" of one training" if seeds == 1 else f", a mean of {seeds} seeds" if seeds else "")
+
+
+def one_training(row: Row) -> str:
+    """What intervals leave out where each tokenizer had one training; nothing where it had several, or none."""
+    if row["seeds"] != 1:
+        return ""
+    return f" Each tokenizer had one training: intervals are over its {row['over']}, and another might change them."
 
 
 def _others(claim: Claim) -> str:

@@ -12,7 +12,7 @@ from tokbench.report.figures.style import styles
 from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.origins import TEXT, path_of
-from tokbench.report.summary import Claim, claims, said
+from tokbench.report.summary import Claim, claims, one_training, said
 from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import BEST, UNRANKED
@@ -100,6 +100,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
             "verdict after correction for all pairs of this size."
         )
+        caption += one_training(claim.best)
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
         name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)

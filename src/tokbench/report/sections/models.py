@@ -14,6 +14,7 @@ from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
 from tokbench.report.wording import counted, listed, slug
+from tokbench.statistics.seeds import SEVERAL
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
@@ -22,6 +23,8 @@ CAUTION = (
     "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "
     "since every tokenizer spells the same bytes."
 )
+
+ONE_TRAINING = "One training of each model: how much another would change these numbers is not known here."
 
 
 def models(content: ReportContent) -> Section:
@@ -117,6 +120,7 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
     unranked, notes = content.unranked(dict(at))
+    notes += [ONE_TRAINING] * (not SEVERAL.search(names[0]))
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
