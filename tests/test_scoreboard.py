@@ -487,6 +487,34 @@ def test_shares_of_a_texts_tokens_are_not_ranked_where_these_are_not_as_many() -
     assert [(line.definition, line.ahead) for line in part.lines] == [(OF_BYTES, "a")]
 
 
+def test_bounds_stand_beneath_the_gaps_and_no_measure_stands_twice() -> None:
+    """Folded, without a corpus that the caption has and languages that there are none of."""
+    rows = [
+        (variant, 1024, "books", "", metric, definition, 0.5, 9, None)
+        for variant in ("bpe", "sage")
+        for metric, definition in (
+            ("gap", "above"),
+            ("byte_fallback", SHARE),
+            ("single_byte_token_share", SHARE),
+            ("renyi_efficiency_2", "entropy / log(nominal vocabulary size)"),
+            ("renyi_efficiency_2", "entropy / log(types seen)"),
+        )
+    ]
+    content = altered(whole(), intrinsic=pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row"))
+    found = {one.name: one for one in tables(content)}
+    names = list(found)
+    assert names[names.index("intrinsic-books-compression") + 1] == "bounds-books"
+    bounds = found["bounds-books"]
+    assert bounds.folded
+    assert [column.name for column in bounds.columns][:3] == ["pretokenization", "size", "bound"]
+    headers = {name: [column.header for column in one.columns][2:] for name, one in found.items()}
+    assert headers["intrinsic-books-bytes"] == ["single bytes / tokens"]
+    assert headers["intrinsic-books-renyi"] == ["α = 2", "α = 2, types seen"]
+    single = altered(content, intrinsic=content.frames["intrinsic"].filter(pl.col("metric") != "byte_fallback"))
+    [table] = [one for one in tables(single) if one.name == "intrinsic-books-bytes"]
+    assert table.columns[-1].header == "single-byte tokens / tokens"
+
+
 def test_what_order_decides_has_no_better_end() -> None:
     """Of tokens that a model never met all are equally rare, so that their ids decide which count as rarest."""
     assert better.better_end("undertrained_tokens") is None

@@ -1,6 +1,7 @@
 """All other measures: a table for each subject and corpus, and dots by variant for the best known of them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -26,6 +27,8 @@ UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
+GAPS = "compression"
+"""The subject that has the gaps, beneath which stands what they are above."""
 ALL = "all resources"
 """What stands in place of a corpus where resources are averaged."""
 
@@ -52,7 +55,7 @@ def intrinsic(content: ReportContent) -> Section:
         exhibits += _tables(content, overall, corpus, texts, several)
         if part["language"].n_unique() > 1:
             exhibits += _tables(content, part, corpus, f"{about}, by language", several, by_language=True)
-    exhibits += [*_bounds(content), *ngram_bits.measured(content)]
+    exhibits += [*_bounds(content, set(corpora)), *ngram_bits.measured(content)]
     return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)))
 
 
@@ -84,13 +87,31 @@ def _tables(
             title = f"{_title(content, corpus)}: {title[0].lower()}{title[1:]}"
         yield Heading(slug("measures", corpus, subject.identifier, *end), title)
         yield _table(content, known, name, subject.title, measures, corpus, texts, by_language)
+        if subject.identifier == GAPS and not by_language:
+            yield from _bounds_of(content, corpus)
 
 
-def _bounds(content: ReportContent) -> list[Table | Drawing]:
-    """What every corpus's gaps are above."""
+def _bounds(content: ReportContent, shown: set[str]) -> list[Table]:
+    """What gaps are above, of corpora of which nothing else is shown."""
     found = content.part("bounds")
     corpora = [] if found is None else content.corpora_of(found)
-    return [table for corpus in corpora for table in split(content, BOUNDS, corpus=corpus)]
+    return [table for corpus in corpora if corpus not in shown for table in _bounds_of(content, corpus)]
+
+
+def _bounds_of(content: ReportContent, corpus: str) -> list[Table]:
+    """What the gaps of one corpus are above, without columns that say nothing."""
+    same = {"corpus"}
+    return [
+        replace(
+            table,
+            columns=[
+                column
+                for column in table.columns
+                if column.name not in same and (column.name != "language" or (table.frame["language"] != "").any())
+            ],
+        )
+        for table in split(content, BOUNDS, corpus=corpus)
+    ]
 
 
 def _what(content: ReportContent, corpus: str) -> str:
