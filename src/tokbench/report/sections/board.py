@@ -134,7 +134,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
         definitions=defined([(column.header, f"{column.about}.") for column in columns[2 + several :]]),
         notes=[*_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
-        source=Source([path_of(SCOREBOARD)], [TEXT]),
+        source=Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
 

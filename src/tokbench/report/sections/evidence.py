@@ -11,15 +11,16 @@ from tokbench.report.figures import by_language, by_model, differences, scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.findings import between
 from tokbench.report.layout import Source
+from tokbench.report.sections.board import FILES
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import Claim, claims, one_training, said
 from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
-_SOURCE = Source([path_of(SCOREBOARD)], [TEXT])
 _FAR = {
     TOKENS: ("tokens more than {best} needs (%)", 100),
     BITS: ("bits per byte more than with {best}", 1),
@@ -72,7 +73,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
-        drawings.append(Drawing(name, caption, draw, _SOURCE, content.drawn(order), says))
+        drawings.append(Drawing(name, caption, draw, _source(TOKENS), content.drawn(order), says))
     return drawings
 
 
@@ -105,7 +106,8 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
         name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)
         draw = partial(differences.draw, kept, label.format(best=best))
-        drawings.append(Drawing(name, caption, draw, _SOURCE, [row.name for row in kept], said(claim)))
+        source = _source(claim.measure, model=claim.model, suite=claim.suite)
+        drawings.append(Drawing(name, caption, draw, source, [row.name for row in kept], said(claim)))
     return drawings
 
 
@@ -117,6 +119,12 @@ def _what(claim: Claim) -> str:
         ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
         ALIGNMENT: "in agreement with morphemes, each on the words that it can be scored on",
     }[claim.measure]
+
+
+def _source(*measures: str, **at: str) -> Source:
+    """The scoreboard, and the files of what is drawn of it."""
+    known = {key: value for key, value in at.items() if value and not SEVERAL.search(value)}
+    return Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
 
 
 def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
@@ -154,7 +162,8 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
     here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}
     says = _fewest_of_both(here, claim)
-    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
+    source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
+    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, list(shown), says)]
 
 
 def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:

@@ -1,6 +1,7 @@
 """All other measures: a table for each subject and corpus, and dots by variant for the best known of them."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +16,7 @@ from tokbench.report.findings import between
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.distributions import distributions
-from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
+from tokbench.report.sections.origins import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.wording import counted, defined, listed, slug, words
@@ -27,6 +28,10 @@ UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
+VOCABULARY = "tokenizers/{variant}/{size}/tokens.vocab"
+OF_VOCABULARY = ("vocabulary_size", "common_token_share", "removed_tokens", "dropped_tokens", "added_tokens")
+OF_TOKENS = re.compile(r"^(?!.*(text|uses)).*/ tokens of the vocabulary$|\(added\)|\(dropped\)|removed")
+"""What counts tokens of vocabularies, not of a text; of definitions it is those that say so."""
 GAPS = "compression"
 """The subject that has the gaps, beneath which stands what they are above."""
 ALL = "all resources"
@@ -199,7 +204,7 @@ def _table(
         best = None if by_language or not alike else better_end(metric)
         unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
         columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=definition))
-    caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=texts)
+    caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
         caption += " Bold: the best at each size, in columns of which one end is plainly better."
     frame = pl.DataFrame(data, infer_schema_length=None)
@@ -214,8 +219,22 @@ def _table(
             *fewer,
             *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
         ],
-        source=_source(content, corpus), folded=True,
+        source=_source(content, corpus, measures), folded=True,
     )  # fmt: skip
+
+
+def _measured_on(measures: list[tuple[Measure, str]], texts: str) -> str:
+    """What the measures of a table were measured on: the text, vocabularies, or embeddings of models."""
+    kinds = {_kind(*measure) for measure, _ in measures}
+    told = {TEXT: texts, EMBEDDINGS: "the input embeddings of language models", VOCABULARY: "the vocabularies"}
+    return listed([where for kind, where in told.items() if kind in kinds])
+
+
+def _kind(metric: str, definition: str) -> str:
+    """The file that a measure is of: of a text, of embeddings, or of the vocabulary alone."""
+    if measured_in(metric) == (EMBEDDINGS,):
+        return EMBEDDINGS
+    return VOCABULARY if metric in OF_VOCABULARY or OF_TOKENS.search(definition) else TEXT
 
 
 def _over(counts: list[int]) -> str:
@@ -223,7 +242,9 @@ def _over(counts: list[int]) -> str:
     return f"; over {min(counts):,}" if counts and min(counts) == max(counts) > 1 else ""
 
 
-def _source(content: ReportContent, corpus: str) -> Source:
+def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measure, str]] = ()) -> Source:
+    if {measured_in(metric) for (metric, _), _ in measures} == {(EMBEDDINGS,)}:
+        return Source([path_of(INTRINSIC)], [EMBEDDINGS])
     if corpus in content.resources:
         return Source([path_of(INTRINSIC)], [RESOURCE], {"corpus": corpus})
     return Source([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
