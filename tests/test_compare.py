@@ -125,6 +125,10 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert tokbench("compare", *folders, *texts).stdout.decode() == answer
     single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts).stdout.decode()
     assert "300 against 320" in single
+    assert single.startswith(
+        "They are not of equal size: long has 300 tokens, short has 320. What depends on that is not ranked.\n\n"
+    )
+    assert all(line.endswith(("–", "better")) for line in single.splitlines() if line.startswith("  300 against 320 "))
     assert "choose" in single
 
 
@@ -165,16 +169,24 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
         "build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", 320, "--set", "min_pair_count=10000",
         "-o", tmp_path / "tokenizers" / "short" / "320",
     ]  # fmt: skip
-    assert tokbench(*smaller).status == 0
     asked = ["compare", "long", "short", tmp_path / "text.txt", "--results", experiment]
+    alike = json.loads(tokbench(*asked, "--json").stdout)
+    assert alike["unequal_sizes"] == []
+    assert all(line["ranked"] for part in alike["parts"] for line in part["lines"])
+    assert tokbench(*smaller).status == 0
     found = json.loads(tokbench(*asked, "--json").stdout, parse_constant=pytest.fail)
     tokens = len(Tokenizer.load(tmp_path / "tokenizers" / "short" / "320"))
     assert tokens < 320
     assert found["unequal_sizes"] == [{"size": 320, "a": 320, "b": tokens}]
-    said = f"At 320 they are not of equal size: long has 320 tokens, short has {tokens}."
-    assert said in tokbench(*asked).stdout.decode().splitlines()
+    said = f"At 320 they are not of equal size: long has 320 tokens, short has {tokens}. What "
+    said += "depends on that is not ranked."
+    assert tokbench(*asked).stdout.decode().splitlines()[0] == said
     assert (found["format"], found["a"], found["b"]) == (1, "long", "short")
     assert found["verdict"]["better"]["b"] == [{"what": "bits per byte under tiny", "at": []}]
+    assert {line["ranked"] for part in found["parts"] for line in part["lines"] if line["name"] == "300"} == {True}
+    of_unequal = [line for part in found["parts"] for line in part["lines"] if not line["ranked"]]
+    assert {line["better"] for line in of_unequal} == {line["ahead"] for line in of_unequal} == {None}
+    assert {line["name"] for line in of_unequal} == {"320", "average", "choose", "match", "fertility, 320"}
     assert found["verdict"]["single_numbers"]["a"][-1] == "fertility"
     lines = {(part["heading"], line["name"]): line for part in found["parts"] for line in part["lines"]}
     bits = lines["tiny, bits per byte of held-out text; drawn: documents", "300"]
@@ -185,7 +197,7 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
     assert [line["p_holm"] for line in tested] == holm([line["p"] for line in tested]).tolist()
     single = next(line for line in lines.values() if line["what"] == "fertility")
     assert (single["definition"], single["better_end"], single["low"]) == ("tokens / words", "lowest", None)
-    assert set(keys_of(found)) == documented("compare")
+    assert {*keys_of(found), *keys_of(alike)} == documented("compare")
 
 
 def test_p_is_that_of_students_paired_test() -> None:

@@ -412,6 +412,38 @@ def test_gold_data_are_no_text() -> None:
     ]
 
 
+def test_numbers_are_of_the_files_that_are_named() -> None:
+    """Bits and answers are of models, and what is of vocabularies or embeddings is not measured on a text."""
+    shared = ("undertrained_tokens", "both; model tiny"), ("added_tokens", "lacks (added)")
+    lengths = (
+        ("mean_token_length", "bytes / tokens of the vocabulary"),
+        ("mean_token_length", "bytes / tokens of the text"),
+    )
+    rows = [
+        intrinsic().row(0, named=True) | {"metric": metric, "definition": definition}
+        for metric, definition in (*shared, *lengths)
+    ]
+    content = altered(whole(), intrinsic=pl.DataFrame(rows, schema_overrides={"reason": pl.String}))
+    captions = {one.name: one.caption for one in tables(content)}
+    text = "measured on the text of the evaluation split of books"
+    assert captions["intrinsic-books-lengths"] == f"Token lengths, {text} and the vocabularies."
+    assert captions["intrinsic-books-exchanged"] == "Vocabulary beside the baseline's, measured on the vocabularies."
+    assert captions["intrinsic-books-embeddings"].endswith("measured on the input embeddings of language models.")
+    [embeddings] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
+    assert str(embeddings.source) == "tables/intrinsic.csv, from embeddings/MODEL/VARIANT/SIZE/measurements.json"
+    sources = {one.name: str(one.source) for one in [*tables(whole()), *drawings(whole())]}
+    models = "statistics/scoreboard.csv, from downstream/MODEL/VARIANT/SIZE/offline.json"
+    assert sources["behind-the-best-bits_per_byte-books-tiny-3-seeds-offline-2048"] == models
+    assert "intrinsic/VARIANT/SIZE.json, downstream/" in sources["bits-against-tokens-books"]
+    assert "downstream/MODEL/VARIANT/SIZE/SUITE.json" in sources["scoreboard"]
+
+
+def test_percentages_and_times_are_told_as_such(shown: tuple[str, Checker, Path]) -> None:
+    """Where a number is asked of: a share stands under "(%)", and a time is in no table."""
+    page, _, _ = shown
+    assert re.search(r'<th [^>]*data-kind="percent"[^>]*>accuracy, tiny on offline \(%\)', page)
+
+
 def test_every_table_and_figure_names_its_files(shown: tuple[str, Checker, Path]) -> None:
     """All but the settings themselves: a tidy table, and the results behind it where a number has one row or column."""
     content = whole()

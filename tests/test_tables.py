@@ -9,16 +9,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import accuracy, whole
+from tests.small_report import VARIANTS, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.files import write_tables
-from tokbench.report.html import tables
+from tokbench.report.html import drawings, tables
 from tokbench.report.latex import latex
 from tokbench.report.layout import Column, Source, Table, layout
 from tokbench.report.numbers import fitting_decimals, printed, probability
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.typeset import to_csv, to_latex, to_markdown, write_table
 from tokbench.spreadsheets import write_csv
+from tokbench.statistics.correlation import between_metrics, fisher_interval, metric_with_accuracy
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages
 
@@ -275,7 +276,45 @@ def test_measures_stand_beside_those_that_are_drawn() -> None:
     pair = pairs.filter(metric_a="corpus_token_count", metric_b="renyi_efficiency_2.5").row(0, named=True)
     assert row["renyi_efficiency_2.5"] == pair["r"] == rows["Rényi efficiency 2.5"][1]["corpus_token_count"]
     assert row["n"] == pair["n"] == 8
+    assert table.intervals[place, "renyi_efficiency_2.5"] == fisher_interval(pair["r"], 8)
+    assert any(note.startswith("Small numbers: 95 % intervals of r") for note in table.notes)
     assert table.reasons[place, "mean_token_length"] == "not measured here"
     place, row = rows["alignment"]
     assert row["n"] == 0
     assert table.reasons[place, "corpus_token_count"] == "0 in common; three are needed"
+
+
+def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n() -> None:
+    """Fertility is over pre-tokens of two schemes; of one measure three tokenizers have a value."""
+    measured = intrinsic()
+    place = pl.col("variant").replace_strict(VARIANTS, range(4), return_dtype=pl.Int64)
+    tokens = measured.filter(metric="corpus_token_count")
+    fertility = tokens.with_columns(
+        metric=pl.lit("fertility"), value=place * 0.5 + pl.col("size") / 999, n=pl.when(place > 1).then(7).otherwise(9)
+    )
+    few = tokens.head(3).with_columns(metric=pl.lit("mean_token_length"), value=pl.Series([3.0, 1.0, 2.5]))
+    several = tokens.head(5).with_columns(metric=pl.lit("parity_range"), value=pl.Series([3.0, 1.0, 2.5, 2.0, 4.0]))
+    frame = pl.concat([measured, fertility, few, several], how="vertical_relaxed")
+    content = altered(
+        whole(),
+        intrinsic=frame,
+        metric_correlations=between_metrics(frame),
+        correlations=metric_with_accuracy(frame, accuracy()),
+    )
+    by_name = {one.name: one for one in tables(content)}
+    for name in ("metric-correlations", "correlations"):
+        table = by_name[name]
+        assert "fertility" not in table.frame["metric"]
+        assert any(
+            note == "Left out, as tokenizers divide by their own numbers: fertility (tokens)." for note in table.notes
+        )
+    table = by_name["metric-correlations"]
+    rows = {row["metric"]: (place, row) for place, row in enumerate(table.frame.iter_rows(named=True))}
+    at, row = rows["parity range"]
+    assert (row["n"], table.marks.get((at, "corpus_token_count")), table.marks.get((at, "mean_token_length"))) == (
+        5, None, "n = 3",
+    )  # fmt: skip
+    assert (at, "corpus_token_count") in table.intervals
+    assert (at, "mean_token_length") not in table.intervals
+    figure = next(one for one in drawings(content) if one.name == "corpus_token_count-accuracy-tiny-offline-books")
+    assert figure.says.endswith("r = 0.31 (95 % interval: −0.58 to 0.86), n = 7.")

@@ -2,7 +2,8 @@
 
 Values are compared on one text and at one vocabulary size alone. Of some metrics that is not enough: what they divide
 by is made by the tokenizer itself. Fertility in pre-tokens is low where a scheme cuts few of them, whatever the
-vocabulary; a gap is above the bound of one pre-tokenization. Such values are compared where they are over equally many
+vocabulary; a share of the tokens of a text is low where a tokenizer takes many; a gap is above the bound of one
+pre-tokenization. Such values are compared where they are over equally many
 things, their n, and nowhere else. Which metrics these are stands with each family of metrics, where it registers.
 
 Rényi efficiency, token lengths, shares of words and the like have no better end here: whether more of them is better is
@@ -24,7 +25,8 @@ def state(better: Mapping[str, End], over_the_same: Iterable[str] = ()) -> None:
 
     Args:
         better: the better end, by name of the measurement.
-        over_the_same: names of measurements that are compared only where they are over equally many things.
+        over_the_same: names of measurements, or definitions of some, that are compared only where they are over equally
+            many things.
     """
     _ENDS.update(better)
     _OVER_THE_SAME.update(over_the_same)
@@ -37,11 +39,11 @@ def better_end(metric: str) -> End | None:
     return _ENDS.get(metric)
 
 
-def over_the_same(metric: str) -> bool:
-    """Whether values are compared only where their n is equal."""
+def over_the_same(metric: str, definition: str) -> bool:
+    """Whether values of one definition of a metric are compared only where their n is equal."""
     if metric not in _ENDS:
         _load()
-    return metric in _OVER_THE_SAME
+    return metric in _OVER_THE_SAME or definition in _OVER_THE_SAME
 
 
 @cache

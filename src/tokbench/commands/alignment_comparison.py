@@ -40,7 +40,9 @@ def alignment_part(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment:
         found_both = [(part, one["value"][0]) for part, one in zip(parts, values, strict=True)]
         if (difference := contrast(*found_both)) is not None:
             definition = values[0]["definition"][0]
-            lines.append(Line(size_label(size_a, size_b), difference, "highest", WHAT, definition))
+            lines.append(
+                Line(size_label(size_a, size_b), difference, "highest", WHAT, definition, sizes=[(size_a, size_b)])
+            )
             told += values
     groups = "groups of words" if by_word["words"].max() not in (None, 1) else "words"
     part = Part(f"Alignment with morphemes (F1); drawn: {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines))

@@ -11,7 +11,7 @@ from tokbench.commands.reading import Reading
 from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label, unequal
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.errors import TokbenchError
-from tokbench.report.terminal import Line, Part, corrected
+from tokbench.report.terminal import Line, Part, Unequal, alike, corrected
 from tokbench.report.wording import counted
 from tokbench.statistics.contrast import token_counts
 
@@ -40,13 +40,13 @@ class Compared(NamedTuple):
     Attributes:
         a, b: what they are called.
         parts: what they are compared by.
-        unequal: sizes at which their vocabularies are not of equal size, with the tokens of a and of b.
+        unequal: sizes of a and of b at which their vocabularies are not of equal size, with the tokens of each.
     """
 
     a: str
     b: str
     parts: Sequence[Part]
-    unequal: Sequence[tuple[int, int, int]] = ()
+    unequal: Unequal
 
 
 def comparison(
@@ -93,7 +93,8 @@ def comparison(
         parts += experiment_parts(left, right, sizes, experiment)
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
-    return Compared(*distinct(left, right), corrected(parts), unequal(left, right, sizes))
+    apart = unequal(left, right, sizes)
+    return Compared(*distinct(left, right), alike(corrected(parts), apart), apart)
 
 
 def _named(files: Sequence[str]) -> str:
@@ -116,7 +117,16 @@ def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Docu
     for size_a, size_b in sizes:
         counts = [_counts(one.folders[size], documents, reading) for one, size in ((a, size_a), (b, size_b))]
         if found := token_counts(*counts):
-            lines.append(Line(size_label(size_a, size_b), found, "lowest", f"token count on {where}", TOKENS))
+            lines.append(
+                Line(
+                    size_label(size_a, size_b),
+                    found,
+                    "lowest",
+                    f"token count on {where}",
+                    TOKENS,
+                    sizes=[(size_a, size_b)],
+                )
+            )
     heading = f"Tokens of {counted(len(documents), 'document')}: {where}; drawn: documents"
     return Part(heading, "count", "share", lines)
 

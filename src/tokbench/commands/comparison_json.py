@@ -24,7 +24,10 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "resamples": RESAMPLES,
         "alpha": ALPHA,
         "tests": sum(line.holm is not None for part in found.parts for line in part.lines),
-        "unequal_sizes": [dict(zip(("size", "a", "b"), one, strict=True)) for one in found.unequal],
+        "unequal_sizes": [
+            {"size": size if size == other else None, "a": of_a, "b": of_b}
+            for (size, other), (of_a, of_b) in found.unequal.items()
+        ],
         "verdict": {
             "better": {side: [_told(one) for one in said.sure[side]] for side in ("a", "b")},
             "not_told_apart": [_told(one) for one in said.sure[""]],
@@ -61,6 +64,7 @@ def _line(line: Line) -> dict[str, Any]:
         "n": contrast.n,
         "p": contrast.p_value,
         "p_holm": line.holm,
+        "ranked": line.ranked,
         "better": line.winner or None,
         "ahead": line.ahead or None,
     }

@@ -19,6 +19,8 @@ from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
 from tokbench.statistics.pairs import differences
 
+Files = tuple[tuple[int, int], Path, Path]
+"""Sizes of a and of b, and the answers of the models of each."""
 KEYS = ("variant", "size", "value", "n")
 ONE_TRAINING = "  One trained model each: how much training again would change it is in no interval here."
 UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
@@ -64,12 +66,14 @@ def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame) -> list[Part]:
                     of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
                     if of_a is None or of_b is None:
                         continue
-                    if over_the_same(str(metric)) and of_a[1] != of_b[1]:
+                    if over_the_same(str(metric), definition) and of_a[1] != of_b[1]:
                         unlike += 1
                     else:
                         contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
                         name = f"{what}, {size_label(size_a, size_b)}"
-                        lines.append(Line(name, contrast, end, words(str(metric)), definition))
+                        lines.append(
+                            Line(name, contrast, end, words(str(metric)), definition, sizes=[(size_a, size_b)])
+                        )
                 notes.append(f"  {what}: {definition}; {UNLIKE if unlike else f'the {end} is best'}.")
         parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
     return parts
@@ -77,22 +81,23 @@ def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame) -> list[Part]:
 
 def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
     """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte."""
-    found: defaultdict[tuple[str, str], list[tuple[str, Path, Path]]] = defaultdict(list)
+    found: defaultdict[tuple[str, str], list[Files]] = defaultdict(list)
     for size_a, size_b in sizes:
         for path in sorted((experiment / "downstream").glob(f"*/{a.name}/{size_a}/*.json")):
             model, suite = path.parts[-4], path.stem
             other = experiment / "downstream" / model / b.name / str(size_b) / path.name
             if other.is_file():
-                found[model, suite].append((size_label(size_a, size_b), path, other))
+                found[model, suite].append(((size_a, size_b), path, other))
     names = distinct(a, b)
     return [part for (model, suite), files in found.items() for part in _answers(model, suite, files, names)]
 
 
-def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], names: tuple[str, str]) -> list[Part]:
+def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, str]) -> list[Part]:
     questions: dict[str, tuple[dict[Question, bool], dict[Question, bool]]] = {}
     cells: dict[Cell, float] = {}
     bits = []
-    for place, (size, *paths) in enumerate(files):
+    sizes = [pair for pair, *_ in files]
+    for place, (pair, *paths) in enumerate(files):
         results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
         for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()):
             both = [result["tasks"][task] for result in results]
@@ -104,9 +109,10 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
         if len(texts) == 2:
             of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
             if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
-                bits.append(Line(size, found, "lowest", f"bits per byte under {model}", BITS))
+                name = f"bits per byte under {model}"
+                bits.append(Line(size_label(*pair), found, "lowest", name, BITS, sizes=[pair]))
     lines = [
-        Line(task, found, "highest", f"{task} under {model}", RIGHT)
+        Line(task, found, "highest", f"{task} under {model}", RIGHT, sizes=sizes)
         for task, both in questions.items()
         if (found := answered(*both))
     ]
@@ -120,7 +126,8 @@ def _answers(model: str, suite: str, files: Sequence[tuple[str, Path, Path]], na
             tested = over.p_value is not None and other.p_value is not None
             p_value = min(1.0, 2 * min(over.p_value or 1.0, other.p_value or 1.0)) if tested else None
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
-            lines.append(Line("average", average, "highest", f"the average of {suite} under {model}", AVERAGE))
+            name = f"the average of {suite} under {model}"
+            lines.append(Line("average", average, "highest", name, AVERAGE, sizes=sizes))
         if over.p_value is not None:
             part.notes.append(
                 "  average: drawn are cells, a size and a task each. One-sided exact Wilcoxon signed-rank test over "

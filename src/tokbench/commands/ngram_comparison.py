@@ -54,7 +54,8 @@ def ngram_part(
         for of_a, of_b in zip(found[0]["models"], found[1]["models"], strict=True):
             if contrast := bits_per_byte(of_a["bits"], of_b["bits"], of_document):
                 size = f"{size_label(*pair)}, order {of_a['order']}, {of_a['training_bytes']:,} bytes"
-                lines.append(Line(size, contrast, "lowest", f"bits per byte of {of_a['order']}-grams of tokens", BITS))
+                what = f"bits per byte of {of_a['order']}-grams of tokens"
+                lines.append(Line(size, contrast, "lowest", what, BITS, sizes=[pair]))
     lines.sort(key=lambda line: line.what)
     heading = (
         f"Bits per byte of token n-gram models of {counted(len(documents), 'document')}: {where}, trained on "

@@ -105,14 +105,16 @@ def matched(a: Side, b: Side) -> list[tuple[int, int]]:
     raise TokbenchError(f"no vocabulary size in common: {told}; name one size of each, as in {a.name}/SIZE")
 
 
-def unequal(a: Side, b: Side, sizes: Sizes) -> list[tuple[int, int, int]]:
-    """Sizes at which one has fewer tokens than the other, though both bear it, with the tokens of a and of b.
+def unequal(a: Side, b: Side, sizes: Sizes) -> dict[tuple[int, int], tuple[int, int]]:
+    """Sizes of a and of b at which one has fewer tokens than the other, with the tokens of each.
 
-    A text may yield fewer tokens than were asked for.
+    Two may bear one size and not be of it, since a text may yield fewer tokens than were asked for. Nothing is told of
+    tokenizers in the files of other libraries, which do not say how many tokens they have.
     """
-    shared = [size for size, other in sizes if size and size == other]
-    tokens = [(size, _size_of(a.folders[size]), _size_of(b.folders[size])) for size in shared]
-    return [one for one in tokens if one[1] != one[2]]
+    folders = {(one, other): (a.folders[one], b.folders[other]) for one, other in sizes}
+    known = {pair: both for pair, both in folders.items() if all((place / SETTINGS).is_file() for place in both)}
+    tokens = {pair: (_size_of(of_a), _size_of(of_b)) for pair, (of_a, of_b) in known.items()}
+    return {pair: both for pair, both in tokens.items() if both[0] != both[1]}
 
 
 def distinct(a: Side, b: Side) -> tuple[str, str]:

@@ -27,7 +27,7 @@ def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Pa
     for (parallel, source, target, test, model), part in rows.group_by(OF, maintain_order=True):
         lines = [
             Line(f"{row['metric']}, {size_label(size_a, size_b)}", _contrast(row, a), "highest",
-                 f"{row['metric']} on {test} under {model}", SCORE)
+                 f"{row['metric']} on {test} under {model}", SCORE, sizes=[(size_a, size_b)])
             for size_a, size_b in sizes
             for row in part.filter(size=size_a).iter_rows(named=True)
             if size_a == size_b

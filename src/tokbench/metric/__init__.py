@@ -80,8 +80,8 @@ def metric(
         name, options, of, per_language, of_ids, cites: see :class:`Metric`.
         better: ``highest`` or ``lowest`` by name of the measurement, for those of which one end is better. They are
             ranked in the report and by ``tokbench compare``; the others stand there without a best.
-        over_the_same: names of measurements that two tokenizers may be compared by only where their ``n`` is equal, as
-            what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
+        over_the_same: names of measurements, or definitions of some, that two tokenizers may be compared by only where
+            their ``n`` is equal, as what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
         subjects: the subject under which the report shows them, by name of the measurement; those without one come
             under "Further measures". Built-in ones stand in :mod:`tokbench.report.subjects`.
 

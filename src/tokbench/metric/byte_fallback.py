@@ -12,6 +12,9 @@ from tokbench.metric import metric
 from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"
+SINGLE = "occurrences of tokens of one byte / tokens of the text"
+PART = "occurrences of tokens of one byte of a longer character / tokens of the text"
+BROKEN = "occurrences of tokens that are not whole characters (no valid UTF-8) / tokens of the text"
 
 
 @metric(
@@ -19,6 +22,7 @@ NO_TOKENS = "the text has no tokens"
     per_language=True,
     cites=(),
     better={"byte_fallback": "lowest", "tokens_cutting_characters": "lowest"},
+    over_the_same=(SINGLE, PART, BROKEN),
 )
 def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
@@ -30,7 +34,7 @@ def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     lost = int(used[single].sum())
     return [
         Measurement(name, "occurrences of tokens of one byte", float(lost), total),
-        ratio(name, "occurrences of tokens of one byte / tokens of the text", lost, total, NO_TOKENS),
+        ratio(name, SINGLE, lost, total, NO_TOKENS),
         ratio(
             name,
             "occurrences of tokens of one byte / bytes of the text",
@@ -38,20 +42,8 @@ def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
             usage.counts.total_bytes,
             "the text is empty",
         ),
-        ratio(
-            name,
-            "occurrences of tokens of one byte of a longer character / tokens of the text",
-            int(used[part].sum()),
-            total,
-            NO_TOKENS,
-        ),
-        ratio(
-            "tokens_cutting_characters",
-            "occurrences of tokens that are not whole characters (no valid UTF-8) / tokens of the text",
-            int(used[broken].sum()),
-            total,
-            NO_TOKENS,
-        ),
+        ratio(name, PART, int(used[part].sum()), total, NO_TOKENS),
+        ratio("tokens_cutting_characters", BROKEN, int(used[broken].sum()), total, NO_TOKENS),
         Measurement(
             "tokens_cutting_characters",
             "tokens of the vocabulary that are not whole characters (no valid UTF-8) / tokens of the vocabulary",

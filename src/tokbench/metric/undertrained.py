@@ -1,7 +1,8 @@
 """Under-trained tokens: small embeddings of tokens that a model has hardly met.
 
 Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13: L2 norms of input embeddings against probabilities. What the
-figures show as a cloud is told here in numbers; the cloud itself is in the table of tokens beside them.
+figures show as a cloud is told here in numbers; the cloud itself is in the table of tokens beside them. No end of these
+numbers is better: of tokens that a model has never met, all are equally rare, and their order decides which count.
 """
 
 from typing import TYPE_CHECKING
@@ -30,7 +31,6 @@ class UndertrainedOptions(Options):
     options=UndertrainedOptions,
     of="embeddings",
     cites=("chizhov2024", "land2024"),
-    better={"undertrained_tokens": "lowest"},
 )
 def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list[Measurement]:
     """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""

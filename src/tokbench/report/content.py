@@ -1,6 +1,6 @@
 """What a report is made of: the tidy frames that earlier stages wrote, the configuration, the provenance."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,8 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
+from tokbench.report.wording import few
+from tokbench.statistics.scoreboard import with_fewer_tokens
 from tokbench.tidy import many
 from tokbench.tidy.table import SHARE, TidyTable
 
@@ -98,6 +100,30 @@ class ReportContent:
     @cached_property
     def _places(self) -> dict[str, int]:
         return {variant: index for index, variant in enumerate(self.variants)}
+
+    @cached_property
+    def fewer(self) -> Set[tuple[str, int]]:
+        """Variant and size of vocabularies that have fewer tokens than others of the size, and are ranked nowhere."""
+        measured = self.frames.get("intrinsic")
+        return set() if measured is None else with_fewer_tokens(measured)
+
+    def alike(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
+        """Values by variant and size without those of :attr:`fewer`; all where nothing else is there."""
+        kept = {key: value for key, value in values.items() if key not in self.fewer}
+        return kept or dict(values)
+
+    def unranked(
+        self, cells: Mapping[tuple[int, str], tuple[str, int]]
+    ) -> tuple[frozenset[tuple[int, str]], list[str]]:
+        """Cells of a table that are not ranked, of vocabularies that have fewer tokens than others of their size, and a
+        note that says so.
+
+        Args:
+            cells: variant and size of those that could be the best, by (row index, column name).
+        """
+        found = {place: one for place, one in cells.items() if one in self.fewer}
+        told = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(found.values())]
+        return frozenset(found), [f"Not ranked, with fewer tokens than others of the size: {few(told)}."] * bool(told)
 
     def drawn(self, order: Sequence[str]) -> list[str]:
         """The variants of an order that a figure shows: all, or where they are many the first and the baselines."""

@@ -89,6 +89,7 @@ class Table:
         folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
         choose: columns by whose values the page lets the reader choose rows.
         see: names of tables that the caption speaks of, to which the page links.
+        unranked: cells that are compared with no others and never set in bold, by (row index, column name).
     """
 
     name: str
@@ -108,6 +109,7 @@ class Table:
     intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
     choose: Sequence[str] = ()
     see: Sequence[str] = ()
+    unranked: frozenset[tuple[int, str]] = frozenset()
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -200,7 +202,9 @@ def _best(table: Table, column: Column, values: Sequence[Any], decimals: int) ->
     within = table.frame[table.best_within].to_list() if table.best_within else [None] * len(values)
     groups: dict[object, list[int]] = {}
     for index, value in enumerate(values):
-        if value is not None and value == value and index not in table.reference_rows:
+        if value is None or value != value or index in table.reference_rows:
+            continue
+        if (index, column.name) not in table.unranked:
             groups.setdefault(within[index], []).append(index)
     found: set[int] = set()
     for group in groups.values():

@@ -98,10 +98,9 @@ SUBJECTS = (
         ("word_initial_share", r"\(dropped\)", "begin a word, dropped"),
     )),
     Subject("renyi", "Evenness of use (Rényi efficiency)", tuple(
-        (f"renyi_efficiency_{alpha}", "nominal", f"α = {alpha}") for alpha in ("1", "1.5", "2", "2.5", "3", "3.5")
-    )),
-    Subject("renyi-seen", "Evenness over the types seen (Rényi efficiency)", tuple(
-        (f"renyi_efficiency_{alpha}", "types seen", f"α = {alpha}") for alpha in ("1", "1.5", "2", "2.5", "3", "3.5")
+        (f"renyi_efficiency_{alpha}", over, f"α = {alpha}{of}")
+        for over, of in (("nominal", ""), ("types seen", ", types seen"))
+        for alpha in ("1", "1.5", "2", "2.5", "3", "3.5")
     )),
     Subject("frequency", "How often tokens occur", (
         ("token_frequency_at_50", "", "least of the top 50 %"),
@@ -138,13 +137,17 @@ SUBJECTS = (
         ("mean_token_probability", "", "mean probability"),
     )),
 )  # fmt: skip
+SAME = {"single_byte_token_share": "byte_fallback"}
+"""Metrics of which another has the same number under another name, which is shown where both were measured."""
 OTHERS = Subject("others", "Further measures", ())
 _MODEL = re.compile(r"model (\S+)$")
 
 
 def by_subject(measures: Iterable[Measure]) -> list[tuple[Subject, list[tuple[Measure, str]]]]:
     """The measures of each subject in order, with a name that no other column of the subject has."""
-    left = sorted(set(measures))
+    every = set(measures)
+    known = {metric for metric, _ in every}
+    left = sorted(one for one in every if SAME.get(one[0]) not in known)
     found: list[tuple[Subject, list[tuple[Measure, str]]]] = []
     for subject in SUBJECTS:
         named: list[tuple[Measure, str]] = []

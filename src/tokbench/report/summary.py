@@ -16,6 +16,7 @@ from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, FEWER, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tidy.table import Kind
 
 Row = dict[str, Any]
 """A row of the scoreboard."""
@@ -27,6 +28,14 @@ _FIRST = {
     NGRAM: "with token n-gram models of {corpus}, {best} gives the fewest bits per byte",
     ACCURACY: "with the language model {model}, {best} answers the most questions of {suite} right",
     ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
+}
+
+_BEHIND = {
+    TOKENS: "needs {} % more",
+    BITS: "needs {} bits per byte more",
+    NGRAM: "needs {} bits per byte more",
+    ACCURACY: "is {} points behind",
+    ALIGNMENT: "has an F1 that is {} lower",
 }
 
 
@@ -43,6 +52,7 @@ class Claim:
         last: the row of the variant furthest behind.
         elsewhere: the best by size, at every size with two or more that are compared.
         on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
+        tied: what is not told apart from the best, at another size or on another corpus.
     """
 
     measure: str
@@ -57,6 +67,7 @@ class Claim:
     last: Row
     elsewhere: dict[int, str] = field(default_factory=dict)
     on_others: dict[str, str] = field(default_factory=dict)
+    tied: dict[int | str, list[str]] = field(default_factory=dict)
 
 
 def summary(content: ReportContent) -> list[str]:
@@ -94,7 +105,9 @@ def claims(content: ReportContent) -> list[Claim]:
         )
         if (first := next(filter(None, (_claim(*one, groups[one]) for one in told)), None)) is not None:
             beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
-            found.append(replace(first, on_others=_on_others(beside, first)))
+            others = _on_others(beside, first)
+            tied: dict[int | str, list[str]] = {corpus: _alike(beside[corpus], first.size) for corpus in others}
+            found.append(replace(first, on_others=others, tied={**first.tied, **tied}))
     if any(one.measure == BITS for one in found):
         found = [one for one in found if one.measure != NGRAM]
     return found
@@ -109,6 +122,11 @@ def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
         if corpus != claim.corpus and len(here) > 1 and first is not None:
             found[corpus] = str(first["variant"])
     return found
+
+
+def _alike(rows: list[Row], size: int) -> list[str]:
+    """What is not told apart from the best at one size."""
+    return sorted(row["variant"] for row in rows if row["size"] == size and row["verdict"] == ALIKE)
 
 
 def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
@@ -137,7 +155,10 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row]) -
     alike, untested = ([row["variant"] for row in here if row["verdict"] == kind] for kind in (ALIKE, UNTESTED))
     last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
     elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
-    return Claim(measure, corpus, model, suite, size, bests[size], alike, untested, len(here), last, elsewhere)
+    tied: dict[int | str, list[str]] = {other: _alike(rows, other) for other in elsewhere if other != size}
+    return Claim(
+        measure, corpus, model, suite, size, bests[size], alike, untested, len(here), last, elsewhere, tied=tied
+    )
 
 
 def said(claim: Claim) -> str:
@@ -147,7 +168,8 @@ def said(claim: Claim) -> str:
     names = {"best": best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
     subject = _FIRST[claim.measure].format(**names)
     text = f"At a vocabulary of {claim.size:,}, {subject}: {_number(claim, best['value'])}{_interval(claim)}."
-    return " ".join(filter(None, (text, _others(claim), _sizes(claim), _corpora(claim))))
+    told = (text, _others(claim), _sizes(claim), _corpora(claim), one_training(best).strip())
+    return " ".join(filter(None, told))
 
 
 def _number(claim: Claim, value: object) -> str:
@@ -172,7 +194,14 @@ def _drawn(claim: Claim) -> str:
     seeds = claim.best["seeds"]
     if over == "seeds and documents":
         return f"{seeds} seeds and {n:,} documents"
-    return f"{n:,} {over}" + (" and one training" if seeds == 1 else f", a mean of {seeds} seeds" if seeds else "")
+    return f"{n:,} {over}" + (" of one training" if seeds == 1 else f", a mean of {seeds} seeds" if seeds else "")
+
+
+def one_training(row: Row) -> str:
+    """What intervals leave out where each tokenizer had one training; nothing where it had several, or none."""
+    if row["seeds"] != 1:
+        return ""
+    return f" Each tokenizer had one training: intervals are over its {row['over']}, and another might change them."
 
 
 def _others(claim: Claim) -> str:
@@ -188,19 +217,22 @@ def _others(claim: Claim) -> str:
     else:
         apart = rest - len(claim.alike)
         told = f"After correction it is told apart from {apart} of {rest} others, but not from {_few(claim.alike)}."
+    return f"{told} The last, {claim.last['variant']}, {_far(claim)}." if claim.last["behind"] else told
+
+
+def _far(claim: Claim) -> str:
+    """How far the last is behind the best, in the measure's unit, with the interval of the distance."""
     last = claim.last
-    behind = last["behind"]
-    if not behind:
-        return told
-    assert isinstance(behind, float)
-    if claim.measure == TOKENS:
-        far = f"needs {printed(behind, 'percent', 1)} % more"
-    elif claim.measure == ACCURACY:
-        far = f"is {printed(-behind, 'percent', 1)} points behind"
-    else:
-        far = f"{printed(abs(behind), 'real', fitting_decimals([behind]))} {'less' if behind < 0 else 'more'}"
-        far = f"has {far}" if claim.measure == ALIGNMENT else f"needs {far}"
-    return f"{told} The last, {last['variant']}, {far}."
+    sign = -1 if claim.measure in (ACCURACY, ALIGNMENT) else 1
+    kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
+    decimals = 1 if kind == "percent" else fitting_decimals([last["behind"]])
+    number = printed(sign * last["behind"], kind, decimals)
+    far = _BEHIND[claim.measure].format(number)
+    if last["behind_low"] is None:
+        return far
+    low, high = sorted(sign * last[end] for end in ("behind_low", "behind_high"))
+    unit = " %" * (claim.measure == TOKENS)
+    return f"{far} (95 % interval {printed(low, kind, decimals)} to {printed(high, kind, decimals)}{unit})"
 
 
 def _sizes(claim: Claim) -> str:
@@ -208,18 +240,33 @@ def _sizes(claim: Claim) -> str:
     if not others:
         return ""
     best, number = claim.best["variant"], len(claim.elsewhere)
-    different = [f"{one} at {size:,}" for size, one in sorted(others.items()) if one != best]
+    different = [f"{one} at {size:,}{_tie(claim, size)}" for size, one in sorted(others.items()) if one != best]
+    ties = [
+        f"at {size:,} {_close(claim, size)}" for size, one in sorted(others.items()) if one == best and claim.tied[size]
+    ]
+    close = f", {listed(ties)}" if ties else ""
     if not different:
-        return f"It comes first at {'both' if number == 2 else f'all {number}'} sizes."
+        return f"It comes first at {'both' if number == 2 else f'all {number}'} sizes{close}."
     if len(different) == len(others):
         return f"At {'other sizes' if number > 2 else 'the other size'} the first is another: {_few(different)}."
-    return f"It comes first at {number - len(different)} of {number} sizes; at the others it is {_few(different)}."
+    return (
+        f"It comes first at {number - len(different)} of {number} sizes{close}; at the others it is {_few(different)}."
+    )
+
+
+def _tie(claim: Claim, where: int | str) -> str:
+    """What is not told apart from the best of another size or corpus, behind its name."""
+    return f" ({_close(claim, where)})" if claim.tied.get(where) else ""
+
+
+def _close(claim: Claim, where: int | str) -> str:
+    return f"not told apart from {_few(claim.tied[where])}"
 
 
 def _corpora(claim: Claim) -> str:
     first: dict[str, list[str]] = {}
     for corpus, variant in claim.on_others.items():
-        first.setdefault(variant, []).append(corpus)
+        first.setdefault(variant, []).append(f"{corpus}{_tie(claim, corpus)}")
     same = first.pop(str(claim.best["variant"]), [])
     different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
     told = [f"It comes first on {_few(same)}, too."] * bool(same)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tokbench.tidy.table import Kind
 
 
+Unequal = Mapping[tuple[int, int], tuple[int, int]]
+"""Sizes of two tokenizers at which they have not as many tokens, with the tokens of each."""
+
+
 @dataclass(frozen=True)
 class Line:
     """One thing that two tokenizers are compared by.
@@ -25,6 +29,8 @@ class Line:
         what: by what name the verdict calls it; lines that share one are told together.
         definition: what was measured, where its name does not say it.
         holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
+        sizes: those of a and of b that it is over.
+        ranked: whether either of the two may be called the better one, see :func:`alike`.
     """
 
     name: str
@@ -33,18 +39,22 @@ class Line:
     what: str
     definition: str = ""
     holm: float | None = None
+    sizes: Sequence[tuple[int, int]] = ()
+    ranked: bool = True
 
     @property
     def winner(self) -> Literal["a", "b", ""]:
         """Which is better, beyond the interval and after correction; empty where neither is, or nothing tells."""
-        if self.holm is not None and self.holm > ALPHA:
+        if not self.ranked or (self.holm is not None and self.holm > ALPHA):
             return ""
         side = self.contrast.side * (1 if self.better == "highest" else -1)
         return "a" if side > 0 else "b" if side < 0 else ""
 
     @property
     def ahead(self) -> Literal["a", "b", ""]:
-        """Which has the better value, whatever its interval."""
+        """Which has the better value, whatever its interval; empty where it is not ranked."""
+        if not self.ranked:
+            return ""
         lead = self.contrast.difference * (1 if self.better == "highest" else -1)
         return "a" if lead > 0 else "b" if lead < 0 else ""
 
@@ -83,19 +93,31 @@ def corrected(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Sequence[tuple[int, int, int]] = ()) -> str:
+def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
+    """The same parts, without a better one in lines over a size at which one of the two has fewer tokens: what it lacks
+    would count for or against how it was built."""
+    return [
+        replace(
+            part, lines=[replace(line, ranked=not any(pair in unequal for pair in line.sizes)) for line in part.lines]
+        )
+        for part in parts
+    ]
+
+
+def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Unequal | None = None) -> str:
     """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
 
     Args:
         a, b: what the two are called.
         parts: what they are compared by.
-        unequal: sizes that both bear, at which one has fewer tokens than the other, with the tokens of a and of b.
+        unequal: sizes at which one has fewer tokens than the other, with the tokens of each.
     """
-    text = _said(a, b, parts)
-    text += [
-        f"At {size:,} they are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}."
-        for size, of_a, of_b in unequal
+    text = [
+        (f"At {size:,} they" if size == other else "They")
+        + f" are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}. What depends on that is not ranked."
+        for (size, other), (of_a, of_b) in (unequal or {}).items()
     ]
+    text += _said(a, b, parts)
     for part in parts:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
     return "\n".join(text) + "\n"
@@ -136,7 +158,7 @@ def verdict(parts: Sequence[Part]) -> Verdict:
     ahead: dict[str, set[str]] = {}
     for part in parts:
         for what in dict.fromkeys(line.what for line in part.lines):
-            same = [line for line in part.lines if line.what == what]
+            same = [line for line in part.lines if line.what == what and line.ranked]
             for side, told in sure.items():
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
                 told += [Told(what, () if len(won) == len(same) else won)] * bool(won)

@@ -217,7 +217,7 @@ CORRELATIONS = TidyTable(
         Print(
             "statistics",
             "Pearson's r of each intrinsic measure with average accuracy; n is the number of tokenizers (a variant at "
-            "a vocabulary size). " + SMALLER,
+            "a vocabulary size), all sizes and pre-tokenizations together. " + SMALLER,
             ("model", "suite", "corpus", "metric", "definition", "r", "n"),
             folds_above=30,
             arranged=True,
@@ -243,7 +243,8 @@ METRIC_CORRELATIONS = TidyTable(
         Print(
             "statistics",
             "Pearson's r of every intrinsic measure with {measures}, each by its first definition; n is the "
-            "number of tokenizers, the least of the row. The source has every pair of measures. " + SMALLER,
+            "number of tokenizers, all sizes and pre-tokenizations together. The source has every pair of measures. "
+            + SMALLER,
             folds_above=30,
             arranged=True,
         ),

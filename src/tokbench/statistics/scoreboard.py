@@ -211,7 +211,7 @@ SCOREBOARD = TidyTable(
         Column("behind_low", pl.Float64, "lower end of a 95 % interval of it"),
         Column("behind_high", pl.Float64, "upper end"),
         Column("holm", pl.Float64, "two-sided p of its being zero, adjusted by Holm's procedure among all pairs of the "
-               "size", PROBABILITY),
+               "measure at one size, and on one corpus, model and suite", PROBABILITY),
         Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, for want of "
                f"an interval; or {UNRANKED}, see reason"),
         REASON,

@@ -65,12 +65,14 @@ BOUNDS = TidyTable(
         Print(
             "intrinsic",
             "The fewest tokens that any vocabulary could need for the evaluation split of {corpus}: a proven lower "
-            "bound, and the best vocabulary that was found. The gap between the two has two parts: unsettled, which "
-            "a longer search might still close by a better bound, and unrounded, which no bound of this kind can "
-            "close.",
+            "bound, and the best vocabulary that was found. The relaxation is what the best vocabulary would take if "
+            "it could have parts of tokens; no bound of this kind is above it. The gap between the two has two parts: "
+            "unsettled, relaxation over bound, which a longer search might still close by a better bound, and "
+            "unrounded, best found over relaxation, which no bound of this kind can close. Candidates are the "
+            "substrings of the text that a vocabulary may choose from.",
             by=("corpus",),
             files=("bounds/{corpus}/{pretokenization}/{size}.json",),
-            folds_above=12,
+            folds_above=0,
             arranged=True,
         ),
     ),

@@ -30,6 +30,7 @@ def draw(
     ylabel: str,
     *,
     correlation: tuple[float, int] | None = None,
+    interval: tuple[float, float] | None = None,
     others: Sequence[tuple[float, float]] = (),
     width: float = FULL,
 ) -> Figure:
@@ -43,6 +44,7 @@ def draw(
         styles: each variant's colour and mark.
         xlabel, ylabel: what the values are, with unit and split.
         correlation: Pearson's r and its n, written in a corner.
+        interval: of r, written there, too.
         others: points of tokenizers that are not named.
         width: inches.
     """
@@ -88,7 +90,9 @@ def draw(
                 ncols=1 if beside else 2, handletextpad=0.2, labelspacing=0.35, columnspacing=1.0, borderpad=0,
             )  # fmt: skip
         if correlation is not None:
-            axes.set_title(f"r = {correlation[0]:.3f}, n = {correlation[1]}".replace("-", "−"), loc="left", color=INK)
+            ends = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
+            told = f"r = {correlation[0]:.3f}{ends}, n = {correlation[1]}"
+            axes.set_title(told.replace("-", "−"), loc="left", color=INK)
         fix_layout(figure)
         place_labels(axes, labels, list(points.values()))
         return figure

@@ -34,9 +34,14 @@ ABOUT = {
     "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
     "jobs ran beside it",
 }
+UNTESTED = {
+    GAP: "the bound is of this very text, not of others like it",
+    SPEED: "three rounds are too few for one",
+}
+"""Why columns have no interval whatever was measured."""
 SEEDS = (
     "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
-    "number, not how another training would; a difference no larger than those between seeds means nothing."
+    "number, not how another training would: how much it would is not known here."
 )
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
 
@@ -129,7 +134,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
         definitions=defined([(column.header, f"{column.about}.") for column in columns[2 + several :]]),
         notes=[*_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
-        source=Source([path_of(SCOREBOARD)], [TEXT]),
+        source=Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
 
@@ -155,7 +160,9 @@ def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
     if drawn:
         most = max(n for n, _ in drawn)
         told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
-    elif key.measure not in (GAP, SPEED):
+    elif key.measure in UNTESTED:
+        told += f"; without an interval: {UNTESTED[key.measure]}"
+    else:
         told += "; without an interval: " + (sorted({cell["reason"] or "" for cell in cells})[-1] or UNEXPLAINED)
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
@@ -170,8 +177,8 @@ def _caption(corpora: list[str]) -> str:
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
         f"size{' and corpus' * (len(corpora) > 1)}. {SAME}: not told apart from the best at level 0.05, corrected for "
-        f"all tests of the size. Numbers without either sign are told apart from the best, or were not tested or "
-        f"ranked. Compare only tokenizers of one {one}."
+        f"all pairs of its column at one {one}. Numbers without either sign are told apart from the best, or were not "
+        f"tested or ranked. Compare only tokenizers of one {one}."
     )
 
 

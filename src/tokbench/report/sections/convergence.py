@@ -47,6 +47,7 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     draw = partial(convergence.draw, measures, content.variants, styles(content.variants))
     caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
     title, lines = next(iter(measures.items()))
-    says = between(f"{title.capitalize()} at the last checkpoint", {key: line[-1][1] for key, line in lines.items()})
+    last = content.alike({key: line[-1][1] for key, line in lines.items()})
+    says = between(f"{title.capitalize()} at the last checkpoint", last)
     source = source_of(CONVERGENCE, model=model, suite=suite)
     return Drawing(slug("convergence", model, suite), caption, draw, source, says=says)

@@ -89,18 +89,21 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     ]  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
     marks, notes = rank_marks(frame, content.part("comparisons"), model, suite)
+    unranked, fewer = content.unranked(
+        {(row, str(size)): (one["variant"], size) for row, one in enumerate(rows) for size in sizes}
+    )
     origin = source_of(RANKS, model=model, suite=suite)
     source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
     table = Table(
         slug("ranks", model, suite),
         RANKS.prints[0].caption.format(model=model, suite=suite),
-        frame, columns, reasons, marks=marks, notes=notes, source=source,
+        frame, columns, reasons, marks=marks, notes=[*notes, *fewer], source=source, unranked=unranked,
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
     values, order = averages(by_size), ranked(ranks) or content.reading
     if not values:
         return [table]
-    says = between(f"Average accuracy of {model} on {suite} in percent", values, 1)
+    says = between(f"Average accuracy of {model} on {suite} in percent", content.alike(values), 1)
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
@@ -161,6 +164,9 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     marks, notes = accuracy_marks(
         rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size)
     )
+    unranked, fewer = content.unranked(
+        {(row, name): (one, size) for row, one in enumerate(variants, 1) for name in ["average", *tasks]}
+    )
     told = counted(len(tasks), "task")
     return Table(
         slug("accuracy", model, suite, size),
@@ -170,6 +176,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
         reasons,
         reference_rows=frozenset([0]),
         marks={(index + 1, name): mark for (index, name), mark in marks.items()},
-        notes=notes,
+        notes=[*notes, *fewer],
+        unranked=unranked,
         source=source_of(ACCURACY, model=model, suite=suite, size=size),
     )

@@ -11,15 +11,16 @@ from tokbench.report.figures import by_language, by_model, differences, scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.findings import between
 from tokbench.report.layout import Source
+from tokbench.report.sections.board import FILES
 from tokbench.report.sections.origins import TEXT, path_of
-from tokbench.report.summary import Claim, claims, said
-from tokbench.report.wording import slug
+from tokbench.report.summary import Claim, claims, one_training, said
+from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
-_SOURCE = Source([path_of(SCOREBOARD)], [TEXT])
 _FAR = {
     TOKENS: ("tokens more than {best} needs (%)", 100),
     BITS: ("bits per byte more than with {best}", 1),
@@ -36,7 +37,7 @@ def evidence(content: ReportContent) -> Section:
         return Section("evidence", "The evidence in figures")
     told = claims(content)
     exhibits: list[Exhibit] = [*_by_size(content, frame, told), *_forests(content, frame, told)]
-    exhibits += [*_beside(content, frame, told), *_by_language(content)]
+    exhibits += [*_beside(content, frame, told), *_by_language(content, frame)]
     return Section("evidence", "The evidence in figures", exhibits=exhibits)
 
 
@@ -72,7 +73,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
-        drawings.append(Drawing(name, caption, draw, _SOURCE, content.drawn(order), says))
+        drawings.append(Drawing(name, caption, draw, _source(TOKENS), content.drawn(order), says))
     return drawings
 
 
@@ -100,11 +101,13 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
             "verdict after correction for all pairs of this size."
         )
+        caption += one_training(claim.best)
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
         name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)
         draw = partial(differences.draw, kept, label.format(best=best))
-        drawings.append(Drawing(name, caption, draw, _SOURCE, [row.name for row in kept], said(claim)))
+        source = _source(claim.measure, model=claim.model, suite=claim.suite)
+        drawings.append(Drawing(name, caption, draw, source, [row.name for row in kept], said(claim)))
     return drawings
 
 
@@ -116,6 +119,12 @@ def _what(claim: Claim) -> str:
         ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
         ALIGNMENT: "in alignment with morphemes, each on the words that it can be scored on",
     }[claim.measure]
+
+
+def _source(*measures: str, **at: str) -> Source:
+    """The scoreboard, and the files of what is drawn of it."""
+    known = {key: value for key, value in at.items() if value and not SEVERAL.search(value)}
+    return Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
 
 
 def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
@@ -150,8 +159,11 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
         f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
     )
-    says = _fewest_of_both({variant: point for (variant, size), point in points.items() if size == claim.size}, claim)
-    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, _SOURCE, list(shown), says)]
+    ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
+    here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}
+    says = _fewest_of_both(here, claim)
+    source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
+    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, list(shown), says)]
 
 
 def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
@@ -168,8 +180,11 @@ def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
     return {(variant, size): value for variant, size, value in known.rows()}
 
 
-def _by_language(content: ReportContent) -> list[Drawing]:
-    """Tokens by language at the largest size, as a ratio to the fewest that any of the tokenizers needs."""
+def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
+    """Tokens by language at the largest size, as a ratio to the fewest that any of the tokenizers needs.
+
+    Those that the scoreboard does not rank by tokens would be ranked by the ratio, and are left out.
+    """
     intrinsic = content.part("intrinsic")
     if intrinsic is None:
         return []
@@ -178,7 +193,8 @@ def _by_language(content: ReportContent) -> list[Drawing]:
     for corpus in content.corpora_of(counted):
         part = counted.filter(corpus=corpus)
         size = int(str(part["size"].max()))
-        here = part.filter(size=size)
+        unranked = frame.filter(measure=TOKENS, corpus=corpus, size=size, verdict=UNRANKED)["variant"]
+        here = part.filter(pl.col("size") == size, ~pl.col("variant").is_in(unranked.to_list()))
         if here["language"].n_unique() < 2 or here["variant"].n_unique() < 2:
             continue
         least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
@@ -191,6 +207,8 @@ def _by_language(content: ReportContent) -> list[Drawing]:
         caption = (
             f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
             f"needs for the language; 1 is the fewest.{content.left_out(order)}"
+            + f" Left out, as they are not ranked: {few(sorted(unranked))}."
+            * (not unranked.is_empty())
         )
         says = f"The widest gap is in {worst[1]}, where {worst[0]} needs {ratios[worst]:.2f} times the fewest tokens."
         label = "tokens / fewest of the language"

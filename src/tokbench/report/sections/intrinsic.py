@@ -1,6 +1,8 @@
 """All other measures: a table for each subject and corpus, and dots by variant for the best known of them."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -14,11 +16,10 @@ from tokbench.report.findings import between
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.distributions import distributions
-from tokbench.report.sections.origins import RESOURCE, TEXT, measured_in, path_of
+from tokbench.report.sections.origins import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of
 from tokbench.report.sections.rows import split
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.wording import counted, defined, few, listed, slug, words
-from tokbench.statistics.scoreboard import with_fewer_tokens
 from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -29,6 +30,12 @@ UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
+VOCABULARY = "tokenizers/{variant}/{size}/tokens.vocab"
+OF_VOCABULARY = ("vocabulary_size", "common_token_share", "removed_tokens", "dropped_tokens", "added_tokens")
+OF_TOKENS = re.compile(r"^(?!.*(text|uses)).*/ tokens of the vocabulary$|\(added\)|\(dropped\)|removed")
+"""What counts tokens of vocabularies, not of a text; of definitions it is those that say so."""
+GAPS = "compression"
+"""The subject that has the gaps, beneath which stands what they are above."""
 ALL = "all resources"
 """What stands in place of a corpus where resources are averaged."""
 
@@ -55,7 +62,7 @@ def intrinsic(content: ReportContent) -> Section:
         exhibits += _tables(content, overall, corpus, texts, several)
         if part["language"].n_unique() > 1:
             exhibits += _tables(content, part, corpus, f"{about}, by language", several, by_language=True)
-    exhibits += [*_bounds(content), *ngram_bits.measured(content)]
+    exhibits += [*_bounds(content, set(corpora)), *ngram_bits.measured(content)]
     return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)))
 
 
@@ -87,13 +94,31 @@ def _tables(
             title = f"{_title(content, corpus)}: {title[0].lower()}{title[1:]}"
         yield Heading(slug("measures", corpus, subject.identifier, *end), title)
         yield _table(content, known, name, subject.title, measures, corpus, texts, by_language)
+        if subject.identifier == GAPS and not by_language:
+            yield from _bounds_of(content, corpus)
 
 
-def _bounds(content: ReportContent) -> list[Table | Drawing]:
-    """What every corpus's gaps are above."""
+def _bounds(content: ReportContent, shown: set[str]) -> list[Table]:
+    """What gaps are above, of corpora of which nothing else is shown."""
     found = content.part("bounds")
     corpora = [] if found is None else content.corpora_of(found)
-    return [table for corpus in corpora for table in split(content, BOUNDS, corpus=corpus)]
+    return [table for corpus in corpora if corpus not in shown for table in _bounds_of(content, corpus)]
+
+
+def _bounds_of(content: ReportContent, corpus: str) -> list[Table]:
+    """What the gaps of one corpus are above, without columns that say nothing."""
+    same = {"corpus"}
+    return [
+        replace(
+            table,
+            columns=[
+                column
+                for column in table.columns
+                if column.name not in same and (column.name != "language" or (table.frame["language"] != "").any())
+            ],
+        )
+        for table in split(content, BOUNDS, corpus=corpus)
+    ]
 
 
 def _what(content: ReportContent, corpus: str) -> str:
@@ -131,6 +156,22 @@ def whole_corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
     return part.filter((pl.col("language").fill_null("") == "") | alone)
 
 
+def own_denominators(content: ReportContent) -> set[tuple[str, str, str]]:
+    """Corpus, metric and definition of measures that divide by what tokenizers make, where these are not equally many.
+
+    Values of one size are not compared by them, and even less those of several.
+    """
+    frame = content.part("intrinsic")
+    if frame is None:
+        return set()
+    known = whole_corpus_rows(frame).drop_nulls("value")
+    differ = (
+        known.group_by("corpus", "metric", "definition", "size").agg(pl.col("n").n_unique()).filter(pl.col("n") > 1)
+    )
+    found = differ.select("corpus", "metric", "definition").unique().rows()
+    return {(corpus, *measure) for corpus, *measure in found if over_the_same(*measure)}
+
+
 def _table(
     content: ReportContent,
     part: pl.DataFrame,
@@ -161,22 +202,26 @@ def _table(
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
         over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
-        alike = not over_the_same(metric) or len(set(over)) == len({size for size, _ in over})
+        alike = not over_the_same(metric, definition) or len(set(over)) == len({size for size, _ in over})
         best = None if by_language or not alike else better_end(metric)
         unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
         columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=plainly(definition)))
-    caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=texts)
+    caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
         caption += " Bold: the best at each size, in columns of which one end is plainly better."
     frame = pl.DataFrame(data, infer_schema_length=None)
+    unranked, fewer = content.unranked(
+        {(row, column.name): one[:2] for row, one in enumerate(tokenizers) for column in columns if column.best}
+    )
     return Table(
-        name, caption, frame, [*heads, *columns], reasons, best_within="" if by_language else "size",
+        name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else "size",
         definitions=defined(notes),
         notes=[
-            *[f"Without a best, as each pre-tokenization divides by its own numbers: {listed(unlike)}."] * bool(unlike),
+            *[f"Without a best, as tokenizers divide by their own numbers: {listed(unlike)}."] * bool(unlike),
+            *fewer,
             *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
         ],
-        source=_source(content, corpus), folded=True,
+        source=_source(content, corpus, measures), folded=True,
     )  # fmt: skip
 
 
@@ -185,10 +230,18 @@ def plainly(definition: str) -> str:
     return definition.replace(NOMINAL, f"{NOMINAL}, the one asked for, whether or not there are as many tokens")
 
 
-def _fewer(content: ReportContent) -> set[tuple[str, int]]:
-    """Vocabularies that have fewer tokens than others of their size."""
-    frame = content.part("intrinsic")
-    return set() if frame is None else with_fewer_tokens(frame)
+def _measured_on(measures: list[tuple[Measure, str]], texts: str) -> str:
+    """What the measures of a table were measured on: the text, vocabularies, or embeddings of models."""
+    kinds = {_kind(*measure) for measure, _ in measures}
+    told = {TEXT: texts, EMBEDDINGS: "the input embeddings of language models", VOCABULARY: "the vocabularies"}
+    return listed([where for kind, where in told.items() if kind in kinds])
+
+
+def _kind(metric: str, definition: str) -> str:
+    """The file that a measure is of: of a text, of embeddings, or of the vocabulary alone."""
+    if measured_in(metric) == (EMBEDDINGS,):
+        return EMBEDDINGS
+    return VOCABULARY if metric in OF_VOCABULARY or OF_TOKENS.search(definition) else TEXT
 
 
 def _over(counts: list[int]) -> str:
@@ -196,7 +249,9 @@ def _over(counts: list[int]) -> str:
     return f"; over {min(counts):,}" if counts and min(counts) == max(counts) > 1 else ""
 
 
-def _source(content: ReportContent, corpus: str) -> Source:
+def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measure, str]] = ()) -> Source:
+    if {measured_in(metric) for (metric, _), _ in measures} == {(EMBEDDINGS,)}:
+        return Source([path_of(INTRINSIC)], [EMBEDDINGS])
     if corpus in content.resources:
         return Source([path_of(INTRINSIC)], [RESOURCE], {"corpus": corpus})
     return Source([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
@@ -218,9 +273,8 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         definition, values = measured(overall, metric)
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
-            smaller = sorted(values.keys() & _fewer(content))
-            full = {key: value for key, value in values.items() if key not in smaller}
-            says = between(f"{words(metric).capitalize()} on {corpus}", full or values)
+            smaller = sorted(values.keys() & content.fewer)
+            says = between(f"{words(metric).capitalize()} on {corpus}", content.alike(values))
             shown = set(content.drawn(order))
             values = {key: value for key, value in values.items() if key[0] in shown}
             draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
@@ -228,7 +282,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             if smaller:
                 named = few([f"{variant} at {size:,}" for variant, size in smaller])
                 caption += f" Not to be ranked, as they have fewer tokens than others of their size: {named}."
-            if over_the_same(metric):
+            if over_the_same(metric, definition):
                 caption += UNLIKE
                 says += UNLIKE
             caption += content.left_out(order)

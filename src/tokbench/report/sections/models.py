@@ -15,6 +15,7 @@ from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import counted, listed, slug
+from tokbench.statistics.seeds import SEVERAL
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
@@ -24,6 +25,8 @@ CAUTION = (
     "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "
     "since every tokenizer spells the same bytes."
 )
+
+ONE_TRAINING = "One training of each model: how much another would change these numbers is not known here."
 
 
 def models(content: ReportContent) -> Section:
@@ -61,7 +64,7 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
         for (variant, size), found in part.sort("batch").group_by("variant", "size", maintain_order=True)
     }
     last = {key: one[1][-1] for key, one in losses.items()}
-    says = between(f"Loss of {model} per token after its last batch", last)
+    says = between(f"Loss of {model} per token after its last batch", content.alike(last))
     says += " It is per token: tokenizers cannot be compared by it."
     order = _of(content, part)
     shown = content.drawn(order)
@@ -82,7 +85,7 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
     cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
     caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
-    says = between("Tokens that never occur in the pretraining text", unseen, 0)
+    says = between("Tokens that never occur in the pretraining text", content.alike(unseen), 0)
     draw = partial(norms.draw, cells, content.variants)
     return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says)
 
@@ -119,7 +122,12 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     ]
     caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
-    table = Table(slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source)
+    at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
+    unranked, notes = content.unranked(dict(at))
+    notes += [ONE_TRAINING] * (not SEVERAL.search(names[0]))
+    table = Table(
+        slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
+    )
     lossy = Elsewhere(content).lossy
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None and key[0] not in lossy}
     if not values:
@@ -135,5 +143,5 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     caption += content.left_out(order, ranked=True)
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
-    says = between(f"Bits per byte of {', '.join(names)}", values)
+    says = between(f"Bits per byte of {', '.join(names)}", content.alike(values))
     return [Drawing(table.name, caption, draw, source, says=says), table]

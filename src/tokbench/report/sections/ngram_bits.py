@@ -109,7 +109,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         if variant not in lossy
     }
     what = f"Bits per byte of {corpus} by the models of the highest order and the most training text"
-    says = between(what, bits) if bits else ""
+    says = between(what, content.alike(bits)) if bits else ""
     caption += content.left_out(order)
     return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
 
@@ -131,6 +131,9 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
         if (*tokenizer, order) not in whole
     }
     documents = counted(part["documents"][0], "document")
+    unranked, notes = content.unranked(
+        {(row, column.name): one for row, one in enumerate(tokenizers) for column in columns if column.best}
+    )
     return Table(
         slug("ngram-bits", corpus, budget),
         NGRAM_BITS.prints[0].caption.format(corpus=corpus, training_bytes=f"{budget:,}", documents=documents),
@@ -138,6 +141,8 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
         columns,
         reasons,
         best_within="size",
+        notes=notes,
+        unranked=unranked,
         source=source_of(NGRAM_BITS, 0, corpus=corpus, training_bytes=budget),
     )
 

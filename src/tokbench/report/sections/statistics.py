@@ -16,7 +16,14 @@ from tokbench.report.sections import model_bits, ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.downstream import averages, ranked
-from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, whole_corpus, whole_corpus_rows
+from tokbench.report.sections.intrinsic import (
+    DRAWN,
+    Measure,
+    measured,
+    own_denominators,
+    whole_corpus,
+    whole_corpus_rows,
+)
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import column_of, rows, split
 from tokbench.report.wording import listed, slug, words
@@ -31,8 +38,10 @@ from tokbench.tidy import many
 
 FISHER = (
     "Small numbers: 95 % intervals of r by Fisher's z. It assumes that tokenizers are independent draws; they are not, "
-    "so the intervals are too narrow."
+    "so the intervals are too narrow. There is none from fewer than four, nor of an r of 1 or −1."
 )
+UNLIKE = "Left out, as tokenizers divide by their own numbers: {}."
+OTHER_N = "n beside an r: so many tokenizers have both values, and not as many as the row says."
 ONE_TRAINING = (
     "The language models were trained with one seed, so that their differences cannot be told from those between two "
     "trainings; the scoreboard compares them over the documents alone."
@@ -77,9 +86,9 @@ def statistics(content: ReportContent) -> Section:
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
     beside: list[Exhibit] = [*_scatters(content)]
     for name, make in (
-        ("correlations", _correlations),
+        ("correlations", partial(_correlations, content)),
         ("r_squared", partial(rows, R_SQUARED)),
-        ("metric_correlations", _metrics),
+        ("metric_correlations", partial(_metrics, content)),
     ):
         frame = content.part(name)
         if frame is None:
@@ -148,24 +157,24 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             shown = set(content.drawn(order))
             drawn = {key: point for key, point in points.items() if key[0] in shown}
             others = [point for key, point in points.items() if key[0] not in shown]
+            ends = None if correlation is None else fisher_interval(*correlation)
             draw = partial(
                 scatter.draw, drawn, order, styles(content.variants),
-                words(metric), "average accuracy (%)", correlation=correlation, others=others,
+                words(metric), "average accuracy (%)", correlation=correlation, interval=ends, others=others,
             )  # fmt: skip
             caption = (
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
                 f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's correlation, n the "
                 "number of tokenizers."
             )
-            ends = None if correlation is None else fisher_interval(*correlation)
+            told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
             if correlation is not None:
-                told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
                 caption += f" The 95 % interval of r: {told}. Tokenizers are no random draw, so it is too narrow."
             if others:
                 caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
-                f"r = {printed(correlation[0], 'real', 2)}, n = {correlation[1]}."
+                f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {told}), n = {correlation[1]}."
                 if correlation
                 else "no correlation was computed."
             )
@@ -174,22 +183,35 @@ def _scatters(content: ReportContent) -> list[Drawing]:
     return drawings
 
 
-def _correlations(frame: pl.DataFrame) -> Table:
-    whole = whole_corpus_rows(frame)
+def _compared(content: ReportContent, frame: pl.DataFrame, *sides: str) -> tuple[pl.DataFrame, list[str]]:
+    """The rows of which every measure compares tokenizers of all pre-tokenizations, and a note on those left out."""
+    apart = own_denominators(content)
+    out = [
+        (row["corpus"], row[f"metric{side}"], row[f"definition{side}"])
+        for row in frame.iter_rows(named=True)
+        for side in sides
+    ]
+    kept = [not any(one in apart for one in out[at : at + len(sides)]) for at in range(0, len(out), len(sides))]
+    gone = sorted({f"{words(metric)} ({definition})" for _, metric, definition in apart.intersection(out)})
+    return frame.filter(pl.Series(kept, dtype=pl.Boolean)), [UNLIKE.format("; ".join(gone))] * bool(gone)
+
+
+def _correlations(content: ReportContent, frame: pl.DataFrame) -> Table:
+    whole, left_out = _compared(content, whole_corpus_rows(frame), "")
     table = rows(CORRELATIONS, whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])))
     found = {
         (index, "r"): ends
         for index, (r, n) in enumerate(whole.select("r", "n").rows())
         if r is not None and (ends := fisher_interval(r, n)) is not None
     }
-    return replace(table, intervals=found, notes=[*table.notes, FISHER])
+    return replace(table, intervals=found, notes=[*table.notes, FISHER, *left_out])
 
 
-def _metrics(frame: pl.DataFrame) -> Table:
+def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     """Each measure of a whole corpus against those that are drawn; the table it is from has every two measures."""
-    every = whole_corpus_rows(frame).iter_rows(named=True)
+    every, left_out = _compared(content, whole_corpus_rows(frame), "_a", "_b")
     pairs: dict[tuple[str, Measure, Measure], dict[str, Any]] = {}
-    for row in every:
+    for row in every.iter_rows(named=True):
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
     ours: dict[str, set[Measure]] = {}
@@ -197,18 +219,24 @@ def _metrics(frame: pl.DataFrame) -> Table:
         ours.setdefault(corpus, set()).add(measure)
     shown: list[tuple[object, ...]] = []
     reasons: dict[tuple[int, str], str] = {}
+    marks: dict[tuple[int, str], str] = {}
+    intervals: dict[tuple[int, str], tuple[float, float]] = {}
     for corpus, measures in ours.items():
         drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in DRAWN}
         for measure in sorted(measures):
             found = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
             if not any(found.values()):
                 continue
+            n = max(pair["n"] for pair in found.values() if pair)
             for name, pair in found.items():
+                if pair and pair["r"] is not None:
+                    marks |= {(len(shown), name): f"n = {pair['n']}"} if pair["n"] != n else {}
+                    ends = fisher_interval(pair["r"], pair["n"])
+                    intervals |= {(len(shown), name): ends} if ends else {}
                 itself = "the measure itself" if measure == drawn[name] else "not measured here"
                 reasons[len(shown), name] = (pair["reason"] if pair else itself) or UNEXPLAINED
             values = [pair["r"] if pair else None for pair in found.values()]
-            least = min(pair["n"] for pair in found.values() if pair)
-            shown.append((corpus, words(measure[0]), measure[1], *values, least))
+            shown.append((corpus, words(measure[0]), measure[1], *values, n))
     numbers = dict.fromkeys(DRAWN, pl.Float64) | {"n": pl.Int64}
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
@@ -221,6 +249,9 @@ def _metrics(frame: pl.DataFrame) -> Table:
             column_of(METRIC_CORRELATIONS["n"]),
         ],
         reasons,
+        marks=marks,
+        intervals=intervals,
+        notes=[FISHER, *[OTHER_N] * bool(marks), *left_out],
         source=source_of(METRIC_CORRELATIONS),
         folded=len(shown) > (METRIC_CORRELATIONS.prints[0].folds_above or 0),
     )

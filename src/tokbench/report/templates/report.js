@@ -143,8 +143,10 @@ function trace(cell) {
   Object.assign(keys, JSON.parse(figure.dataset.at), head.dataset.at ? JSON.parse(head.dataset.at) : {});
   const files = (head.dataset.files || figure.dataset.files).split(" ").filter(Boolean);
   const fill = (file) => file.replace(/{(\w+)}/g, (_, key) => (key in keys ? keys[key] : "*"));
-  const value = cell.dataset.key === undefined ? "no value" : Number(Number(cell.dataset.key).toPrecision(12));
-  const lines = [`${head.textContent}: ${value}`, ...figure.dataset.tables.split(" "), ...files.map(fill)];
+  const unit = head.dataset.kind === "percent" ? 100 : 1;
+  const value = cell.dataset.key === undefined ? "no value" : Number((unit * cell.dataset.key).toPrecision(12));
+  const tables = head.dataset.kind === "timed" ? [] : figure.dataset.tables.split(" ");
+  const lines = [`${head.textContent}: ${value}`, ...tables, ...files.map(fill)];
   for (const key of ["variant", "a", "b"]) {
     if (document.getElementById(`recipe-${keys[key]}`) === null) continue;
     const link = document.createElement("a");
