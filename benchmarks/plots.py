@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from summary import OURS, Entry, Row, entries, growth, tasks_of
 
-from tokbench.report.figures.compact import bare, compact
+from tokbench.report.figures.compact import compact, tight
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a", "#000000")
 """Okabe and Ito's palette."""
@@ -41,7 +41,7 @@ def write(figure: Figure, path: Path) -> None:
     """Write a figure as SVG without a date, and close it."""
     text = StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    path.write_text(bare(compact(text.getvalue())), encoding="utf-8")
+    path.write_text(tight(compact(text.getvalue())), encoding="utf-8")
     plt.close(figure)
 
 

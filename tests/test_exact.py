@@ -1,9 +1,13 @@
 """Functions, sums, correlations and tails that are made of exact steps: right, and to the last bit."""
 
+import io
+import re
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
+from xml.etree import ElementTree
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.special import betainc
@@ -11,7 +15,7 @@ from scipy.stats import binom, chi2
 
 from tokbench.exact import correlation, weighted_sums
 from tokbench.kernels import elementary
-from tokbench.report.figures.compact import bare, compact
+from tokbench.report.figures.compact import bare, compact, tight
 from tokbench.report.figures.ids import numbered
 from tokbench.statistics.tails import binomial_tail, chi_squared_tail, correlation_tail
 
@@ -127,3 +131,40 @@ def test_ids_do_not_tell_coordinates() -> None:
     other = one.replace("m0123456789", "mabcdef0123").replace("pffffffffff", "peeeeeeeeee")
     assert numbered(one) == numbered(other) == numbered(numbered(one))
     assert numbered(one).replace("m-1", "m0123456789").replace("p-2", "pffffffffff") == one
+
+
+def test_a_file_s_figure_has_short_names_and_each_style_once() -> None:
+    """Each element keeps its style, its path and what it refers to; made twice it is the same."""
+    figure, axes = plt.subplots()
+    axes.plot([0, 1, 3], marker="o", label="a, b: c")
+    axes.legend()
+    text = io.StringIO()
+    figure.savefig(text, format="svg")
+    plt.close(figure)
+    whole = bare(compact(text.getvalue()))
+    short = tight(whole)
+    assert len(short) < 0.9 * len(whole)
+    assert tight(short) == short
+
+    def drawn(svg: str) -> list[tuple[str, dict[str, str]]]:
+        root = ElementTree.fromstring(svg)
+        sheet = next(one.text or "" for one in root.iter() if one.tag.endswith("style"))
+        classes = dict(re.findall(r"^\.(\w+){(.*)}$", sheet, re.MULTILINE))
+        names: dict[str, str] = {}
+        found = []
+
+        def named(name: str) -> str:
+            return names.setdefault(name, f"name {len(names)}")
+
+        for one in root.iter():
+            attributes = {key.rpartition("}")[2]: value for key, value in one.attrib.items()}
+            attributes["style"] = attributes.pop("style", "") or classes.get(attributes.pop("class", ""), "")
+            told = {key: re.sub(r"(?<=[:;]) |(?<=[A-Za-z]) (?=[-\d])", "", value) for key, value in attributes.items()}
+            if "id" in told:
+                told["id"] = named(told["id"])
+            for key, value in told.items():
+                told[key] = re.sub(r"(?<=#)[\w-]+(?=\)$|$)", lambda name: named(name[0]), value)
+            found.append((one.tag, told))
+        return found
+
+    assert drawn(short) == drawn(whole)

@@ -17,7 +17,6 @@ Subject = Literal[
     "lengths",
     "exchanged",
     "renyi",
-    "renyi-seen",
     "frequency",
     "bytes",
     "languages",

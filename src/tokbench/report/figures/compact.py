@@ -2,6 +2,9 @@
 letters by their places, and nothing that is not drawn."""
 
 import re
+from collections import Counter
+
+import numpy as np
 
 _DRAWN = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 """Attributes that hold coordinates. What scales is left: it multiplies."""
@@ -13,6 +16,11 @@ _METADATA = re.compile(r"<metadata>.*?</metadata>\n?", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _ID = re.compile(r' id="([^"]*)"')
 _REFERENCE = re.compile(r'(?:href="|url\()#([^")]+)')
+_DOCTYPE = re.compile(r"<!DOCTYPE[^>]*>\n?")
+_INLINE = re.compile(r' style="([^"]*)"')
+_BLANK = re.compile(r"([:;]) ")
+_PATH = re.compile(r' d="[^"]*"')
+_AFTER = re.compile(r"([A-Za-z]) ")
 _GROUP = re.compile(r"<(/?)g\b([^>]*?)(/?)>\n?")
 
 
@@ -37,6 +45,37 @@ def bare(svg: str) -> str:
     text = _COMMENT.sub("", _METADATA.sub("", svg))
     wanted = set(_REFERENCE.findall(text))
     return _ungrouped(_ID.sub(lambda found: found[0] if found[1] in wanted else "", text))
+
+
+def tight(svg: str) -> str:
+    """The same figure for a file of its own: ids need be unlike in no other and are short, a style that many elements
+    have is written once, and styles and paths have no blanks that nothing needs."""
+    text = _DOCTYPE.sub("", bare(svg))
+    short = {name: _name(number) for number, name in enumerate(dict.fromkeys(_ID.findall(text)))}
+    text = _ID.sub(lambda found: f' id="{short[found[1]]}"', text)
+    text = _REFERENCE.sub(lambda found: found[0].removesuffix(found[1]) + short[found[1]], text)
+    text = _PATH.sub(lambda found: _AFTER.sub(r"\1", found[0]), text)
+    return _with_classes(_INLINE.sub(lambda found: _BLANK.sub(r"\1", found[0]), text))
+
+
+def _with_classes(svg: str) -> str:
+    """Styles that stand more than once become classes of the first style sheet; where there is none, or there are
+    classes already, all stays."""
+    begin, sheet, rest = svg.partition("</style>")
+    often = [style for style, times in Counter(_INLINE.findall(rest)).items() if times > 1]
+    if not sheet or " class=" in rest or not often:
+        return svg
+    classes = {style: _name(number) for number, style in enumerate(often)}
+    rules = "".join(f"\n.{name}{{{style}}}" for style, name in classes.items())
+    return f"{begin}{rules}{sheet}" + _INLINE.sub(
+        lambda found: f' class="{classes[found[1]]}"' if found[1] in classes else found[0], rest
+    )
+
+
+def _name(number: int) -> str:
+    """Short names, each a letter and the rest in digits of base 36: a, b, ... z, a0, a1, ..."""
+    place, letter = divmod(number, 26)
+    return chr(ord("a") + letter) + (np.base_repr(place - 1, 36).lower() if place else "")
 
 
 def _ungrouped(svg: str) -> str:

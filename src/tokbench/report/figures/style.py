@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from tokbench.atomic import atomic_file
-from tokbench.report.figures.compact import bare, compact
+from tokbench.report.figures.compact import compact, tight
 from tokbench.report.figures.ids import numbered
 from tokbench.report.figures.pointer import TooltipFigure, give_ids, with_tooltips
 from tokbench.report.figures.shared import lean
@@ -181,7 +181,7 @@ def save(figure: Figure, stem: Path | str) -> list[Path]:
     """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written."""
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
-        partial.write_text(bare(svg(figure)), encoding="utf-8")
+        partial.write_text(tight(svg(figure)), encoding="utf-8")
     with atomic_file(raster) as partial, house_style():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
