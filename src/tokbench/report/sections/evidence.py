@@ -1,5 +1,6 @@
 """The headline figures: tokens by size and by language, bits beside tokens, and what is behind the best."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
+SINGLE = " Variants with one size alone have a mark and no line."
 _FAR = {
     TOKENS: ("tokens more than {best} needs (%)", 100),
     BITS: ("bits per byte more than with {best}", 1),
@@ -66,8 +68,8 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         names = [f"{size:,}" for size in sizes]
         draw = partial(by_model.draw, values, names, order, styles([*content.variants, *order]), "tokens, thousands")
         caption = (
-            f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
-            f"with one size alone have no line.{content.left_out(order)}"
+            f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
+            f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
         )
         says = between(f"Tokens of {corpus}", _values(ranked) or _values(part), 0)
         if claim is not None and claim.corpus == corpus:

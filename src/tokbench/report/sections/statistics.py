@@ -26,7 +26,7 @@ from tokbench.report.sections.intrinsic import (
 )
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import column_of, rows, split
-from tokbench.report.wording import listed, slug, words
+from tokbench.report.wording import counted, listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.intervals import INTERVALS
@@ -34,7 +34,6 @@ from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEEDS
 from tokbench.tabulation.intrinsic import INTRINSIC
-from tokbench.tidy import many
 
 FISHER = (
     "Small numbers: 95 % intervals of r by Fisher's z. It assumes that tokenizers are independent draws; they are not, "
@@ -171,7 +170,8 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             if correlation is not None:
                 caption += f" The 95 % interval of r: {told}. Tokenizers are no random draw, so it is too narrow."
             if others:
-                caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
+                named = counted(len({variant for variant, _ in drawn}), "variant")
+                caption += f" Named are {named}, the best and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
                 f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {told}), n = {correlation[1]}."
