@@ -16,6 +16,7 @@ from tokbench.report.figures.shared import lean, share_letters
 from tokbench.report.figures.style import SCREEN, svg
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
+from tokbench.report.sections.downstream import NO_STRADDLING
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.summary import summary
@@ -395,6 +396,37 @@ def test_numbers_are_of_the_files_that_are_named() -> None:
     assert sources["behind-the-best-bits_per_byte-books-tiny-3-seeds-offline-2048"] == models
     assert "intrinsic/VARIANT/SIZE.json, downstream/" in sources["bits-against-tokens-books"]
     assert "downstream/MODEL/VARIANT/SIZE/SUITE.json" in sources["scoreboard"]
+
+
+def test_what_is_not_there_is_not_announced() -> None:
+    """No sign, no column and no heading for what no tokenizer, question or sentence here has."""
+    frames = whole().frames
+    alone = frames["scoreboard"].filter(size=2048)
+    removed = [
+        intrinsic().row(0, named=True) | {"metric": metric, "definition": metric, "value": value}
+        for metric, value in (("removed_tokens", 0.0), ("unused_tokens", 3.0))
+    ]
+    content = altered(
+        whole(), scoreboard=alone, seeds=None, texts=None, one_segmentation=None, coverings=None,
+        boundaries=frames["boundaries"].with_columns(straddling=pl.lit(0), straddling_questions=pl.lit(0)),
+        intrinsic=pl.DataFrame(removed, schema_overrides={"reason": pl.String}),
+    )  # fmt: skip
+    titles = [one.title for section in sections(content) for one in section.exhibits if isinstance(one, Heading)]
+    assert "Accuracy: intervals" in titles
+    assert not [title for title in titles if "across the end" in title]
+    [downstream] = [one for one in sections(content) if one.identifier == "downstream"]
+    assert list(downstream.paragraphs) == [NO_STRADDLING]
+    [table] = [one for one in tables(content) if one.name == "intrinsic-books-vocabulary"]
+    assert [column.header for column in table.columns[2:]] == ["unused tokens"]
+    captions = {one.name: one.caption for one in drawings(content)}
+    assert "Crossed" not in captions["p-values-tiny-offline"]
+    first = pl.col("a").eq("bpe") & pl.col("b").eq("sage")
+    none = frames["comparisons"].with_columns(p_value=pl.when(~first).then("p_value"))
+    crossed = {one.name: one.caption for one in drawings(altered(whole(), comparisons=none))}
+    assert "Crossed cells have no p-value." in crossed["p-values-tiny-offline"]
+    both = {one.name: one.caption for one in drawings(altered(content, intrinsic=frames["intrinsic"]))}
+    assert "larger marks" not in both["bits-against-tokens-books"]
+    assert "larger marks" in both["corpus_token_count-accuracy-tiny-offline-books"]
 
 
 def test_percentages_and_times_are_told_as_such(shown: tuple[str, Checker, Path]) -> None:

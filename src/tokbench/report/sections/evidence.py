@@ -22,6 +22,7 @@ from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
+LARGER = ", larger marks are larger vocabularies"
 SINGLE = " Variants with one size alone have a mark and no line."
 _FAR = {
     TOKENS: ("tokens more than {best} needs (%)", 100),
@@ -159,7 +160,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     )  # fmt: skip
     caption = (
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
-        f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
+        f"better{LARGER * (len({size for _, size in points}) > 1)}.{content.left_out(order, ranked=True)}"
     )
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
     here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}

@@ -32,6 +32,8 @@ VOCABULARY = "tokenizers/{variant}/{size}/tokens.vocab"
 OF_VOCABULARY = ("vocabulary_size", "common_token_share", "removed_tokens", "dropped_tokens", "added_tokens")
 OF_TOKENS = re.compile(r"^(?!.*(text|uses)).*/ tokens of the vocabulary$|\(added\)|\(dropped\)|removed")
 """What counts tokens of vocabularies, not of a text; of definitions it is those that say so."""
+REMOVED = "removed_tokens"
+"""What few constructions do, and is left out where none of a table's does."""
 GAPS = "compression"
 """The subject that has the gaps, beneath which stands what they are above."""
 ALL = "all resources"
@@ -194,6 +196,8 @@ def _table(
         data[column] = [row[0] if row else None for row in rows]
         if all(value is None for value in data[column]):
             empty.append(f"{header} ({next((row[2] for row in rows if row and row[2]), UNEXPLAINED)})")
+            continue
+        if metric == REMOVED and not any(data[column]):
             continue
         for index, row in enumerate(rows):
             if row is None or row[0] is None:

@@ -40,6 +40,7 @@ FISHER = (
     "so the intervals are too narrow. There is none from fewer than four, nor of an r of 1 or −1."
 )
 UNLIKE = "Left out, as tokenizers divide by their own numbers: {}."
+LARGER = "; larger marks are larger vocabularies"
 OTHER_N = "n beside an r: so many tokenizers have both values, and not as many as the row says."
 ONE_TRAINING = (
     "The language models were trained with one seed, so that their differences cannot be told from those between two "
@@ -72,8 +73,10 @@ def statistics(content: ReportContent) -> Section:
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))
-    if seeded := [*split(content, INTERVALS), *split(content, SEEDS)]:
-        exhibits += [Heading("accuracy-intervals", "Accuracy: intervals and seeds"), *seeded]
+    intervals, seeds = split(content, INTERVALS), split(content, SEEDS)
+    if intervals or seeds:
+        told = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
+        exhibits += [Heading("accuracy-intervals", f"Accuracy: {told}"), *intervals, *seeds]
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
@@ -163,8 +166,8 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             )  # fmt: skip
             caption = (
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
-                f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's correlation, n the "
-                "number of tokenizers."
+                f"of {model} on {suite}{LARGER * (len({size for _, size in points}) > 1)}. r is Pearson's "
+                "correlation, n the number of tokenizers."
             )
             told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
             if correlation is not None:
