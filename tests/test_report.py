@@ -204,7 +204,9 @@ def test_findings() -> None:
     counted = "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected"
     assert findings.told_apart(p_values, dict.fromkeys(p_values, 1.0)) == f"{counted}, and 0 after Holm's correction."
     assert findings.told_apart(p_values, p_values) == f"{counted}, and 1 after Holm's correction."
-    assert findings.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}).startswith("Of 1 pair, 0 have p ≤ 0.05 in one ")
+    assert findings.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}) == (
+        "None of 1 pair is told apart (p ≤ 0.05 in one direction, uncorrected)."
+    )
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
     assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; not told apart from it: b.")
     assert findings.within_reach(ranks, 0.1).endswith("it is told apart from all others.")
@@ -427,6 +429,33 @@ def test_what_is_not_there_is_not_announced() -> None:
     both = {one.name: one.caption for one in drawings(altered(content, intrinsic=frames["intrinsic"]))}
     assert "larger marks" not in both["bits-against-tokens-books"]
     assert "larger marks" in both["corpus_token_count-accuracy-tiny-offline-books"]
+
+
+def test_sentences_say_what_is_so_here() -> None:
+    """A running mean only where there is one, the baseline's empty cells by their reason, models as configured."""
+    frames = whole().frames
+    captions = {one.name: one.caption for one in drawings(whole())}
+    assert "running mean" not in captions["curves-tiny"]
+    long = frames["curves"].with_columns(batch=pl.lit(1))
+    several = pl.concat([long] * 3).with_columns(pl.int_range(pl.len()).over("variant", "size").alias("batch"))
+    smooth = {one.name: one.caption for one in drawings(altered(whole(), curves=several))}
+    assert "Lines are a running mean over a fiftieth of the curve" in smooth["curves-tiny"]
+    rows = [
+        intrinsic().row(0, named=True) | {"metric": metric, "definition": definition, "variant": variant}
+        for variant, metric, definition in (
+            ("bpe", "unseen_tokens", "never; model tiny"),
+            ("sage", "unseen_tokens", "never; model tiny"),
+            ("sage", "mean_embedding_norm", "tokens that bpe lacks (added); model tiny"),
+        )
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"reason": pl.String})
+    content = altered(whole(), intrinsic=frame, baselines=["bpe"])
+    [table] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
+    assert "it is the baseline: nothing is added or dropped" in table.reasons.values()
+    scores = pl.concat([accuracy().with_columns(model=pl.lit(name)) for name in ("atom", "tiny")])
+    facts = altered(whole(), accuracy=scores, models=["tiny", "atom"])
+    [told] = [list(one.paragraphs) for one in sections(facts) if one.identifier == "experiment"]
+    assert "2 language-model recipes: tiny and atom." in told
 
 
 def test_percentages_and_times_are_told_as_such(shown: tuple[str, Checker, Path]) -> None:

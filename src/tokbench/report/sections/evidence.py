@@ -104,6 +104,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
             "verdict after correction for all pairs of this size."
         )
+        caption += f" Who is behind stands {'left' if claim.measure in (ACCURACY, ALIGNMENT) else 'right'} of zero."
         caption += one_training(claim.best)
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
