@@ -217,6 +217,8 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     for row in every.iter_rows(named=True):
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
+    apart = {metric for _, metric, _ in own_denominators(content)} - {metric for _, (metric, _), _ in pairs}
+    beside = [name for name in DRAWN if name not in apart]
     ours: dict[str, set[Measure]] = {}
     for corpus, measure, _ in pairs:
         ours.setdefault(corpus, set()).add(measure)
@@ -225,7 +227,7 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     marks: dict[tuple[int, str], str] = {}
     intervals: dict[tuple[int, str], tuple[float, float]] = {}
     for corpus, measures in ours.items():
-        drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in DRAWN}
+        drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in beside}
         for measure in sorted(measures):
             found = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
             if not any(found.values()):
@@ -240,15 +242,15 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
                 reasons[len(shown), name] = (pair["reason"] if pair else itself) or UNEXPLAINED
             values = [pair["r"] if pair else None for pair in found.values()]
             shown.append((corpus, words(measure[0]), measure[1], *values, n))
-    numbers = dict.fromkeys(DRAWN, pl.Float64) | {"n": pl.Int64}
+    numbers = dict.fromkeys(beside, pl.Float64) | {"n": pl.Int64}
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
-        METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in DRAWN])),
+        METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in beside])),
         pl.DataFrame(shown, schema=schema, orient="row"),
         [
             *(Column(name) for name in ("corpus", "metric", "definition")),
-            *(Column(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in DRAWN),
+            *(Column(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in beside),
             column_of(METRIC_CORRELATIONS["n"]),
         ],
         reasons,
