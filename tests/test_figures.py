@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.small_report import PARTS, SIZES, VARIANTS, altered, whole
@@ -142,4 +143,4 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
 def test_a_variant_of_one_size_has_a_mark_and_no_line() -> None:
     averages = {("1,024", "bpe"): 5.0, ("2,048", "bpe"): 4.0, ("2,048", "sage"): 4.5}
     drawn = by_model.draw(averages, ["1,024", "2,048"], ["bpe", "sage", "none"], styles(["bpe", "sage"]), "tokens")
-    assert [len(line.get_xdata()) for line in drawn.axes[0].lines] == [2, 1]
+    assert [np.size(line.get_xdata()) for line in drawn.axes[0].lines] == [2, 1]

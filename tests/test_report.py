@@ -393,7 +393,8 @@ def test_numbers_are_of_the_files_that_are_named() -> None:
     assert captions["intrinsic-books-embeddings"].endswith("measured on the input embeddings of language models.")
     [embeddings] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
     assert str(embeddings.source) == "tables/intrinsic.csv, from embeddings/MODEL/VARIANT/SIZE/measurements.json"
-    sources = {one.name: str(one.source) for one in [*tables(whole()), *drawings(whole())]}
+    sources = {one.name: str(one.source) for one in tables(whole())}
+    sources |= {one.name: str(one.source) for one in drawings(whole())}
     models = "statistics/scoreboard.csv, from downstream/MODEL/VARIANT/SIZE/offline.json"
     assert sources["behind-the-best-bits_per_byte-books-tiny-3-seeds-offline-2048"] == models
     assert "intrinsic/VARIANT/SIZE.json, downstream/" in sources["bits-against-tokens-books"]
