@@ -5,10 +5,11 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.small_report import PARTS, SIZES, VARIANTS, altered, whole
-from tokbench.report.figures import by_variant, critical_difference, differences, p_values, scatter
+from tokbench.report.figures import by_model, by_variant, critical_difference, differences, p_values, scatter
 from tokbench.report.figures.by_model import _apart
 from tokbench.report.figures.critical_difference import cliques
 from tokbench.report.figures.pointer import TooltipFigure
@@ -137,3 +138,9 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
         "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens. "
         "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json.\n"
     )
+
+
+def test_a_variant_of_one_size_has_a_mark_and_no_line() -> None:
+    averages = {("1,024", "bpe"): 5.0, ("2,048", "bpe"): 4.0, ("2,048", "sage"): 4.5}
+    drawn = by_model.draw(averages, ["1,024", "2,048"], ["bpe", "sage", "none"], styles(["bpe", "sage"]), "tokens")
+    assert [np.size(line.get_xdata()) for line in drawn.axes[0].lines] == [2, 1]

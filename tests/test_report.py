@@ -16,6 +16,7 @@ from tokbench.report.figures.shared import lean, share_letters
 from tokbench.report.figures.style import SCREEN, svg
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
+from tokbench.report.sections.downstream import NO_STRADDLING
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.subjects import by_subject
@@ -221,7 +222,9 @@ def test_findings() -> None:
     counted = "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected"
     assert findings.told_apart(p_values, dict.fromkeys(p_values, 1.0)) == f"{counted}, and 0 after Holm's correction."
     assert findings.told_apart(p_values, p_values) == f"{counted}, and 1 after Holm's correction."
-    assert findings.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}).startswith("Of 1 pair, 0 have p ≤ 0.05 in one ")
+    assert findings.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}) == (
+        "None of 1 pair is told apart (p ≤ 0.05 in one direction, uncorrected)."
+    )
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
     assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; not told apart from it: b.")
     assert findings.within_reach(ranks, 0.1).endswith("it is told apart from all others.")
@@ -431,11 +434,70 @@ def test_numbers_are_of_the_files_that_are_named() -> None:
     assert captions["intrinsic-books-embeddings"].endswith("measured on the input embeddings of language models.")
     [embeddings] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
     assert str(embeddings.source) == "tables/intrinsic.csv, from embeddings/MODEL/VARIANT/SIZE/measurements.json"
-    sources = {one.name: str(one.source) for one in [*tables(whole()), *drawings(whole())]}
+    sources = {one.name: str(one.source) for one in tables(whole())}
+    sources |= {one.name: str(one.source) for one in drawings(whole())}
     models = "statistics/scoreboard.csv, from downstream/MODEL/VARIANT/SIZE/offline.json"
     assert sources["behind-the-best-bits_per_byte-books-tiny-3-seeds-offline-2048"] == models
     assert "intrinsic/VARIANT/SIZE.json, downstream/" in sources["bits-against-tokens-books"]
     assert "downstream/MODEL/VARIANT/SIZE/SUITE.json" in sources["scoreboard"]
+
+
+def test_what_is_not_there_is_not_announced() -> None:
+    """No sign, no column and no heading for what no tokenizer, question or sentence here has."""
+    frames = whole().frames
+    alone = frames["scoreboard"].filter(size=2048)
+    removed = [
+        intrinsic().row(0, named=True) | {"metric": metric, "definition": metric, "value": value}
+        for metric, value in (("removed_tokens", 0.0), ("unused_tokens", 3.0))
+    ]
+    content = altered(
+        whole(), scoreboard=alone, seeds=None, texts=None, one_segmentation=None, coverings=None,
+        boundaries=frames["boundaries"].with_columns(straddling=pl.lit(0), straddling_questions=pl.lit(0)),
+        intrinsic=pl.DataFrame(removed, schema_overrides={"reason": pl.String}),
+    )  # fmt: skip
+    titles = [one.title for section in sections(content) for one in section.exhibits if isinstance(one, Heading)]
+    assert "Accuracy: intervals" in titles
+    assert not [title for title in titles if "across the end" in title]
+    [downstream] = [one for one in sections(content) if one.identifier == "downstream"]
+    assert list(downstream.paragraphs) == [NO_STRADDLING]
+    [table] = [one for one in tables(content) if one.name == "intrinsic-books-vocabulary"]
+    assert [column.header for column in table.columns[2:]] == ["unused tokens"]
+    captions = {one.name: one.caption for one in drawings(content)}
+    assert "Crossed" not in captions["p-values-tiny-offline"]
+    first = pl.col("a").eq("bpe") & pl.col("b").eq("sage")
+    none = frames["comparisons"].with_columns(p_value=pl.when(~first).then("p_value"))
+    crossed = {one.name: one.caption for one in drawings(altered(whole(), comparisons=none))}
+    assert "Crossed cells have no p-value." in crossed["p-values-tiny-offline"]
+    both = {one.name: one.caption for one in drawings(altered(content, intrinsic=frames["intrinsic"]))}
+    assert "larger marks" not in both["bits-against-tokens-books"]
+    assert "larger marks" in both["corpus_token_count-accuracy-tiny-offline-books"]
+
+
+def test_sentences_say_what_is_so_here() -> None:
+    """A running mean only where there is one, the baseline's empty cells by their reason, models as configured."""
+    frames = whole().frames
+    captions = {one.name: one.caption for one in drawings(whole())}
+    assert "running mean" not in captions["curves-tiny"]
+    long = frames["curves"].with_columns(batch=pl.lit(1))
+    several = pl.concat([long] * 3).with_columns(pl.int_range(pl.len()).over("variant", "size").alias("batch"))
+    smooth = {one.name: one.caption for one in drawings(altered(whole(), curves=several))}
+    assert "Lines are a running mean over a fiftieth of the curve" in smooth["curves-tiny"]
+    rows = [
+        intrinsic().row(0, named=True) | {"metric": metric, "definition": definition, "variant": variant}
+        for variant, metric, definition in (
+            ("bpe", "unseen_tokens", "never; model tiny"),
+            ("sage", "unseen_tokens", "never; model tiny"),
+            ("sage", "mean_embedding_norm", "tokens that bpe lacks (added); model tiny"),
+        )
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"reason": pl.String})
+    content = altered(whole(), intrinsic=frame, baselines=["bpe"])
+    [table] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
+    assert "it is the baseline: nothing is added or dropped" in table.reasons.values()
+    scores = pl.concat([accuracy().with_columns(model=pl.lit(name)) for name in ("atom", "tiny")])
+    facts = altered(whole(), accuracy=scores, models=["tiny", "atom"])
+    [told] = [list(one.paragraphs) for one in sections(facts) if one.identifier == "experiment"]
+    assert "2 language-model recipes: tiny and atom." in told
 
 
 def test_percentages_and_times_are_told_as_such(shown: tuple[str, Checker, Path]) -> None:

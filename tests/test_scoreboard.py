@@ -311,7 +311,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
     for sentence, measure in zip(sentences, measures, strict=True):
         part = board.filter(measure=measure, size=max(SIZES))
         rows = {row["variant"]: row for row in part.iter_rows(named=True) if row["verdict"] != "not ranked"}
-        told = re.match(r"At a vocabulary of 400, (?:with the language model tiny, )?(\S+) ", sentence)
+        told = re.match(r"At a vocabulary of 400, (?:with the language model “tiny”, )?(\S+) ", sentence)
         assert told is not None
         assert rows[told[1]]["verdict"] == "best"
         end = max if measure in ("accuracy", "alignment") else min

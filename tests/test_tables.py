@@ -294,7 +294,8 @@ def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n() -> 
     )
     few = tokens.head(3).with_columns(metric=pl.lit("mean_token_length"), value=pl.Series([3.0, 1.0, 2.5]))
     several = tokens.head(5).with_columns(metric=pl.lit("parity_range"), value=pl.Series([3.0, 1.0, 2.5, 2.0, 4.0]))
-    frame = pl.concat([measured, fertility, few, several], how="vertical_relaxed")
+    gaps = fertility.with_columns(metric=pl.lit("gap"))
+    frame = pl.concat([measured, fertility, gaps, few, several], how="vertical_relaxed")
     content = altered(
         whole(),
         intrinsic=frame,
@@ -306,9 +307,12 @@ def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n() -> 
         table = by_name[name]
         assert "fertility" not in table.frame["metric"]
         assert any(
-            note == "Left out, as tokenizers divide by their own numbers: fertility (tokens)." for note in table.notes
+            note == "Left out, as tokenizers divide by their own numbers: fertility (tokens); gap (tokens)."
+            for note in table.notes
         )
     table = by_name["metric-correlations"]
+    assert "gap" not in table.frame.columns
+    assert "with corpus token count, Rényi efficiency 2.5 and mean token length" in table.caption
     rows = {row["metric"]: (place, row) for place, row in enumerate(table.frame.iter_rows(named=True))}
     at, row = rows["parity range"]
     assert (row["n"], table.marks.get((at, "corpus_token_count")), table.marks.get((at, "mean_token_length"))) == (

@@ -65,8 +65,11 @@ def told_apart(p_values: PValues, holm: PValues) -> str:
         len({frozenset(pair) for pair, p in found.items() if p is not None and p <= SIGNIFICANCE})
         for found in (p_values, holm)
     )
+    if not apart:
+        told = counted(len(pairs), "pair")
+        return f"None of {told} is told apart (p ≤ {SIGNIFICANCE} in one direction, uncorrected)."
     have = f"{apart:,} {'has' if apart == 1 else 'have'}"
-    after = f", and {corrected:,} after Holm's correction" if apart else ""
+    after = f", and {corrected:,} after Holm's correction"
     return f"Of {counted(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
 
 

@@ -24,9 +24,9 @@ _NAMED = 4
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 _FIRST = {
     TOKENS: "{best} needs the fewest tokens for {corpus}",
-    BITS: "with the language model {model}, {best} gives the fewest bits per byte",
+    BITS: "with the language model “{model}”, {best} gives the fewest bits per byte",
     NGRAM: "with token n-gram models of {corpus}, {best} gives the fewest bits per byte",
-    ACCURACY: "with the language model {model}, {best} answers the most questions of {suite} right",
+    ACCURACY: "with the language model “{model}”, {best} answers the most questions of the suite “{suite}” right",
     ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
 }
 

@@ -55,8 +55,7 @@ CURVES = TidyTable(
     prints=(
         Print(
             "models",
-            "Training loss of {model} in nats per token, against tokens seen; a running mean over a fiftieth of the "
-            "curve, with the raw curve behind it. The steep beginning is left out.",
+            "Training loss of {model} in nats per token, against tokens seen. The steep beginning is left out.",
             by=("model",),
             files=("models/{model}/{variant}/{size}/curve.csv",),
             arranged=True,

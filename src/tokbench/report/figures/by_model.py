@@ -23,13 +23,13 @@ def draw(
     Args:
         averages: (model, variant) -> average accuracy in percent.
         models: from left to right.
-        order: variants; those under fewer than two models are passed over.
+        order: variants; one under a single model has a mark and no line.
         styles: each variant's colour, mark and line.
         ylabel: what the averages are.
         width: inches.
     """
     paths = {v: [(i, averages[m, v]) for i, m in enumerate(models) if (m, v) in averages] for v in order}
-    paths = {variant: path for variant, path in paths.items() if len(path) > 1}
+    paths = {variant: path for variant, path in paths.items() if path}
     with house_style():
         figure = new_figure(width, max(0.5 * width, 0.8 + 1.4 * _LINE * len(paths)))
         axes = figure.subplots()

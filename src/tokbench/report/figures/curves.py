@@ -8,6 +8,9 @@ from matplotlib.ticker import MaxNLocator
 
 from tokbench.report.figures.style import FULL, Style, fix_layout, house_style, in_units, new_figure
 
+PARTS = 50
+"""A line is a running mean over one of so many parts of its curve."""
+
 
 def draw(
     losses: Mapping[tuple[str, int], tuple[Sequence[float], Sequence[float]]],
@@ -44,7 +47,7 @@ def draw(
                 tokens, loss = (np.asarray(column, dtype=float) for column in losses[variant, size])
                 style = styles[variant]
                 axes.plot(tokens, loss, color=style.colour, lw=0.5, alpha=0.25)
-                smooth = _running_mean(loss, max(len(loss) // 50, 1))
+                smooth = _running_mean(loss, max(len(loss) // PARTS, 1))
                 (handles[variant],) = axes.plot(tokens, smooth, color=style.colour, ls=style.line, label=variant)
                 last = f"{variant} at {size:,}: {smooth[-1]:.3f} after {tokens[-1]:,.0f} tokens"
                 figure.add_tooltip(handles[variant], variant, last)

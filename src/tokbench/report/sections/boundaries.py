@@ -17,7 +17,7 @@ from tokbench.tabulation.one_segmentation import ONE_SEGMENTATION
 def boundaries(content: ReportContent) -> list[Table]:
     """Straddling choices by tokenizer and suite, then by task where there are any."""
     frame = content.part("boundaries")
-    if frame is None:
+    if frame is None or not straddles(content):
         return []
     counts = [column.name for column in STRADDLING]
     parts = (
@@ -25,6 +25,12 @@ def boundaries(content: ReportContent) -> list[Table]:
         frame.filter(pl.col("straddling") > 0),
     )
     return [in_order(content, BOUNDARIES, part, which) for which, part in enumerate(parts) if part.height]
+
+
+def straddles(content: ReportContent) -> bool:
+    """Whether any choice of any task straddles."""
+    frame = content.part("boundaries")
+    return frame is not None and (frame["straddling"].sum() > 0 or frame["straddling_questions"].sum() > 0)
 
 
 def coverings(content: ReportContent) -> list[Table]:

@@ -192,8 +192,9 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
         elif len(order) > 1:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
-                f"of the {TEST}. Outlined cells are above 0.05: the two are not told apart. Crossed cells have no "
-                "p-value. Columns and rows are in order of rank, and of name where averages are equal."
+                f"of the {TEST}. Outlined cells are above 0.05: the two are not told apart. "
+                + "Crossed cells have no p-value. " * (part["p_value"].null_count() > 0)
+                + "Columns and rows are in order of rank, and of name where averages are equal."
             )
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))

@@ -57,7 +57,8 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
         peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
         most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
         share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
-        says = f"{share} have the largest part of their vocabulary at {most} {xlabel}."
+        have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
+        says = f"{share} {have} the largest part of {their} vocabulary at {most} {xlabel}."
         source = Source([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says))
     return drawings

@@ -12,15 +12,23 @@ from tokbench.report.figures import by_model, by_variant
 from tokbench.report.figures.style import styles
 from tokbench.report.findings import between, first_by_model
 from tokbench.report.layout import UNEXPLAINED, Column, Table
-from tokbench.report.sections.boundaries import boundaries, coverings, one_segmentation, texts, with_coverings
+from tokbench.report.sections.boundaries import (
+    boundaries,
+    coverings,
+    one_segmentation,
+    straddles,
+    texts,
+    with_coverings,
+)
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
-from tokbench.report.wording import counted, slug
+from tokbench.report.wording import counted, listed, slug
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.tabulation.accuracy import ACCURACY
 
 RANDOM = "random guessing"
+NO_STRADDLING = "No answer to choose from changes how the end of the question before it is tokenized."
 
 
 def downstream(content: ReportContent) -> Section:
@@ -45,9 +53,13 @@ def downstream(content: ReportContent) -> Section:
             made = _tasks(content, str(model), str(suite), int(str(size)), part)
             exhibits.append(with_coverings(content, made, model=model, suite=suite, size=size))
         exhibits.append(with_coverings(content, in_order(content, ACCURACY, accuracy, 1)))
-    if further := [*boundaries(content), *coverings(content), *one_segmentation(content), *texts(content)]:
-        exhibits += [Heading("straddling", "Tokens across the end of a question, and texts of the suites"), *further]
-    return Section("downstream", "Downstream tasks", exhibits=exhibits, missing=missing)
+    across, one, whole = [*boundaries(content), *coverings(content)], one_segmentation(content), texts(content)
+    if across or one or whole:
+        told = ["tokens across the end of a question"] * bool(across) + ["a single segmentation"] * bool(one)
+        title = listed(told + ["texts of the suites"] * bool(whole))
+        exhibits += [Heading("straddling", title[0].upper() + title[1:]), *across, *one, *whole]
+    none = content.part("boundaries") is not None and not straddles(content)
+    return Section("downstream", "Downstream tasks", [NO_STRADDLING] * none, exhibits=exhibits, missing=missing)
 
 
 def ranked(ranks: pl.DataFrame) -> list[str]:

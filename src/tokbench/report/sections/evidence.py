@@ -1,5 +1,6 @@
 """The headline figures: tokens by size and by language, bits beside tokens, and what is behind the best."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,8 @@ from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
+LARGER = ", larger marks are larger vocabularies"
+SINGLE = " Variants with one size alone have a mark and no line."
 _FAR = {
     TOKENS: ("tokens more than {best} needs (%)", 100),
     BITS: ("bits per byte more than with {best}", 1),
@@ -66,8 +69,8 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         names = [f"{size:,}" for size in sizes]
         draw = partial(by_model.draw, values, names, order, styles([*content.variants, *order]), "tokens, thousands")
         caption = (
-            f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better. Variants "
-            f"with one size alone have no line.{content.left_out(order)}"
+            f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
+            f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
         )
         says = between(f"Tokens of {corpus}", _values(ranked) or _values(part), 0)
         if claim is not None and claim.corpus == corpus:
@@ -101,6 +104,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
             "verdict after correction for all pairs of this size."
         )
+        caption += f" Who is behind stands {'left' if claim.measure in (ACCURACY, ALIGNMENT) else 'right'} of zero."
         caption += one_training(claim.best)
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
@@ -157,7 +161,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     )  # fmt: skip
     caption = (
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
-        f"better, larger marks are larger vocabularies.{content.left_out(order, ranked=True)}"
+        f"better{LARGER * (len({size for _, size in points}) > 1)}.{content.left_out(order, ranked=True)}"
     )
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
     here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}

@@ -7,25 +7,23 @@ from unicodedata import bidirectional
 import polars as pl
 
 from tokbench.cuts.visible import visible
-from tokbench.examples.choice import LONGEST, OF_DOCUMENT, OF_LANGUAGE, SHORTEST
+from tokbench.examples.choice import LONGEST, OF_LANGUAGE, SHORTEST
 from tokbench.examples.chosen import CONFIGURED
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Cutting, Section, ShownToken
 from tokbench.report.wording import counted
 
 HOW = (
-    "Each row is the same sentence, cut by one tokenizer at the vocabulary size beside its name; the small number is "
-    "how many tokens it takes. Neighbouring tokens have different shades. A token is coloured where some other "
-    "tokenizer here does not have the same piece, and ends with a heavy line where some other has no boundary. A space "
-    "is shown as ␣; characters that cannot be seen are shown by their code points, and bytes that are no whole "
-    "character in hexadecimal, in ⟨brackets⟩. Point at a token to see its id."
+    "Each row is the same sentence, cut by one tokenizer at the vocabulary size beside its name; the small number "
+    "counts its tokens. A token is coloured where some other tokenizer here does not have the same piece, and ends "
+    "with a heavy line where some other has no boundary. A space is shown as ␣, what cannot be seen by its code point, "
+    "and bytes that are no whole character in hexadecimal, in ⟨brackets⟩. Point at a token to see its id."
 )
+NAMED = "Sentences that the configuration names come first. The others are"
 CHOSEN = (
-    "Sentences that the configuration names come first. The others are those on which these tokenizers differ most: "
-    "they have the most boundaries, for each byte, that not all tokenizers share. They are chosen from the first shard "
-    f"of the evaluation split, among the first {OF_LANGUAGE} sentences of each language with {SHORTEST} to {LONGEST} "
-    f"bytes, at least four fifths of them letters or spaces, at most {OF_DOCUMENT} from one document. At most three "
-    "are shown of each language, and one of each document."
+    "those on which these tokenizers differ most: with the most boundaries, for each byte, that not all of them share. "
+    f"They are from the first shard of the evaluation split, of the first {OF_LANGUAGE} sentences of each language "
+    f"that are mostly letters and of {SHORTEST} to {LONGEST} bytes; at most three of a language, and one of a document."
 )
 Span = tuple[int | None, int | None]
 
@@ -36,7 +34,10 @@ def examples(content: ReportContent) -> Section:
     if sentences is None or cuts is None:
         return Section("examples", "The same sentences, cut by each tokenizer")
     shown = cuts["variant"].n_unique()
-    told = [HOW, CHOSEN]
+    sources = set(sentences["source"])
+    told = [HOW]
+    if sources != {CONFIGURED}:
+        told.append(f"{NAMED if CONFIGURED in sources else 'The sentences are'} {CHOSEN}")
     if shown < len(content.variants):
         which = "the baseline, then the first of the configuration, each at one vocabulary size"
         told.append(f"Shown are {shown:,} of {counted(len(content.variants), 'variant')}: {which}.")

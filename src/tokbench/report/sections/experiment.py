@@ -31,7 +31,7 @@ def experiment(content: ReportContent) -> Section:
         if gold:
             facts.append(f"{counted(len(gold), 'resource')} of gold data: {listed(gold)}.")
     if accuracy is not None:
-        models = accuracy["model"].unique().sort().to_list()
+        models = accuracy["model"].unique(maintain_order=True).to_list()
         facts.append(f"{counted(len(models), 'language-model recipe')}: {listed(models)}.")
         for (suite,), part in accuracy.sort("suite").group_by("suite", maintain_order=True):
             tasks = part["task"].unique().sort().to_list()

@@ -34,6 +34,10 @@ VOCABULARY = "tokenizers/{variant}/{size}/tokens.vocab"
 OF_VOCABULARY = ("vocabulary_size", "common_token_share", "removed_tokens", "dropped_tokens", "added_tokens")
 OF_TOKENS = re.compile(r"^(?!.*(text|uses)).*/ tokens of the vocabulary$|\(added\)|\(dropped\)|removed")
 """What counts tokens of vocabularies, not of a text; of definitions it is those that say so."""
+EXCHANGED = re.compile(r"\((added|dropped)\)")
+THE_BASELINE = "it is the baseline: nothing is added or dropped"
+REMOVED = "removed_tokens"
+"""What few constructions do, and is left out where none of a table's does."""
 GAPS = "compression"
 """The subject that has the gaps, beneath which stands what they are above."""
 ALL = "all resources"
@@ -197,9 +201,13 @@ def _table(
         if all(value is None for value in data[column]):
             empty.append(f"{header} ({next((row[2] for row in rows if row and row[2]), UNEXPLAINED)})")
             continue
+        if metric == REMOVED and not any(data[column]):
+            continue
         for index, row in enumerate(rows):
             if row is None or row[0] is None:
-                reasons[index, column] = (row[2] or UNEXPLAINED) if row else "not measured for this tokenizer"
+                itself = tokenizers[index][0] in content.baselines and EXCHANGED.search(definition) is not None
+                lacking = THE_BASELINE if itself else "not measured for this tokenizer"
+                reasons[index, column] = (row[2] or UNEXPLAINED) if row else lacking
         over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
         alike = not over_the_same(metric, definition) or len(set(over)) == len({size for size, _ in over})

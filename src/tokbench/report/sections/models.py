@@ -26,6 +26,7 @@ CAUTION = (
     "since every tokenizer spells the same bytes."
 )
 
+SMOOTHED = " Lines are a running mean over a fiftieth of the curve, with the raw curve behind it."
 ONE_TRAINING = "One training of each model: how much another would change these numbers is not known here."
 
 
@@ -70,7 +71,8 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
     shown = content.drawn(order)
     losses = {key: found for key, found in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
-    caption = CURVES.prints[0].caption.format(model=model) + content.left_out(order)
+    smoothed = any(len(loss) >= 2 * curves.PARTS for _, loss in losses.values())
+    caption = CURVES.prints[0].caption.format(model=model) + SMOOTHED * smoothed + content.left_out(order)
     source = source_of(CURVES, model=model)
     return Drawing(slug("curves", model), caption, draw, source, says=says)
 

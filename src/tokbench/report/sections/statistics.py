@@ -26,7 +26,7 @@ from tokbench.report.sections.intrinsic import (
 )
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import column_of, rows, split
-from tokbench.report.wording import listed, slug, words
+from tokbench.report.wording import counted, listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.intervals import INTERVALS
@@ -34,13 +34,13 @@ from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEEDS
 from tokbench.tabulation.intrinsic import INTRINSIC
-from tokbench.tidy import many
 
 FISHER = (
     "Small numbers: 95 % intervals of r by Fisher's z. It assumes that tokenizers are independent draws; they are not, "
     "so the intervals are too narrow. There is none from fewer than four, nor of an r of 1 or −1."
 )
 UNLIKE = "Left out, as tokenizers divide by their own numbers: {}."
+LARGER = "; larger marks are larger vocabularies"
 OTHER_N = "n beside an r: so many tokenizers have both values, and not as many as the row says."
 ONE_TRAINING = (
     "The language models were trained with one seed, so that their differences cannot be told from those between two "
@@ -73,8 +73,10 @@ def statistics(content: ReportContent) -> Section:
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
         paragraphs.append(_seeds_in_words(content))
-    if seeded := [*split(content, INTERVALS), *split(content, SEEDS)]:
-        exhibits += [Heading("accuracy-intervals", "Accuracy: intervals and seeds"), *seeded]
+    intervals, seeds = split(content, INTERVALS), split(content, SEEDS)
+    if intervals or seeds:
+        told = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
+        exhibits += [Heading("accuracy-intervals", f"Accuracy: {told}"), *intervals, *seeds]
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
@@ -164,14 +166,15 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             )  # fmt: skip
             caption = (
                 f"{words(metric).capitalize()} ({definition}; evaluation split of {corpus}) against average accuracy "
-                f"of {model} on {suite}; larger marks are larger vocabularies. r is Pearson's correlation, n the "
-                "number of tokenizers."
+                f"of {model} on {suite}{LARGER * (len({size for _, size in points}) > 1)}. r is Pearson's "
+                "correlation, n the number of tokenizers."
             )
             told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
             if correlation is not None:
                 caption += f" The 95 % interval of r: {told}. Tokenizers are no random draw, so it is too narrow."
             if others:
-                caption += f" Named are the best {many.DRAWN} variants and the baseline; grey points are all others."
+                named = counted(len({variant for variant, _ in drawn}), "variant")
+                caption += f" Named are {named}, the best and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
                 f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {told}), n = {correlation[1]}."
@@ -214,6 +217,8 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     for row in every.iter_rows(named=True):
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
+    apart = {metric for _, metric, _ in own_denominators(content)} - {metric for _, (metric, _), _ in pairs}
+    beside = [name for name in DRAWN if name not in apart]
     ours: dict[str, set[Measure]] = {}
     for corpus, measure, _ in pairs:
         ours.setdefault(corpus, set()).add(measure)
@@ -222,7 +227,7 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     marks: dict[tuple[int, str], str] = {}
     intervals: dict[tuple[int, str], tuple[float, float]] = {}
     for corpus, measures in ours.items():
-        drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in DRAWN}
+        drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in beside}
         for measure in sorted(measures):
             found = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
             if not any(found.values()):
@@ -237,15 +242,15 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
                 reasons[len(shown), name] = (pair["reason"] if pair else itself) or UNEXPLAINED
             values = [pair["r"] if pair else None for pair in found.values()]
             shown.append((corpus, words(measure[0]), measure[1], *values, n))
-    numbers = dict.fromkeys(DRAWN, pl.Float64) | {"n": pl.Int64}
+    numbers = dict.fromkeys(beside, pl.Float64) | {"n": pl.Int64}
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
-        METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in DRAWN])),
+        METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in beside])),
         pl.DataFrame(shown, schema=schema, orient="row"),
         [
             *(Column(name) for name in ("corpus", "metric", "definition")),
-            *(Column(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in DRAWN),
+            *(Column(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in beside),
             column_of(METRIC_CORRELATIONS["n"]),
         ],
         reasons,
