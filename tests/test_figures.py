@@ -42,6 +42,15 @@ def test_a_variant_keeps_its_style_when_others_are_added() -> None:
     assert len({style.colour for style in styles(many).values()}) == len(many)
 
 
+def test_variants_are_told_apart_without_colour() -> None:
+    looks = list(styles([str(index) for index in range(28)]).values())
+    assert len({style.mark for style in looks[:7]}) == 7
+    assert len({(style.mark, style.line) for style in looks[:14]}) == 14
+    assert len({style.line for style in looks[:4]}) == 4
+    for place in range(7):
+        assert len({style.mark for style in looks[place::7]}) == len({style.line for style in looks[place::7]}) == 4
+
+
 @pytest.mark.parametrize("width", [COLUMN, FULL])
 def test_labels_cover_neither_each_other_nor_the_frame(width: float) -> None:
     names = [f"variant_{index:02}" for index in range(8)]

@@ -92,8 +92,9 @@ class Style:
 def styles(variants: Sequence[str]) -> dict[str, Style]:
     """A style per variant, settled by its place in the configuration.
 
-    The palette comes first as it is, then darkened, then lightened, each turn with another mark and line, so that
-    variants of one hue can be told apart. A variant added at the end changes no other's.
+    Mark and line change with every variant, so that neighbours can be told apart without colour. The palette comes
+    first as it is, then darkened, then lightened, and each turn gives a hue another mark and line. A variant added at
+    the end changes no other's.
     """
     return {variant: _style(index) for index, variant in enumerate(dict.fromkeys(variants))}
 
@@ -104,7 +105,7 @@ def _style(index: int) -> Style:
     towards, share = ((0.0, 0.0), (0.0, 0.42), (1.0, 0.32), (0.0, 0.65))[turn % 4]
     red, green, blue = ((1 - share) * channel + share * towards for channel in hue)
     colour = to_hex((red, green, blue))
-    return Style(colour, _MARKS[turn % len(_MARKS)], _LINES[turn % len(_LINES)])
+    return Style(colour, _MARKS[(place + turn) % len(_MARKS)], _LINES[index % len(_LINES)])
 
 
 def areas(sizes: Sequence[int]) -> dict[int, float]:
