@@ -9,7 +9,7 @@ import pytest
 
 from tests.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.report.figures import by_variant, critical_difference, differences, p_values, scatter
-from tokbench.report.figures.by_model import _apart
+from tokbench.report.figures.by_model import _apart, _within
 from tokbench.report.figures.critical_difference import cliques
 from tokbench.report.figures.pointer import TooltipFigure
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save, styles, svg
@@ -80,6 +80,8 @@ def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
 def test_labels_at_the_end_of_lines_are_moved_apart() -> None:
     assert _apart([1.0, 5.0], 1.0) == [1.0, 5.0]
     assert _apart([1.0, 1.0, 1.0], 1.0) == [0.0, 1.0, 2.0]
+    assert _within([-1.0, 0.0, 5.0], 1.0, 0.0, 5.0) == [0.0, 1.0, 5.0]
+    assert _within([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
 
 
 def test_bars_join_variants_that_are_not_told_apart() -> None:
