@@ -50,6 +50,22 @@ found.lacking = ["2,048", "1,024"].map((size) => {
   choice.dispatchEvent(new Event("change"));
   return lacking();
 });
+const keyed = (element, key) => {
+  element.focus();
+  element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  return document.activeElement;
+};
+const accuracy = document.querySelector("#table-accuracy-tiny-offline-1024 table");
+const stops = () => accuracy.querySelectorAll("td[tabindex]");
+const start = stops()[0];
+const there = keyed(keyed(start, "ArrowLeft"), "ArrowUp");
+keyed(there, "Enter");
+found.keys = [
+  there.cellIndex - start.cellIndex, there.parentElement.rowIndex - start.parentElement.rowIndex, lines()[1],
+  keyed(there, "Tab").textContent, keyed(told.querySelector("a"), "Escape") === there, told.hidden, stops().length,
+];
+const drawn = document.querySelector("#figure-corpus_token_count-books svg");
+found.stepped = [keyed(drawn, "ArrowRight") === drawn, lines()[0], drawn.classList.contains("pointing")];
 found.sizes = ["1,024", "512", "16,384"].sort(bySize);
 document.getElementById("found").textContent = JSON.stringify(found);
 }
@@ -79,6 +95,10 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     assert found["hidden"] is True
     told = "Left out, without a number in these rows: encoding (MB/s)."
     assert found["lacking"] == [[True, told], [False, ""]]
+    recipe = found["keys"][3]
+    assert recipe.startswith("recipe of ")
+    assert found["keys"] == [-1, -1, "tables/accuracy.csv", recipe, True, True, 1]
+    assert found["stepped"] == [True, f"{VARIANTS[0]} at 1,024: 118,976", True]
     assert found["sizes"] == ["512", "1,024", "16,384"]
     (mouse, gone), (touch, stays) = found["pointed"]
     assert mouse == touch == [f"{VARIANTS[0]} at 1,024: 118,976"]
