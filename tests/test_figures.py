@@ -15,6 +15,7 @@ from tokbench.report.figures.pointer import TooltipFigure
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save, styles, svg
 from tokbench.report.files import write_figures
 from tokbench.report.html import drawings
+from tokbench.report.typeset import markdown
 
 
 def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
@@ -144,7 +145,12 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
     assert sorted(path.name for path in (tmp_path / "figures").glob("[!.]*")) == sorted(
         n + f for n in names for f in forms
     )
-    assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == (
-        "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens. "
-        "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json.\n"
-    )
+    caption = "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens."
+    [says] = [drawing.says for drawing in drawings(part) if drawing.name == names[0]]
+    assert says
+    source = "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json."
+    assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == f"{caption} {source}\n\n{markdown(says)}\n"
+    for form in (".svg", "-column.svg"):
+        root = ElementTree.parse(tmp_path / "figures" / f"{names[0]}{form}").getroot()
+        assert [(one.tag.partition("}")[2], one.text) for one in root][:2] == [("title", caption), ("desc", says)]
+        assert root.get("role") == "img"

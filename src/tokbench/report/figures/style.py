@@ -178,14 +178,30 @@ def svg(figure: Figure) -> str:
     return compact(numbered(text.getvalue()))
 
 
-def save(figure: Figure, stem: Path | str) -> list[Path]:
-    """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written."""
+def save(figure: Figure, stem: Path | str, title: str = "", description: str = "") -> list[Path]:
+    """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written.
+
+    Args:
+        figure: what is drawn.
+        stem: of the files.
+        title, description: what is drawn and what it shows, in the SVG for those who do not see it.
+    """
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
-        partial.write_text(bare(svg(figure)), encoding="utf-8")
+        partial.write_text(_told(bare(svg(figure)), title, description), encoding="utf-8")
     with atomic_file(raster) as partial, house_style():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
+
+
+def _told(text: str, title: str, description: str) -> str:
+    """SVG with its words as the first of its elements, where a reader of screens finds them."""
+    words = "".join(f"<{tag}>{escape(one)}</{tag}>" for tag, one in (("title", title), ("desc", description)) if one)
+    if not words:
+        return text
+    start = text.index("<svg")
+    end = text.index(">", start)
+    return f'{text[:end]} role="img">\n{words}{text[end + 1 :]}'
 
 
 def inline(figure: Figure, name: str, description: str) -> str:
