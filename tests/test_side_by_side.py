@@ -196,7 +196,7 @@ def test_what_only_one_has(write: Write, tokbench: Tokbench) -> None:
     assert list(found.tables_a) == ["bounds"]
     text = comparison_text(found)
     assert "Only A has the table bounds." in text
-    assert "Only B has 1 row of these tables." in text
+    assert "Only B has 1 row of the tables that both have." in text
     assert tokbench("compare-experiments", a, b).status == 1
 
 

@@ -41,9 +41,9 @@ def page(seen: Overview) -> str:
     parts = [
         f"<h1>The run of {name}</h1>",
         f"<p>{escape(summary(seen))}. Begun {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
-        "<p>Times are those of each job's last success, from the run that made it: wall is on the clock, CPU of "
-        "processors, both added up over jobs. They differ from run to run, results do not; the report "
-        "therefore holds none of them.</p>",
+        "<p>A job's time is that of its last success, in whichever run that was. Wall is time on the clock, CPU is "
+        "time of processors; both are added up over jobs. Times differ from run to run and results do not, so that the "
+        "report holds no times.</p>",
         f'<div id="stages">{_table("stages", *stage_rows(seen))}</div>',
         f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",
         f"<h2>The longest jobs</h2>{_table('the longest jobs', ['job', 'wall', 'CPU'], *jobs)}" if jobs else "",
