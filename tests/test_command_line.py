@@ -73,6 +73,7 @@ def test_methods(tokbench: Tokbench) -> None:
             assert method["summary"], name
             assert all(option["meaning"] for option in method["options"]), name
     assert "max_token_bytes" in done(tokbench("methods", "bpe")).stdout.decode()
+    assert "Better end of fertility: the lowest." in done(tokbench("methods", "fertility")).stdout.decode()
 
 
 # Counting

@@ -13,6 +13,7 @@ from tokbench.errors import TokbenchError, nearest, shortened
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.registry import Method, Registry
+from tokbench.report.wording import words
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
@@ -104,6 +105,8 @@ def _lines(method: Method, width: int) -> Iterator[str]:
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
+    for name, end in attributes.get("better", {}).items():
+        yield from _wrapped("", f"Better end of {words(name)}: the {end}.", width)
     if reference := REFERENCE.search(sys.modules[method.module].__doc__ or ""):
         yield from _wrapped("", f"In plain Python: python -m tokbench.reference {reference[1]}", width)
     for option in options_of(method):
