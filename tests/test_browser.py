@@ -26,6 +26,10 @@ field.value = "SAGE choice_a 2,048";
 field.dispatchEvent(new Event("input"));
 const left = document.querySelectorAll("#table-accuracy-every-score tbody tr:not([hidden])");
 found.filtered = Array.from(left, (row) => Array.from(row.cells, (cell) => cell.textContent).slice(0, 5));
+field.value = "nothing of the kind";
+field.dispatchEvent(new Event("input"));
+const none = document.querySelector("#table-accuracy-every-score .none");
+found.none = [none.hidden, none.textContent, document.querySelectorAll(".none:not([hidden])").length];
 const told = document.getElementById("told");
 const lines = () => Array.from(told.children, (line) => line.textContent);
 document.querySelector("#table-accuracy-tiny-offline-1024 tbody tr:last-child td:last-child").click();
@@ -88,6 +92,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     found = json.loads(unescape(match[1]))
     ranked = ["random", "unigram_greedy", "sage"]
     assert found["sorted"] == [[*ranked, "bpe"], [*ranked[::-1], "bpe"]]
+    assert found["none"] == [False, "No row matches.", 1]
     assert found["filtered"] == [["sage", "tiny", "offline", "2,048", "choice_a"]]
     assert found["traced"] == [
         "choice_e: 0.408", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",

@@ -38,6 +38,8 @@ function filter(table) {
     row.hidden = !(has && words.every((word) => shown.includes(word)));
   }
   if (chosen.length) leaveOut(table, figure.querySelector(".lacking"));
+  const none = figure.querySelector(".none");
+  if (none) none.hidden = Array.from(table.tBodies[0].rows).some((row) => !row.hidden);
   stopAt(table, firstNumber(table));
 }
 
@@ -125,7 +127,12 @@ for (const table of document.querySelectorAll("figure.table table")) {
     field.placeholder = "Filter rows";
     field.setAttribute("aria-label", "Filter the rows of this table");
     field.addEventListener("input", () => filter(table));
-    table.parentElement.before(field);
+    const none = document.createElement("p");
+    none.className = "notes none";
+    none.setAttribute("role", "status");
+    none.textContent = "No row matches.";
+    none.hidden = true;
+    table.parentElement.before(field, none);
   }
   if (chosen) filter(table);
   else stopAt(table, firstNumber(table));
