@@ -26,6 +26,10 @@ field.value = "SAGE choice_a 2,048";
 field.dispatchEvent(new Event("input"));
 const left = document.querySelectorAll("#table-accuracy-every-score tbody tr:not([hidden])");
 found.filtered = Array.from(left, (row) => Array.from(row.cells, (cell) => cell.textContent).slice(0, 5));
+field.value = "nothing of the kind";
+field.dispatchEvent(new Event("input"));
+const none = document.querySelector("#table-accuracy-every-score .none");
+found.none = [none.hidden, none.textContent, document.querySelectorAll(".none:not([hidden])").length];
 const told = document.getElementById("told");
 const lines = () => Array.from(told.children, (line) => line.textContent);
 document.querySelector("#table-accuracy-tiny-offline-1024 tbody tr:last-child td:last-child").click();
@@ -50,6 +54,22 @@ found.lacking = ["2,048", "1,024"].map((size) => {
   choice.dispatchEvent(new Event("change"));
   return lacking();
 });
+const keyed = (element, key) => {
+  element.focus();
+  element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  return document.activeElement;
+};
+const accuracy = document.querySelector("#table-accuracy-tiny-offline-1024 table");
+const stops = () => accuracy.querySelectorAll("td[tabindex]");
+const start = stops()[0];
+const there = keyed(keyed(start, "ArrowLeft"), "ArrowUp");
+keyed(there, "Enter");
+found.keys = [
+  there.cellIndex - start.cellIndex, there.parentElement.rowIndex - start.parentElement.rowIndex, lines()[1],
+  keyed(there, "Tab").textContent, keyed(told.querySelector("a"), "Escape") === there, told.hidden, stops().length,
+];
+const drawn = document.querySelector("#figure-corpus_token_count-books svg");
+found.stepped = [keyed(drawn, "ArrowRight") === drawn, lines()[0], drawn.classList.contains("pointing")];
 found.sizes = ["1,024", "512", "16,384"].sort(bySize);
 document.getElementById("found").textContent = JSON.stringify(found);
 }
@@ -72,6 +92,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     found = json.loads(unescape(match[1]))
     ranked = ["random", "unigram_greedy", "sage"]
     assert found["sorted"] == [[*ranked, "bpe"], [*ranked[::-1], "bpe"]]
+    assert found["none"] == [False, "No row matches.", 1]
     assert found["filtered"] == [["sage", "tiny", "offline", "2,048", "choice_a"]]
     assert found["traced"] == [
         "choice_e: 0.408", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
@@ -79,6 +100,10 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     assert found["hidden"] is True
     told = "Left out, without a number in these rows: encoding (MB/s)."
     assert found["lacking"] == [[True, told], [False, ""]]
+    recipe = found["keys"][3]
+    assert recipe.startswith("recipe of ")
+    assert found["keys"] == [-1, -1, "tables/accuracy.csv", recipe, True, True, 1]
+    assert found["stepped"] == [True, f"{VARIANTS[0]} at 1,024: 118,976", True]
     assert found["sizes"] == ["512", "1,024", "16,384"]
     (mouse, gone), (touch, stays) = found["pointed"]
     assert mouse == touch == [f"{VARIANTS[0]} at 1,024: 118,976"]

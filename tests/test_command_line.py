@@ -101,6 +101,7 @@ def test_methods(tokbench: Tokbench) -> None:
     shown = done(tokbench("methods", "bpe")).stdout.decode()
     assert "max_token_bytes" in shown
     assert "until there are 'size'" in shown
+    assert "Better end of fertility: the lowest." in done(tokbench("methods", "fertility")).stdout.decode()
 
 
 # Counting

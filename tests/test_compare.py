@@ -10,11 +10,13 @@ from scipy.stats import ttest_1samp
 
 from tests.conftest import TOPICS, Tokbench
 from tests.documented import documented, keys_of
+from tokbench.commands.experiment_comparison import experiment_parts
+from tokbench.commands.sides import matched, side
 from tokbench.counting.count import count_languages, merge_counts
 from tokbench.optimum.bounding import bounded
 from tokbench.plain_json import written
 from tokbench.pretokens import PretokenCounts
-from tokbench.report.terminal import Line, Part, comparison_text, corrected
+from tokbench.report.terminal import Line, Part, comparison_text, corrected, verdict
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, paired_p, token_counts
 from tokbench.statistics.corrections import holm
@@ -68,6 +70,23 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
         "By single numbers, without an interval, y is better at bits.",
     ]
     assert "  1,024  90  100     −10.0 %   −12.0 % to −8.0 %  40       x" in text
+    again = Line("fertility", Contrast(1.0, 2.0, -1.0, None, None, 1), "lowest", "fertility", restates=True)
+    assert not any(verdict([Part("heading", "real", "real", [again])]).single.values())
+
+
+def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path) -> None:
+    """Those that count the tokens told above do so for the verdict; what has no line has no definition."""
+    a, b = (side(name, str(experiment)) for name in ("long", "short"))
+    parts = experiment_parts(a, b, matched(a, b), experiment, counted=True)
+    headings = [part.heading for part in parts if part.lines]
+    assert headings[-1] == "Further measures, measured on books: one number each, no interval"
+    assert headings[0].startswith("tiny on offline")
+    assert [(line.name, line.restates) for line in parts[-1].lines] == [
+        ("fertility, 300", True),
+        ("fertility, 320", True),
+    ]
+    assert parts[-1].notes == ["  fertility: tokens / words; the lowest is best."]
+    assert experiment_parts(a, b, [], experiment)[-1].notes == []
 
 
 @pytest.fixture
@@ -110,11 +129,13 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     answer = done.stdout.decode()
     lines = answer.splitlines()
     assert lines[0] == (
-        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose under tiny "
-        "and match under tiny."
+        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose with the language model tiny "
+        "and match with the language model tiny."
     )
-    assert lines[1] == "short is better at bits per byte under tiny."
-    assert lines[2] == "They are not told apart by the average of offline under tiny.", "four cells cannot, corrected"
+    assert lines[1] == "short is better at bits per byte with the language model tiny."
+    assert lines[2] == "They are not told apart by the average of the suite offline with the language model tiny.", (
+        "four cells cannot, corrected"
+    )
     assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer
     assert "mean token length" not in answer
@@ -154,7 +175,7 @@ def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: To
                 zip(("long", "short"), tokens, strict=True)]  # fmt: skip
         assert line == f"  gap, {where}: {told[0]} and {told[1]}."
     assert sum(line.startswith("  300, order ") for line in lines) == 10
-    assert f"of {len(TOPICS)} documents: {text}, trained on {len(TOPICS)} others; drawn: documents" in answer
+    assert f"of {len(TOPICS)} documents: {text}, trained on {len(TOPICS)} others; intervals over documents" in answer
     same = tokbench("compare", *sides, text, "--train", text).stdout.decode()
     assert f"of {2 * len(TOPICS)} documents" in same
     assert "  gap, " not in same
@@ -182,14 +203,14 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
     said += "depends on that is not ranked."
     assert tokbench(*asked).stdout.decode().splitlines()[0] == said
     assert (found["format"], found["a"], found["b"]) == (1, "long", "short")
-    assert found["verdict"]["better"]["b"] == [{"what": "bits per byte under tiny", "at": []}]
+    assert found["verdict"]["better"]["b"] == [{"what": "bits per byte with the language model tiny", "at": []}]
     assert {line["ranked"] for part in found["parts"] for line in part["lines"] if line["name"] == "300"} == {True}
     of_unequal = [line for part in found["parts"] for line in part["lines"] if not line["ranked"]]
     assert {line["better"] for line in of_unequal} == {line["ahead"] for line in of_unequal} == {None}
     assert {line["name"] for line in of_unequal} == {"320", "average", "choose", "match", "fertility, 320"}
     assert found["verdict"]["single_numbers"]["a"][-1] == "fertility"
     lines = {(part["heading"], line["name"]): line for part in found["parts"] for line in part["lines"]}
-    bits = lines["tiny, bits per byte of held-out text; drawn: documents", "300"]
+    bits = lines["tiny, bits per byte of held-out text; intervals over documents", "300"]
     assert (bits["a"], bits["b"], bits["n"], bits["better"]) == (pytest.approx(1.095), pytest.approx(0.595), 20, "b")
     assert bits["p"] == 2.0**-19
     tested = [line for line in lines.values() if line["p"] is not None]

@@ -10,12 +10,13 @@ import pytest
 
 from tests.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.report.figures import by_model, by_variant, critical_difference, differences, p_values, scatter
-from tokbench.report.figures.by_model import _apart
+from tokbench.report.figures.by_model import _apart, _within
 from tokbench.report.figures.critical_difference import cliques
 from tokbench.report.figures.pointer import TooltipFigure
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save, styles, svg
 from tokbench.report.files import write_figures
 from tokbench.report.html import drawings
+from tokbench.report.typeset import markdown
 
 
 def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
@@ -41,6 +42,15 @@ def test_a_variant_keeps_its_style_when_others_are_added() -> None:
     many = [f"variant_{index}" for index in range(21)]
     assert all(styles(many)[name] == style for name, style in styles(many[:5]).items())
     assert len({style.colour for style in styles(many).values()}) == len(many)
+
+
+def test_variants_are_told_apart_without_colour() -> None:
+    looks = list(styles([str(index) for index in range(28)]).values())
+    assert len({style.mark for style in looks[:7]}) == 7
+    assert len({(style.mark, style.line) for style in looks[:14]}) == 14
+    assert len({style.line for style in looks[:4]}) == 4
+    for place in range(7):
+        assert len({style.mark for style in looks[place::7]}) == len({style.line for style in looks[place::7]}) == 4
 
 
 @pytest.mark.parametrize("width", [COLUMN, FULL])
@@ -72,6 +82,8 @@ def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
 def test_labels_at_the_end_of_lines_are_moved_apart() -> None:
     assert _apart([1.0, 5.0], 1.0) == [1.0, 5.0]
     assert _apart([1.0, 1.0, 1.0], 1.0) == [0.0, 1.0, 2.0]
+    assert _within([-1.0, 0.0, 5.0], 1.0, 0.0, 5.0) == [0.0, 1.0, 5.0]
+    assert _within([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
 
 
 def test_bars_join_variants_that_are_not_told_apart() -> None:
@@ -134,10 +146,15 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
     assert sorted(path.name for path in (tmp_path / "figures").glob("[!.]*")) == sorted(
         n + f for n in names for f in forms
     )
-    assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == (
-        "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens. "
-        "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json.\n"
-    )
+    caption = "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens."
+    [says] = [drawing.says for drawing in drawings(part) if drawing.name == names[0]]
+    assert says
+    source = "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json."
+    assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == f"{caption} {source}\n\n{markdown(says)}\n"
+    for form in (".svg", "-column.svg"):
+        root = ElementTree.parse(tmp_path / "figures" / f"{names[0]}{form}").getroot()
+        assert [(one.tag.partition("}")[2], one.text) for one in root][:2] == [("title", caption), ("desc", says)]
+        assert root.get("role") == "img"
 
 
 def test_a_variant_of_one_size_has_a_mark_and_no_line() -> None:

@@ -70,6 +70,9 @@ def test_counts_and_single_numbers(write: Write, tokbench: Tokbench) -> None:
     found = compared(a, b)
     told = {change.judgement: (change.where["metric"], change.difference) for change in found.changes()}
     assert told == {"exact": ("corpus_token_count", 7), "single number": ("renyi_efficiency_2.5", 0.125)}
+    shown = page(found)
+    assert '<th scope="col">B − A</th>' in shown
+    assert '<th scope="col">interval</th>' not in shown, "a column of dashes alone"
     done = tokbench("compare_experiments", a, b)
     assert done.status == 1
     text = done.stdout.decode()
@@ -193,7 +196,7 @@ def test_what_only_one_has(write: Write, tokbench: Tokbench) -> None:
     assert list(found.tables_a) == ["bounds"]
     text = comparison_text(found)
     assert "Only A has the table bounds." in text
-    assert "Only B has 1 row of these tables." in text
+    assert "Only B has 1 row of the tables that both have." in text
     assert tokbench("compare_experiments", a, b).status == 1
 
 

@@ -388,7 +388,11 @@ def test_times_and_what_is_left(tmp_path: Path) -> None:
     assert re.search(r"^make +4 +2 +2 +5\.0 s +2\.5 s +4\.0 s +~5\.0 s$", text, re.MULTILINE)
     assert re.search(r"^all +5 .* >5\.0 s$", text, re.MULTILINE)
     assert "estimate" in text
-    assert "<td>make b</td><td>4.0 s</td>" in page(found)
+    shown = page(found)
+    assert "<td>make b</td><td>4.0 s</td>" in shown
+    assert 'name="viewport"' in shown
+    assert shown.count("<main>") == 1
+    assert shown.count("<table>") == shown.count('class="scrolls" tabindex="0" role="region" aria-label=') == 2
 
 
 @pytest.mark.parametrize(

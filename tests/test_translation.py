@@ -339,7 +339,7 @@ def test_two_joint_vocabularies_are_compared_by_their_translations(tmp_path: Pat
     (tmp_path / "statistics").mkdir()
     pl.DataFrame(rows).write_parquet(tmp_path / "statistics" / "translation_comparisons.parquet")
     [found] = translation_parts("two", "one", [(300, 300)], tmp_path)
-    assert found.heading == "m, news from en into de, test held; drawn: sentences"
+    assert found.heading == "m, news from en into de, test held; intervals over sentences"
     [line] = found.lines
     assert line.contrast == Contrast(4.0, 5.0, -1.0, -1.75, -0.5, 40, 0.002)
     assert line.winner == "b"

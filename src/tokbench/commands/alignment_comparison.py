@@ -45,6 +45,8 @@ def alignment_part(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment:
             )
             told += values
     groups = "groups of words" if by_word["words"].max() not in (None, 1) else "words"
-    part = Part(f"Alignment with morphemes (F1); drawn: {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines))
+    part = Part(
+        f"Alignment with morphemes (F1); intervals over {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines)
+    )
     rest = rows.join(pl.concat(told), on=rows.columns, how="anti", nulls_equal=True) if told else rows
     return part, rest.sort("corpus", "metric", "definition", maintain_order=True)

@@ -90,7 +90,7 @@ def comparison(
     if experiment is not None:
         from tokbench.commands.experiment_comparison import experiment_parts
 
-        parts += experiment_parts(left, right, sizes, experiment)
+        parts += experiment_parts(left, right, sizes, experiment, counted=bool(given) and not files)
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
     apart = unequal(left, right, sizes)
@@ -127,7 +127,7 @@ def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Docu
                     sizes=[(size_a, size_b)],
                 )
             )
-    heading = f"Tokens of {counted(len(documents), 'document')}: {where}; drawn: documents"
+    heading = f"Tokens of {counted(len(documents), 'document')}: {where}; intervals over documents"
     return Part(heading, "count", "share", lines)
 
 

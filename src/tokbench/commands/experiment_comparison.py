@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
 from tokbench.report.numbers import probability
+from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.terminal import Line, Part
 from tokbench.report.wording import words
 from tokbench.statistics.cells import Cell
@@ -25,17 +27,27 @@ KEYS = ("variant", "size", "value", "n")
 ONE_TRAINING = "  One trained model each: how much training again would change it is in no interval here."
 UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
 RIGHT = "share of questions answered right, all sizes together"
+OF_TOKENS = ("corpus_token_count", "relative_corpus_token_count", "bytes_per_token", "fertility")
+"""Metrics that are the count of tokens, over what is the same for both."""
 AVERAGE = "mean accuracy over cells, a vocabulary size and a task each; p is that of Wilcoxon's signed-rank test"
 BITS = "bits that the model spends on the documents of the evaluation split, over the bytes of their text"
 
 
-def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
-    """Parts of the comparison: metrics by corpus, accuracy and bits per byte by suite, translations by test."""
+def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path, *, counted: bool = False) -> list[Part]:
+    """Parts of the comparison: accuracy and bits per byte by suite, translations by test, then metrics by corpus.
+
+    Args:
+        a, b: the two.
+        sizes: at which they are compared.
+        experiment: its folder.
+        counted: whether tokens of its evaluation splits are told elsewhere, so that metrics that say the same are not
+            for the verdict.
+    """
     own = []
     if (rows := _measured(a.name, b.name, experiment)) is not None:
         aligned, rest = alignment_part(a.name, b.name, sizes, rows, experiment)
-        own = [aligned, *_intrinsic(a.name, b.name, sizes, rest)]
-    return own + _downstream(a, b, sizes, experiment) + translation_parts(a.name, b.name, sizes, experiment)
+        own = [aligned, *_intrinsic(a.name, b.name, sizes, rest, OF_TOKENS if counted else ())]
+    return _downstream(a, b, sizes, experiment) + translation_parts(a.name, b.name, sizes, experiment) + own
 
 
 def _measured(a: str, b: str, experiment: Path) -> pl.DataFrame | None:
@@ -47,36 +59,44 @@ def _measured(a: str, b: str, experiment: Path) -> pl.DataFrame | None:
     return rows.drop_nulls("value").sort("corpus", "metric", "definition")
 
 
-def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame) -> list[Part]:
-    """Metrics of which one end is better, a part a corpus: each is a single number of a whole text."""
+def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, restating: Sequence[str]) -> list[Part]:
+    """Metrics of which one end is better, a part a corpus and subject: each is a single number of a whole text."""
     parts = []
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
-        lines, notes = [], []
-        for (metric,), same in part.group_by("metric", maintain_order=True):
-            if not (end := better_end(str(metric))):
-                continue
-            definitions = same["definition"].unique(maintain_order=True).to_list()
-            for number, definition in enumerate(definitions, 1):
-                values = {
-                    (v, size): (x, n) for v, size, x, n in same.filter(definition=definition).select(KEYS).iter_rows()
-                }
-                what = words(str(metric)) + f" ({number})" * (len(definitions) > 1)
-                unlike = 0
-                for size_a, size_b in sizes:
-                    of_a, of_b = values.get((a, size_a)), values.get((b, size_b))
-                    if of_a is None or of_b is None:
-                        continue
-                    if over_the_same(str(metric), definition) and of_a[1] != of_b[1]:
-                        unlike += 1
-                    else:
-                        contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
-                        name = f"{what}, {size_label(size_a, size_b)}"
-                        lines.append(
-                            Line(name, contrast, end, words(str(metric)), definition, sizes=[(size_a, size_b)])
-                        )
-                notes.append(f"  {what}: {definition}; {UNLIKE if unlike else f'the {end} is best'}.")
-        parts.append(Part(f"Measured on {corpus}: one number each, no interval", "real", "real", lines, notes))
+        measures = part.select("metric", "definition").unique().rows()
+        for subject, named in by_subject((metric, text) for metric, text in measures if better_end(metric)):
+            lines, notes = [], []
+            for (metric, definition), name in named:
+                found, unlike = _single_numbers(name, (metric, definition), (a, b), sizes, part)
+                lines += [replace(line, restates=metric in restating) for line in found]
+                if found or unlike:
+                    end = UNLIKE if unlike else f"the {better_end(metric)} is best"
+                    notes.append(f"  {name}: {definition}; {end}.")
+            heading = f"{subject.title}, measured on {corpus}: one number each, no interval"
+            parts.append(Part(heading, "real", "real", lines, notes))
     return parts
+
+
+def _single_numbers(
+    name: str, measure: Measure, names: tuple[str, str], sizes: Sizes, rows: pl.DataFrame
+) -> tuple[list[Line], bool]:
+    """A line for each size at which both have the measure, and whether at some it is over unlike things."""
+    metric, definition = measure
+    end = better_end(metric)
+    same = rows.filter(metric=metric, definition=definition).select(KEYS)
+    values = {(variant, size): (value, n) for variant, size, value, n in same.iter_rows()}
+    lines, unlike = [], False
+    for size_a, size_b in sizes:
+        of_a, of_b = values.get((names[0], size_a)), values.get((names[1], size_b))
+        if of_a is None or of_b is None or end is None:
+            continue
+        if over_the_same(metric, definition) and of_a[1] != of_b[1]:
+            unlike = True
+            continue
+        contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
+        label = f"{name}, {size_label(size_a, size_b)}"
+        lines.append(Line(label, contrast, end, words(metric), definition, sizes=[(size_a, size_b)]))
+    return lines, unlike
 
 
 def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
@@ -97,6 +117,7 @@ def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, s
     cells: dict[Cell, float] = {}
     bits = []
     sizes = [pair for pair, *_ in files]
+    under = f"with the language model {model}"
     for place, (pair, *paths) in enumerate(files):
         results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
         for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()):
@@ -109,14 +130,13 @@ def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, s
         if len(texts) == 2:
             of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
             if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
-                name = f"bits per byte under {model}"
-                bits.append(Line(size_label(*pair), found, "lowest", name, BITS, sizes=[pair]))
+                bits.append(Line(size_label(*pair), found, "lowest", f"bits per byte {under}", BITS, sizes=[pair]))
     lines = [
-        Line(task, found, "highest", f"{task} under {model}", RIGHT, sizes=sizes)
+        Line(task, found, "highest", f"{task} {under}", RIGHT, sizes=sizes)
         for task, both in questions.items()
         if (found := answered(*both))
     ]
-    part = Part(f"{model} on {suite}, accuracy in percent; drawn: questions", "percent", "percent", lines)
+    part = Part(f"{model} on {suite}, accuracy in percent; intervals over questions", "percent", "percent", lines)
     if lines:
         part.notes.append(ONE_TRAINING)
     if cells and lines:
@@ -126,13 +146,13 @@ def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, s
             tested = over.p_value is not None and other.p_value is not None
             p_value = min(1.0, 2 * min(over.p_value or 1.0, other.p_value or 1.0)) if tested else None
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
-            name = f"the average of {suite} under {model}"
+            name = f"the average of the suite {suite} {under}"
             lines.append(Line("average", average, "highest", name, AVERAGE, sizes=sizes))
         if over.p_value is not None:
             part.notes.append(
-                "  average: drawn are cells, a size and a task each. One-sided exact Wilcoxon signed-rank test over "
-                f"them: p = {probability(over.p_value)} that {names[0]} is better, "
+                "  average: intervals are over cells, a size and a task each. One-sided exact Wilcoxon signed-rank "
+                f"test over them: p = {probability(over.p_value)} that {names[0]} is better, "
                 f"p = {probability(other.p_value or 1.0)} that {names[1]} is."
             )
-    heading = f"{model}, bits per byte of held-out text; drawn: documents"
+    heading = f"{model}, bits per byte of held-out text; intervals over documents"
     return [part, Part(heading, "real", "real", bits, [ONE_TRAINING] * bool(bits))]

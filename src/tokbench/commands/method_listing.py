@@ -13,6 +13,7 @@ from tokbench.errors import TokbenchError, nearest, shortened
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.registry import Method, Registry
+from tokbench.report.wording import words
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
@@ -128,6 +129,8 @@ def _lines(method: Method, width: int) -> Iterator[str]:
     yield from _wrapped(f"  {method.name}", summary, width)
     if "segmentation" in attributes:
         yield from _wrapped("", f"Segmentation by {attributes['segmentation']} unless another is named.", width)
+    for name, end in attributes.get("better", {}).items():
+        yield from _wrapped("", f"Better end of {words(name)}: the {end}.", width)
     if reference := reference_of(method):
         name, part = reference
         yield from _wrapped("", f"In plain Python{part}: python -m tokbench.reference {name}", width)

@@ -59,7 +59,7 @@ def ngram_part(
     lines.sort(key=lambda line: line.what)
     heading = (
         f"Bits per byte of token n-gram models of {counted(len(documents), 'document')}: {where}, trained on "
-        f"{counted(len(training), 'other')}; drawn: documents"
+        f"{counted(len(training), 'other')}; intervals over documents"
     )
     return Part(heading, "real", "real", lines, ["  A rank that changes with the bytes trained on is no result."])
 

@@ -13,7 +13,7 @@ from tokbench.translation_scores import RESAMPLES
 
 OF = ("parallel", "source_language", "target_language", "test", "model")
 SCORE = "score of the test as a whole; p is that of the paired bootstrap, twice its one side"
-SEEDS = "  Drawn are sentences: how much training again would change a score is in no interval here."
+SEEDS = "  Intervals are over sentences: how much training again would change a score is in no interval here."
 
 
 def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
@@ -27,12 +27,12 @@ def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Pa
     for (parallel, source, target, test, model), part in rows.group_by(OF, maintain_order=True):
         lines = [
             Line(f"{row['metric']}, {size_label(size_a, size_b)}", _contrast(row, a), "highest",
-                 f"{row['metric']} on {test} under {model}", SCORE, sizes=[(size_a, size_b)])
+                 f"{row['metric']} on {test} with the translation model {model}", SCORE, sizes=[(size_a, size_b)])
             for size_a, size_b in sizes
             for row in part.filter(size=size_a).iter_rows(named=True)
             if size_a == size_b
         ]  # fmt: skip
-        heading = f"{model}, {parallel} from {source} into {target}, test {test}; drawn: sentences"
+        heading = f"{model}, {parallel} from {source} into {target}, test {test}; intervals over sentences"
         parts.append(Part(heading, "real", "real", lines, [SEEDS] * bool(lines)))
     return parts
 

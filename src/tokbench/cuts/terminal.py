@@ -11,7 +11,7 @@ LONGEST_NAME = 24
 SHADES = {False: ("48;5;253", "48;5;248"), True: ("48;5;222", "48;5;215")}
 """Backgrounds, in turn, of tokens that all have and of those that not all have."""
 INK, FAINT, PLAIN = "30", "2", "0"
-LEGEND = f"{EDGES[ALL]} a border of all, {EDGES[SOME]} a border of some, {EDGES[GOES_ON]} a token goes on below"
+LEGEND = f"{EDGES[ALL]} a boundary in every row, {EDGES[SOME]} in some rows, {EDGES[GOES_ON]} a token goes on below"
 
 
 def cuts_text(cuts: Sequence[Cut], text: bytes, width: int, colour: bool) -> str:

@@ -38,11 +38,16 @@ def how(subject: Subject) -> Finding:
         return found
     told = "; ".join(
         f"{length} {'digit' if length == 1 else 'digits'}: "
-        + ", ".join(f"{pattern} {count:,}" for pattern, count in patterns.most_common(4))
+        + ", ".join(_cut(pattern, count) for pattern, count in patterns.most_common(4))
         + (f" and {len(patterns) - 4} more" if len(patterns) > 4 else "")
         for length, patterns in sorted(found.items())
     )
     return Finding(True, told, numbers={"patterns": {str(length): dict(one) for length, one in found.items()}})
+
+
+def _cut(pattern: str, count: int) -> str:
+    """How many numbers are cut so: ``77 cut 1+1``, ``13 whole``."""
+    return f"{count:,} cut {pattern}" if "+" in pattern else f"{count:,} whole"
 
 
 def consistent(subject: Subject) -> Finding:

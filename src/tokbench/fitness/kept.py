@@ -24,7 +24,7 @@ def white_space_kept(subject: Subject) -> Finding:
         kept, whole = kept + share, whole + count
         if share < count and (worst is None or len(text.encode()) < len(worst.data)):
             worst = Example(text.encode(), gave=back.encode())
-    told = f"{kept} of {whole} white characters are kept"
+    told = f"{kept} of {whole} white-space characters are kept"
     return Finding(kept == whole, told, [worst] if worst else [], {"kept": kept, "white": whole})
 
 
@@ -66,6 +66,6 @@ def _share(subject: Subject, text: bytes, unknown: int) -> float:
 
 
 CHECKS = (
-    Check("white_space_kept", "white characters of twelve texts are kept", "warning", white_space_kept, "C5"),
+    Check("white_space_kept", "white-space characters of twelve texts are kept", "warning", white_space_kept, "C5"),
     Check("unknown_tokens", "few unknown tokens in every script", "warning", unknown_by_script, "C13"),
 )

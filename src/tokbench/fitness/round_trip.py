@@ -69,7 +69,8 @@ def round_trip(subject: Subject, texts: Iterable[bytes]) -> Finding:
             causes[why] += 1
             first.setdefault(why, text)
     if not causes:
-        return Finding(True, f"all {total:,} texts come back", numbers={"texts": total, "lost": 0})
+        told = "the one text comes back" if total == 1 else f"all {total:,} texts come back"
+        return Finding(True, told, numbers={"texts": total, "lost": 0})
     lost = sum(causes.values())
     told = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
     examples = sorted((_shown(subject, text) for text in first.values()), key=lambda one: len(one.data))

@@ -98,7 +98,8 @@ def broken_characters(subject: Subject) -> Finding:
     text = _texts(subject)
     found = [(one, token) for one, token in subject.tokens.items() if one not in text]
     longer = [(one, token) for one, token in found if len(token) > 1]
-    told = f"{of(len(found), len(subject.ids), 'tokens')} are no whole characters, {len(longer):,} beside single bytes"
+    told = f"{of(len(found), len(subject.ids), 'tokens')} are no whole characters, "
+    told += f"{len(longer):,} of them longer than one byte"
     return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 
@@ -172,7 +173,9 @@ def never_used(subject: Subject) -> Finding:
             continue
     found = [(one, subject.tokens[one]) for one in subject.ids if one not in used and one in subject.tokens]
     longer = [(one, token) for one, token in found if len(token) > 1]
-    told = f"{of(len(found), len(subject.ids), 'tokens')} are in no document, {len(longer):,} beside single bytes"
+    told = (
+        f"{of(len(found), len(subject.ids), 'tokens')} are in no document, {len(longer):,} of them longer than one byte"
+    )
     return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 

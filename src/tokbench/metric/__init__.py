@@ -4,7 +4,7 @@ A value that cannot be had is a row with a reason, so that every tokenizer yield
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from tokbench.better import End, state
@@ -49,12 +49,14 @@ class Metric(Method):
         per_language: whether each language of a text deserves its own rows, too.
         of_ids: whether it takes an :class:`~tokbench.intrinsic.encoded_text.EncodedText` in place of a usage, too, and
             gives those of its rows that need neither pre-tokens nor the bytes of tokens.
+        better: the better end of its measurements, by name, of those that have one.
     """
 
     function: Take
     of: Sight = "text"
     per_language: bool = False
     of_ids: bool = False
+    better: Mapping[str, End] = field(default_factory=dict)
 
 
 metrics: Registry[Metric] = Registry("metric", "tokbench.metric", Take)
@@ -115,6 +117,7 @@ def metric(
                 of=of,
                 per_language=per_language,
                 of_ids=of_ids,
+                better=dict(better or {}),
                 cites=cites,
             )
         )

@@ -18,10 +18,11 @@ def write_tables(content: ReportContent, folder: Path | str) -> None:
 
 def write_figures(content: ReportContent, folder: Path | str) -> None:
     """Every figure as ``{name}.svg`` and ``.png`` for a full page, and as ``{name}-column`` for one of two columns, its
-    caption as ``{name}.md``; the folder appears whole or not at all."""
+    caption and what it shows as ``{name}.md``; the folder appears whole or not at all."""
     with atomic_folder(folder, "figures") as partial:
         for drawing in drawings(content):
-            save(drawing.draw(width=FULL), partial / drawing.name)
-            save(drawing.draw(width=COLUMN), partial / f"{drawing.name}-column")
+            for width, stem in ((FULL, drawing.name), (COLUMN, f"{drawing.name}-column")):
+                save(drawing.draw(width=width), partial / stem, drawing.caption, drawing.says)
             source = f" Source: {drawing.source}." if drawing.source else ""
-            (partial / f"{drawing.name}.md").write_text(markdown(drawing.caption + source) + "\n", encoding="utf-8")
+            words = [markdown(drawing.caption + source), *([markdown(drawing.says)] if drawing.says else [])]
+            (partial / f"{drawing.name}.md").write_text("\n\n".join(words) + "\n", encoding="utf-8")

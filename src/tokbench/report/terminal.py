@@ -28,6 +28,7 @@ class Line:
         better: which end is better.
         what: by what name the verdict calls it; lines that share one are told together.
         definition: what was measured, where its name does not say it.
+        restates: whether another line's count of tokens says as much; the verdict is silent on it.
         holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
         sizes: those of a and of b that it is over.
         ranked: whether either of the two may be called the better one, see :func:`alike`.
@@ -38,6 +39,7 @@ class Line:
     better: Literal["highest", "lowest"]
     what: str
     definition: str = ""
+    restates: bool = False
     holm: float | None = None
     sizes: Sequence[tuple[int, int]] = ()
     ranked: bool = True
@@ -64,7 +66,7 @@ class Part:
     """Lines of one kind.
 
     Attributes:
-        heading: what was measured, and what was drawn for the intervals.
+        heading: what was measured, and what the intervals are over.
         kind: how the two values are printed.
         differs: how their difference is: like them, or as a share in percent.
         lines: from top to bottom.
@@ -153,7 +155,7 @@ class Verdict:
 
 
 def verdict(parts: Sequence[Part]) -> Verdict:
-    """What the parts of a comparison say in short."""
+    """What the parts of a comparison say in short; a count of tokens is told once."""
     sure: dict[str, list[Told]] = {"a": [], "b": [], "": []}
     ahead: dict[str, set[str]] = {}
     for part in parts:
@@ -163,7 +165,7 @@ def verdict(parts: Sequence[Part]) -> Verdict:
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
                 told += [Told(what, () if len(won) == len(same) else won)] * bool(won)
             for line in same:
-                if line.contrast.low is None:
+                if line.contrast.low is None and not line.restates:
                     ahead.setdefault(what, set()).add(line.ahead)
     return Verdict(sure, {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure})
 

@@ -12,6 +12,7 @@ from tokbench.side_by_side.told import HEADS, MEANINGS, beside, row, sources, su
 STYLE = """\
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
+h1, p, li { overflow-wrap: anywhere; }
 .scrolls { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .8rem .2rem 0; text-align: right; border-bottom: 1px solid #8884; vertical-align: top; }
@@ -45,7 +46,7 @@ def page(found: Comparison) -> str:
                 f"<h2>Changed, {judgement}</h2>",
                 f"<p>{escape(MEANINGS[judgement][0].upper() + MEANINGS[judgement][1:])}.</p>",
                 f"<details{shown}><summary>{len(changes):,} of {len(found.changes()):,} changes</summary>",
-                _table([row(change) for change in changes]),
+                _table(f"changes, {judgement}", [row(change) for change in changes]),
                 "</details>",
             ]
     return _whole(title, parts)
@@ -63,7 +64,7 @@ def several_page(found: Several) -> str:
         parts += [f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(one, f'A{letter}'))}</ul>"]
     if cells := found.cells():
         parts += ["<h2>What changed</h2>", f"<p>{escape(LEGEND)}</p>"]
-        parts += [_table([beside(cell) for cell in cells], ("table", "cell", "number", *names))]
+        parts += [_table("changes", [beside(cell) for cell in cells], ("table", "cell", "number", *names))]
     return _whole(title, parts)
 
 
@@ -77,11 +78,14 @@ def _whole(title: str, parts: list[str]) -> str:
     )
 
 
-def _table(rows: list[list[str]], heads: Sequence[str] = HEADS) -> str:
+def _table(name: str, rows: list[list[str]], heads: Sequence[str] = HEADS) -> str:
+    """The rows as a table, without columns that hold nothing but dashes."""
+    kept = [place for place in range(len(heads)) if any(one[place] != "–" for one in rows)]
+    heads, rows = [heads[place] for place in kept], [[one[place] for place in kept] for one in rows]
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in heads)
     body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in one)}</tr>" for one in rows)
     return (
-        '<div class="scrolls" tabindex="0" role="region" aria-label="changes"><table>\n'
+        f'<div class="scrolls" tabindex="0" role="region" aria-label="{name}"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody>\n</table></div>"
     )

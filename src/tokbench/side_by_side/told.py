@@ -41,7 +41,7 @@ def summary(found: Comparison, letters: str = "AB") -> list[str]:
         (letters[1], found.alone[1], found.tables_b, found.values_b),
     ):
         if number:
-            lines.append(f"Only {letter} has {counted(number, 'row')} of these tables.")
+            lines.append(f"Only {letter} has {counted(number, 'row')} of the tables that both have.")
         if tables:
             lines.append(f"Only {letter} has the {'table' if len(tables) == 1 else 'tables'} {few(tables, 12)}.")
         lines += [f"Only {letter} has {what.replace('_', ' ')}: {few(names, 12)}." for what, names in values.items()]

@@ -15,10 +15,12 @@ LONGEST = 20
 STYLE = """\
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1, p, code { overflow-wrap: anywhere; }
+.scrolls { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .8rem .2rem 0; text-align: right; border-bottom: 1px solid #8884; }
 th:first-child, td:first-child { text-align: left; }
-table:first-of-type tbody tr:last-child { font-weight: 600; }"""
+#stages tbody tr:last-child { font-weight: 600; }"""
 
 
 def write_page(seen: Overview) -> None:
@@ -39,18 +41,20 @@ def page(seen: Overview) -> str:
     parts = [
         f"<h1>The run of {name}</h1>",
         f"<p>{escape(summary(seen))}. Begun {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
-        "<p>Times are those of each job's last success, from the run that made it: wall is on the clock, CPU of "
-        "processors, both added up over jobs. They differ from run to run, results do not; the report "
-        "therefore holds none of them.</p>",
-        _table(*stage_rows(seen)),
+        "<p>A job's time is that of its last success, in whichever run that was. Wall is time on the clock, CPU is "
+        "time of processors; both are added up over jobs. Times differ from run to run and results do not, so that the "
+        "report holds no times.</p>",
+        f'<div id="stages">{_table("stages", *stage_rows(seen))}</div>',
         f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",
-        f"<h2>The longest jobs</h2>{_table(['job', 'wall', 'CPU'], *jobs)}" if jobs else "",
-        f"<h2>Failed</h2>{_table(['job', 'log', 'last message'], *failed)}" if failed else "",
+        f"<h2>The longest jobs</h2>{_table('the longest jobs', ['job', 'wall', 'CPU'], *jobs)}" if jobs else "",
+        f"<h2>Failed</h2>{_table('failed jobs', ['job', 'log', 'last message'], *failed)}" if failed else "",
     ]
     body = "\n".join(part for part in parts if part)
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>The run of {name}</title>\n'
-        f"<style>\n{STYLE}\n</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>The run of {name}</title>\n<style>\n{STYLE}\n</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -63,7 +67,10 @@ def _times(told: Told) -> list[str]:
     return [duration(told.times.wall), duration(told.times.cpu)] if told.times else ["–", "–"]
 
 
-def _table(heads: list[str], *rows: list[str]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
+def _table(name: str, heads: list[str], *rows: list[str]) -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in heads)
     body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return (
+        f'<div class="scrolls" tabindex="0" role="region" aria-label="{name}"><table>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
+    )

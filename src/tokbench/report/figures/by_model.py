@@ -46,7 +46,8 @@ def draw(
         low, high = axes.get_ylim()
         step = (high - low) * _LINE / (figure.get_figheight() - 0.6)
         ends = sorted((path[-1][1], variant) for variant, path in paths.items())
-        for height, (value, variant) in zip(_apart([end for end, _ in ends], step), ends, strict=True):
+        heights = _within(_apart([end for end, _ in ends], step), step, low, high)
+        for height, (value, variant) in zip(heights, ends, strict=True):
             last = paths[variant][-1][0]
             colour = styles[variant].colour
             axes.annotate(
@@ -57,7 +58,14 @@ def draw(
                 va="center",
                 fontsize=7,
                 annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "lw": 0.4, "color": colour, "shrinkB": 4, "shrinkA": 0},
+                arrowprops={
+                    "arrowstyle": "-",
+                    "lw": 0.4,
+                    "color": colour,
+                    "shrinkB": 4,
+                    "shrinkA": 0,
+                    "relpos": (0, 0.5),
+                },
             )
         return fix_layout(figure)
 
@@ -70,6 +78,13 @@ def _apart(values: Sequence[float], step: float) -> list[float]:
         while len(groups) > 1 and _top(groups[-2], step) + step > _bottom(groups[-1], step):
             groups[-2:] = [groups[-2] + groups[-1]]
     return [_bottom(group, step) + index * step for group in groups for index in range(len(group))]
+
+
+def _within(values: Sequence[float], step: float, low: float, high: float) -> list[float]:
+    """Ascending values that are ``step`` apart, moved between ``low`` and ``high`` as far as there is room."""
+    raised = [max(value, low + index * step) for index, value in enumerate(values)]
+    last = len(values) - 1
+    return [min(value, high - (last - index) * step) for index, value in enumerate(raised)]
 
 
 def _bottom(group: Sequence[float], step: float) -> float:

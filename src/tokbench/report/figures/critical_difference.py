@@ -1,6 +1,7 @@
 """Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those not told apart."""
 
 from collections.abc import Mapping
+from itertools import count
 from math import ceil, floor
 
 from matplotlib.axes import Axes
@@ -12,6 +13,10 @@ from tokbench.tidy import many
 _LINE = 0.16
 _BAR = 0.09
 _TOP = 0.5
+_LETTER = 0.056
+"""Width that a letter takes, in inches."""
+_NUMBER = 0.2
+"""Width that a number of the scale needs, in inches."""
 
 
 def draw(
@@ -44,7 +49,8 @@ def draw(
         low, high = (floor(min(ranks.values())), ceil(max(ranks.values()))) if some else (1, max(len(order), 2))
         axes.set_xlim(low, high)
         axes.set_ylim(height - _TOP, -_TOP)
-        _scale(axes, low, max(high, low + 1), critical)
+        names = sum(max(map(len, side), default=0) + 7 for side in (order[:half], order[half:]))
+        _scale(axes, low, max(high, low + 1), critical, width - _LETTER * names)
         for level, group in enumerate(groups, 1):
             ends = [ranks[group[0]], ranks[group[-1]]]
             axes.plot(ends, [_BAR * level] * 2, color=INK, lw=2.2, solid_capstyle="round", zorder=3)
@@ -69,13 +75,15 @@ def draw(
         return fix_layout(figure)
 
 
-def _scale(axes: Axes, low: int, high: int, critical: float) -> None:
-    """The line of ranks, and above it the critical difference as a length."""
+def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> None:
+    """The line of ranks, with numbers as far as ``room`` inches hold them, and above it the critical difference."""
     axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
     step = max((high - low) // many.EVERY_PAIR_UP_TO, 1)
+    numbers = max(int(room / _NUMBER), 2)
+    told = next(every for every in count(step, step) if (high - low) // every < numbers)
     for rank in range(low, high + 1, step):
         axes.plot([rank, rank], [0, -0.05], color=GREY, lw=0.6)
-        if (high <= 10 or rank % 2) if step == 1 else not (rank - low) // step % 8:
+        if (rank - low) % told == 0:
             axes.text(rank, -0.08, str(rank), ha="center", va="bottom", fontsize=7)
     end = min(low + critical, high)
     axes.plot([low, end], [-0.3, -0.3], color=INK, lw=0.8)

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tokbench.report.figures.style import FULL, GREY, INK, OKABE_ITO, fix_layout, house_style, new_figure
+from tokbench.report.numbers import MINUS
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,7 @@ def draw(
                 axes.plot(row.interval, [place, place], color=OKABE_ITO[0], lw=1.2, zorder=2)
             fill = OKABE_ITO[0] if clear else "white"
             [mark] = axes.plot([row.mean], [place], marker="o", ms=4, mec=OKABE_ITO[0], mfc=fill, mew=1.0, zorder=3)
-            interval = "" if row.interval is None else f" [{row.interval[0]:.4f}, {row.interval[1]:.4f}]"
-            figure.add_tooltip(mark, row.name, f"{row.name}: {row.mean:.4f}{interval}, {row.told}")
+            figure.add_tooltip(mark, row.name, f"{row.name}: {_said(row)}, {row.told}; {xlabel}")
             axes.annotate(
                 row.told, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=INK,
                 annotation_clip=False,
@@ -63,3 +63,9 @@ def draw(
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         axes.set_xlabel(xlabel, loc="right")
         return fix_layout(figure)
+
+
+def _said(row: Row) -> str:
+    """The difference and its interval in three digits."""
+    mean, *bounds = (f"{value:.3g}".replace("-", MINUS) for value in (row.mean, *(row.interval or ())))
+    return f"{mean} ({' to '.join(bounds)})" if bounds else mean

@@ -16,6 +16,8 @@ from tokbench.report.numbers import power_of_ten
 
 _BREADTH = 0.5
 """Of the column of tokens with probability zero, and of the space beside it, in powers of ten."""
+_LETTER = 0.06
+"""Width that a letter of a panel's name takes, in inches."""
 
 
 def draw(
@@ -35,7 +37,7 @@ def draw(
     ends = [met.min().item(0, 0), met.max().item(0, 1)] if met.height else [0.1, 1.0]
     left, right = decimal_logs_of(ends).tolist()
     shades = LogNorm(1, every.select(pl.max_horizontal(pl.col("tokens").max(), 2)).item())
-    beside = min(len(drawn), max(int(width // 1.25), 1))
+    beside = min(len(drawn), max(int(width // max(1.25, _LETTER * max(map(len, drawn)) + 0.1)), 1))
     rows = -(-len(drawn) // beside)
     with house_style():
         figure = new_figure(width, 0.85 + 1.2 * rows)
@@ -53,7 +55,9 @@ def draw(
             )
         for place in range(len(drawn), grid.size):
             grid.ravel()[place].set_visible(False)
-            grid.ravel()[place - beside].tick_params(labelbottom=True)
+        if len(drawn) < grid.size:
+            for axes in grid[-2]:
+                axes.tick_params(labelbottom=True)
         decades = list(range(ceil(left + _BREADTH), int(right) + 1))
         shown = decades[:: -(-len(decades) // 3)]
         axes = grid[0, 0]

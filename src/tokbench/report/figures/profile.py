@@ -6,6 +6,9 @@ from matplotlib.figure import Figure
 
 from tokbench.report.figures.style import FULL, PAPER, Style, fix_layout, house_style, new_figure
 
+_LETTER = 0.042
+"""Height that a letter of a turned name takes, in inches."""
+
 
 def draw(
     shares: Mapping[str, Sequence[float]],
@@ -29,8 +32,11 @@ def draw(
     """
     drawn = [variant for variant in order if variant in shares]
     columns = max(int(width // 1.6), 1)
+    longest = max(map(len, classes))
+    turned = longest > 3
     with house_style():
-        figure = new_figure(width, 0.42 * width + 0.14 * -(-len(drawn) // columns) + 0.2)
+        legend = 0.14 * -(-len(drawn) // columns)
+        figure = new_figure(width, 0.42 * width + legend + 0.2 + _LETTER * longest * turned)
         axes = figure.subplots()
         for variant in drawn:
             style, values = styles[variant], list(shares[variant])
@@ -40,7 +46,11 @@ def draw(
             )  # fmt: skip
             texts = (f"{variant}, {one}: {value:,.4g}" for one, value in zip(classes, values, strict=True))
             figure.add_tooltip(line, variant, *texts)
-        axes.set_xticks(range(len(classes)), list(classes), rotation=45 if max(map(len, classes)) > 3 else 0)
+        axes.set_xticks(range(len(classes)), list(classes))
+        if turned:
+            axes.tick_params(axis="x", rotation=45)
+            for label in axes.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
         axes.set_ylim(bottom=0)
         axes.grid(axis="y")
         axes.set_xlabel(xlabel, loc="right")

@@ -92,8 +92,9 @@ class Style:
 def styles(variants: Sequence[str]) -> dict[str, Style]:
     """A style per variant, settled by its place in the configuration.
 
-    The palette comes first as it is, then darkened, then lightened, each turn with another mark and line, so that
-    variants of one hue can be told apart. A variant added at the end changes no other's.
+    Mark and line change with every variant, so that neighbours can be told apart without colour. The palette comes
+    first as it is, then darkened, then lightened, and each turn gives a hue another mark and line. A variant added at
+    the end changes no other's.
     """
     return {variant: _style(index) for index, variant in enumerate(dict.fromkeys(variants))}
 
@@ -104,7 +105,7 @@ def _style(index: int) -> Style:
     towards, share = ((0.0, 0.0), (0.0, 0.42), (1.0, 0.32), (0.0, 0.65))[turn % 4]
     red, green, blue = ((1 - share) * channel + share * towards for channel in hue)
     colour = to_hex((red, green, blue))
-    return Style(colour, _MARKS[turn % len(_MARKS)], _LINES[turn % len(_LINES)])
+    return Style(colour, _MARKS[(place + turn) % len(_MARKS)], _LINES[index % len(_LINES)])
 
 
 def areas(sizes: Sequence[int]) -> dict[int, float]:
@@ -177,14 +178,30 @@ def svg(figure: Figure) -> str:
     return compact(numbered(text.getvalue()))
 
 
-def save(figure: Figure, stem: Path | str) -> list[Path]:
-    """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written."""
+def save(figure: Figure, stem: Path | str, title: str = "", description: str = "") -> list[Path]:
+    """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written.
+
+    Args:
+        figure: what is drawn.
+        stem: of the files.
+        title, description: what is drawn and what it shows, in the SVG for those who do not see it.
+    """
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
-        partial.write_text(tight(svg(figure)), encoding="utf-8")
+        partial.write_text(_told(tight(svg(figure)), title, description), encoding="utf-8")
     with atomic_file(raster) as partial, house_style():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
+
+
+def _told(text: str, title: str, description: str) -> str:
+    """SVG with its words as the first of its elements, where a reader of screens finds them."""
+    words = "".join(f"<{tag}>{escape(one)}</{tag}>" for tag, one in (("title", title), ("desc", description)) if one)
+    if not words:
+        return text
+    start = text.index("<svg")
+    end = text.index(">", start)
+    return f'{text[:end]} role="img">\n{words}{text[end + 1 :]}'
 
 
 def inline(figure: Figure, name: str, description: str) -> str:

@@ -90,8 +90,10 @@ def provenance(content: ReportContent) -> Section:
         return Section("provenance", "Provenance", missing=[f"Provenance: {content.why_missing('provenance')}"])
     frame = pl.DataFrame(rows, schema={"what": pl.String, "value": pl.String}, orient="row")
     times = "How long each stage took is told beside this page, in run.html, since times differ from run to run."
+    files = "For programs: leaderboard.json and leaderboard.csv. For a paper: references.bib, what this run rests on. "
+    files += "All three are beside this page."
     return Section(
-        "provenance", "Provenance", [times], exhibits=[Table("provenance", "What made these results.", frame)]
+        "provenance", "Provenance", [times, files], exhibits=[Table("provenance", "What made these results.", frame)]
     )
 
 

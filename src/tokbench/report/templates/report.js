@@ -1,7 +1,8 @@
 "use strict";
 
 /* Tables can be sorted by a click on a header and filtered by words, a number tells its files when it is clicked, and
-   marks in figures say what they are; without this script they read as they stand, marks by their titles. */
+   marks in figures say what they are; numbers and marks are reached by Tab and arrow keys, too. Without this script they
+   read as they stand, marks by their titles. */
 
 function key(row, column) {
   const cell = row.cells[column];
@@ -37,6 +38,35 @@ function filter(table) {
     row.hidden = !(has && words.every((word) => shown.includes(word)));
   }
   if (chosen.length) leaveOut(table, figure.querySelector(".lacking"));
+  const none = figure.querySelector(".none");
+  if (none) none.hidden = Array.from(table.tBodies[0].rows).some((row) => !row.hidden);
+  stopAt(table, firstNumber(table));
+}
+
+/* One number of a table whose numbers tell their files is a stop of the Tab key; arrow keys move it. */
+function stopAt(table, cell) {
+  for (const other of table.querySelectorAll("td[tabindex]")) other.removeAttribute("tabindex");
+  if (cell) cell.tabIndex = 0;
+}
+
+function isShown(cell) {
+  return !cell.hidden && !cell.parentElement.hidden && cell.classList.contains("number");
+}
+
+function firstNumber(table) {
+  if (table.closest("figure").dataset.files === undefined) return null;
+  return Array.from(table.tBodies[0].querySelectorAll("td.number")).find(isShown);
+}
+
+const STEPS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
+
+function neighbour(cell, way) {
+  const rows = Array.from(cell.closest("tbody").rows);
+  const line = way === "ArrowUp" || way === "ArrowDown"
+    ? rows.map((row) => row.cells[cell.cellIndex])
+    : Array.from(cell.parentElement.cells);
+  const shown = line.filter((other) => other === cell || isShown(other));
+  return shown[shown.indexOf(cell) + STEPS[way]];
 }
 
 /* Columns without a number in any row of what was chosen, such as a model of another size, are named and left out. */
@@ -97,9 +127,15 @@ for (const table of document.querySelectorAll("figure.table table")) {
     field.placeholder = "Filter rows";
     field.setAttribute("aria-label", "Filter the rows of this table");
     field.addEventListener("input", () => filter(table));
-    table.parentElement.before(field);
+    const none = document.createElement("p");
+    none.className = "notes none";
+    none.setAttribute("role", "status");
+    none.textContent = "No row matches.";
+    none.hidden = true;
+    table.parentElement.before(field, none);
   }
   if (chosen) filter(table);
+  else stopAt(table, firstNumber(table));
 }
 
 document.getElementById("help").hidden = false;
@@ -123,7 +159,7 @@ function show(lines, x, y, pointer) {
 
 function hide() {
   told.hidden = true;
-  if (traced) traced.removeAttribute("aria-expanded");
+  if (traced) traced.classList.remove("traced");
   traced = null;
 }
 
@@ -157,7 +193,8 @@ function trace(cell) {
   const box = cell.getBoundingClientRect();
   hide();
   traced = cell;
-  cell.setAttribute("aria-expanded", "true");
+  cell.classList.add("traced");
+  stopAt(cell.closest("table"), cell);
   show(lines, box.left, box.bottom - 10, false);
 }
 
@@ -167,10 +204,35 @@ function tracing(event) {
   if (traced && !told.contains(event.target)) hide();
 }
 
+/* Enter tells a number's files, the next Tab goes to the recipe among them, and Escape back to the number. */
+function keyed(event) {
+  if (event.key === "Escape") {
+    const back = told.contains(document.activeElement) ? traced : null;
+    hide();
+    leave();
+    if (back) back.focus();
+    return;
+  }
+  const cell = event.target instanceof Element ? event.target.closest("td[tabindex]") : null;
+  if (!cell) return;
+  const [link, next] = [told.querySelector("a"), event.key in STEPS ? neighbour(cell, event.key) : null];
+  if (event.key === "Enter" || event.key === " ") {
+    if (cell === traced) hide();
+    else trace(cell);
+  } else if (event.key === "Tab" && !event.shiftKey && cell === traced && link) {
+    link.focus();
+  } else if (next) {
+    hide();
+    stopAt(cell.closest("table"), next);
+    next.focus();
+  } else if (!(event.key in STEPS)) {
+    return;
+  }
+  event.preventDefault();
+}
+
 document.addEventListener("click", tracing);
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") hide();
-});
+document.addEventListener("keydown", keyed);
 
 /* Figures: the nearest mark within a finger's breadth tells what it is, and lights all marks of its group. */
 
@@ -197,17 +259,28 @@ for (const svg of document.querySelectorAll(".drawing svg")) {
     title.parentElement.dataset.told = title.textContent;
     title.remove();
   }
-  const answer = (event) => {
-    const mark = nearest(event.clientX, event.clientY);
+  const marks = Array.from(svg.querySelectorAll("[data-told]"));
+  const light = (mark, x, y) => {
     const group = mark && mark.closest(".told");
     svg.classList.toggle("pointing", group !== null && group.dataset.group !== "");
     for (const other of svg.querySelectorAll(".told")) {
       other.classList.toggle("lit", group !== null && other.dataset.group === group.dataset.group);
     }
     const says = mark && mark.closest("[data-told]");
-    if (says) show([says.dataset.told], event.clientX, event.clientY, true);
+    if (says) show([says.dataset.told], x, y, true);
     else if (!traced) told.hidden = true;
   };
+  const answer = (event) => light(nearest(event.clientX, event.clientY), event.clientX, event.clientY);
+  let at = -1;
+  if (marks.length) svg.setAttribute("tabindex", "0");
+  svg.addEventListener("keydown", (event) => {
+    if (!(event.key in STEPS)) return;
+    at = Math.max(0, Math.min(at + STEPS[event.key], marks.length - 1));
+    const box = marks[at].getBoundingClientRect();
+    light(marks[at], box.x + box.width / 2, box.y + box.height / 2);
+    event.preventDefault();
+  });
+  svg.addEventListener("blur", leave);
   svg.addEventListener("pointermove", answer);
   svg.addEventListener("pointerdown", answer);
   svg.addEventListener("pointerleave", (event) => {
