@@ -95,7 +95,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     assert found["none"] == [False, "No row matches.", 1]
     assert found["filtered"] == [["sage", "tiny", "offline", "2,048", "choice_a"]]
     assert found["traced"] == [
-        "choice_e: 0.408", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
+        "choice_e: 40.8", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
     ]  # fmt: skip
     assert found["hidden"] is True
     told = "Left out, without a number in these rows: encoding (MB/s)."

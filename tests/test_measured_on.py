@@ -82,10 +82,11 @@ def test_what_a_job_reads(experiment: Any) -> None:
     assert (asked.corpus(built), asked.corpora(built), asked.schemes(built)) == ("code", [], ["gpt2"])
     made = SimpleNamespace(variant="ranks", on="code")
     assert asked.corpora(made) == ["code"]
-    assert asked.text(made, None) == ["--documents=results/small/corpus/code/evaluation/0000.parquet"]
-    assert asked.text(SimpleNamespace(variant="ranks"), None) == [
-        "--documents=results/small/corpus/news/evaluation/0000.parquet"
-    ]
+    read = SimpleNamespace(corpus="corpus/code")
+    assert asked.text(made, read) == ["--documents=corpus/code/evaluation/0000.parquet"]
+    own = SimpleNamespace(variant="ranks")
+    assert asked.corpora(own) == ["news"]
+    assert asked.text(own, SimpleNamespace(corpus="corpus/news")) == ["--documents=corpus/news/evaluation/0000.parquet"]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_the_segmentation_and_the_metric(tmp_path: Path) -> None:
         "print(ids)\n"
         "family = {'whole_pretokens': metrics['whole_pretokens'].options()}\n"
         "[row] = measure(tokenizer, count_pretokens([text], 'gpt2'), families=family)\n"
-        "print(row.metric, row.value, row.n, better_end(row.metric), over_the_same(row.metric))\n"
+        "print(row.metric, row.value, row.n, better_end(row.metric), over_the_same(row.metric, row.definition))\n"
         "print(bibliography(metrics['whole_pretokens'].cites)[:18])\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}

@@ -31,7 +31,7 @@ def leaderboard(
         scores: its table of the scoreboard.
         tokenizers: their folders.
         corpora: what splits of corpora hold, by ``CORPUS/SPLIT``.
-        made: what makes the file, see :func:`tokbench.manifest.provenance`.
+        made: what makes the file, see :func:`tokbench.provenance.provenance`.
     """
     versions = dict(made["versions"])
     return {
