@@ -27,6 +27,7 @@ from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.tabulation.intrinsic import INTRINSIC
 
 
 def test_content_is_checked() -> None:
@@ -520,3 +521,23 @@ def test_every_table_and_figure_names_its_files(shown: tuple[str, Checker, Path]
     }
     named = {Path(part).stem for part in parts} - {"tokenizers"}
     assert named <= set(PARTS)
+
+
+def test_what_is_of_vocabularies_alone_is_drawn_once() -> None:
+    """Lengths of tokens are the same on every corpus; how often a text has them is not."""
+    content = whole()
+    rows = [
+        (variant, 400, corpus, "", metric, definition, value, 1, None)
+        for corpus in ("books", "news")
+        for variant in ("bpe", "sage")
+        for metric, definition, value in (
+            ("token_length_distribution", "tokens of the vocabulary of 1 bytes", 256.0),
+            ("token_length_distribution", "tokens of the vocabulary of 2 bytes", 144.0),
+            ("token_frequency_distribution", f"tokens that the text uses {len(corpus) - 4} times", 400.0),
+        )
+    ]
+    several = altered(content, intrinsic=pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row"))
+    names = [one.name for one in drawings(several) if "distribution" in one.name]
+    assert names == [
+        "token-length-distribution-books", "token-frequency-distribution-books", "token-frequency-distribution-news"
+    ]  # fmt: skip

@@ -62,7 +62,13 @@ def intrinsic(content: ReportContent) -> Section:
         figures = f"{_title(content, corpus)}: figures" if several else "Figures"
         exhibits.append(Heading(slug("measures", corpus), figures))
         exhibits += _drawings(content, overall, corpus, texts)
-        exhibits += distributions(content, part, corpus, about)
+        # What is of vocabularies alone is the same on every corpus.
+        drawn = [(one.caption, one.variants, one.says) for one in exhibits if isinstance(one, Drawing)]
+        exhibits += [
+            one
+            for one in distributions(content, part, corpus, about)
+            if (one.caption, one.variants, one.says) not in drawn
+        ]
         exhibits += _tables(content, overall, corpus, texts, several)
         if part["language"].n_unique() > 1:
             exhibits += _tables(content, part, corpus, f"{about}, by language", several, by_language=True)
