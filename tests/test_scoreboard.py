@@ -483,7 +483,7 @@ def test_shares_of_a_texts_tokens_are_not_ranked_where_these_are_not_as_many() -
     assert [note.startswith("Without a best, as tokenizers divide by their own numbers") for note in table.notes] == [
         True
     ]
-    [part] = compared_by("bpe", "random", [(400, 400)], intrinsic)
+    [part] = compared_by("bpe", "random", [(400, 400)], intrinsic, ())
     assert [(line.definition, line.ahead) for line in part.lines] == [(OF_BYTES, "a")]
 
 
