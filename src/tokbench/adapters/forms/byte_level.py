@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tokbench.adapters.forms import Native, NotNativeError
 from tokbench.adapters.forms.added_tokens import Added
+from tokbench.adapters.forms.oniguruma import translated
 from tokbench.adapters.forms.patterns import setting_of
 from tokbench.byte_level import BYTE_OF
 from tokbench.pretokenization import schemes
@@ -80,12 +81,17 @@ def _expression(step: Mapping[str, Any]) -> str:
         raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
     if kind == "Punctuation":
         return rf"[\p{{P}}{ASCII_SIGNS}]"
+    import regex
+
     [(form, text)] = step["pattern"].items()
     if form == "String":
-        import regex
-
         return str(regex.escape(text, special_only=True))
-    return str(text)
+    expression = translated(text)
+    try:
+        regex.compile(expression)
+    except regex.error as error:
+        raise NotNativeError(f"its pattern is none to us ({error})") from None
+    return expression
 
 
 def _merging(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
