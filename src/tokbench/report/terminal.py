@@ -30,8 +30,8 @@ class Line:
         definition: what was measured, where its name does not say it.
         holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
         sizes: those of a and of b that it is over.
-        ranked: whether either of the two may be called the better one: not where one does not give back the text, nor at sizes of
-            :func:`alike`.
+        ranked: whether either of the two may be called the better one: not where one does not give back the text, nor
+            at the sizes of :func:`alike`.
     """
 
     name: str
