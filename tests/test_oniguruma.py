@@ -14,6 +14,7 @@ from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.forms import NotNativeError
 from tokbench.adapters.forms.oniguruma import translated
 from tokbench.adapters.probes import probes
+from tokbench.adapters.splits import why_not
 from tokbench.pretokenization import pretokenization_of
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
@@ -80,6 +81,13 @@ def test_files_with_such_patterns_have_the_ids_of_the_library(
     assert isinstance(tokenizer, AdaptedTokenizer) != native, why(tokenizer)
     for text in ("a\n11", "11\na", "11111", "a11\n11 11"):
         assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+@pytest.mark.parametrize("pattern", [r"^x+|\S|\s", r"x+$|\S|\s", r"x{1,2}+|\S|\s"])
+def test_schemes_that_the_engine_reads_otherwise_are_not_exported(pattern: str) -> None:
+    told = why_not(pretokenization_of({"method": "regex", "pattern": pattern}), None)
+    assert told is not None
+    assert told.startswith("Hugging Face's engine cuts '")
 
 
 def test_probes_have_every_sign_of_ascii_at_the_ends_of_lines() -> None:

@@ -66,14 +66,14 @@ def _texts() -> Iterator[str]:
     for one in LONG:
         yield one * RUN
         yield f"x{one * 40} {one * 41}y"
-    yield from _lines()
+    yield from lines()
     known = [chr(code) for code in range(LAST + 1) if _known(code)]
     known += map(chr, range(0x20000, 0x31300, 997))
     for start in range(0, len(known), BLOCK):
         yield "".join(f"{one}a {one}{one}1" for one in known[start : start + BLOCK])
 
 
-def _lines() -> Iterator[str]:
+def lines() -> Iterator[str]:
     """Every character of Latin-1 twice to five times, with a line feed before it, behind it and on both sides.
 
     To some engines an anchor is the end of a line, to others that of the text; and counted repeats differ, too.
