@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 from scipy.stats import ttest_1samp
 
+from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
 from tests.documented import documented, keys_of
+from tokbench.adapters.loss import bytes_lost
 from tokbench.commands.experiment_comparison import experiment_parts
 from tokbench.commands.sides import matched, side
 from tokbench.counting.count import count_languages, merge_counts
@@ -21,6 +23,7 @@ from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, paired_p, token_counts
 from tokbench.statistics.corrections import holm
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 def test_shares_of_right_answers() -> None:
@@ -219,6 +222,42 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
     single = next(line for line in lines.values() if line["what"] == "fertility")
     assert (single["definition"], single["better_end"], single["low"]) == ("tokens / words", "lowest", None)
     assert {*keys_of(found), *keys_of(alike)} == documented("compare")
+
+
+def test_tokens_of_a_text_that_is_not_given_back_are_not_ranked(tokbench: Tokbench, tmp_path: Path) -> None:
+    """Though it has fewer of them at every document; where nothing of the text is lost there is no mark."""
+    lower = made.written(tmp_path / "lower.json", made.byte_level(420) | {"normalizer": {"type": "Lowercase"}})
+    Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="bytes").save(tmp_path / "bytes")
+    lines = [{"text": f"THE CAT pays {number}" * number} for number in range(1, 20)]
+    documents = tmp_path / "documents.jsonl"
+    documents.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    plain = tmp_path / "plain.jsonl"
+    plain.write_text("".join(json.dumps({"text": line["text"].lower()}) + "\n" for line in lines))
+    [part] = json.loads(tokbench("compare", tmp_path / "bytes", lower, documents, "--json").stdout)["parts"]
+    [line] = part["lines"]
+    assert line["a"] > line["b"]
+    assert line["low"] > 0
+    assert (line["ranked"], line["better"], line["ahead"]) == (False, None, None)
+    [note] = part["notes"]
+    size = sum(len(line["text"]) for line in lines)
+    lost = sum(bytes_lost(line["text"].encode(), line["text"].lower().encode()) for line in lines)
+    assert note == (
+        "lower.json does not give back all of the text: 19 of 19 documents not restored, "
+        f"at most {lost:,} of {size:,} bytes lost. Tokens are not ranked."
+    )
+    [part] = json.loads(tokbench("compare", tmp_path / "bytes", lower, plain, "--json").stdout)["parts"]
+    assert (part["lines"][0]["better"], part["notes"]) == ("b", [])
+
+
+def test_tokenizers_without_a_size_of_their_folder_are_told_apart_without_one(
+    tokbench: Tokbench, tmp_path: Path
+) -> None:
+    for name, tokens in (("x", BYTES), ("y", (*BYTES, b"ab"))):
+        Tokenizer(Vocabulary(tokens), "gpt2", "greedy", name=name).save(tmp_path / name)
+    (tmp_path / "text.txt").write_text("abc")
+    given = ("compare", tmp_path / "x", tmp_path / "y", tmp_path / "text.txt")
+    assert tokbench(*given).stdout.startswith(b"They are not of equal size: x has 256 tokens, y has 257.")
+    assert json.loads(tokbench(*given, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 256, "b": 257}]
 
 
 def test_p_is_that_of_students_paired_test() -> None:

@@ -244,6 +244,18 @@ def test_a_native_one_is_measured_as_if_it_were_counted(
     assert "give --counts or --documents" in tokbench("measure", tmp_path / "own").message
 
 
+def test_what_is_not_given_back_is_counted_beside_measurements(
+    native: Tokenizer, pieces: Tokenizer, tmp_path: Path, shard: Path, tokbench: Tokbench
+) -> None:
+    for tokenizer in (native, pieces):
+        tokenizer.save(tmp_path / tokenizer.name)
+    assert "loss" not in measured(tokbench, tmp_path / "native", "--documents", shard)
+    lost = sum(pieces.decode(pieces.encode(text)) != text for _, text in TEXTS)
+    found = measured(tokbench, tmp_path / "pieces", "--documents", shard)
+    assert found["loss"] == {"documents": len(TEXTS), "documents_changed": lost}
+    assert lost > 0
+
+
 def test_an_adapted_one_has_the_same_rows_with_reasons(pieces: Tokenizer, native: Tokenizer) -> None:
     """Tokens, bytes and frequencies are those of the documents as given; all else says why it is missing."""
     found = measure_encoded(pieces, iter(TEXTS), families={}, library="sentencepiece")

@@ -15,6 +15,7 @@ from tests.conftest import ODD
 from tests.existing import STRINGS, TEXT, few, level, library_ids, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.loss import loss_of
+from tokbench.adapters.tokenizer_json import export
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -74,6 +75,35 @@ def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], 
         tokenizer.decode([900, 950])
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_special_tokens_that_texts_are_cut_within_are_special(
+    whole: bool, level: dict[str, Any], tmp_path: Path
+) -> None:
+    """They stand among the model's tokens; one that may be a whole pre-token is text's where merges are ignored."""
+    values = deepcopy(level)
+    values["model"]["ignore_merges"] = whole
+    values["model"]["vocab"] |= {"<|endoftext|>": 420, "zzyzx": 421}
+    values["added_tokens"] = [made.added(420, "<|endoftext|>", special=True), made.added(421, "zzyzx", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == ("whole_or_merge" if whole else "merge"), why(tokenizer)
+    assert 420 in tokenizer.vocabulary.special
+    assert (421 in tokenizer.vocabulary.special) != whole
+    assert (len(tokenizer), tokenizer.id_limit) == (420 + whole, 422)
+    text = "<|endoftext|> zzyzx\nzzyzx<|endoftext|>"
+    assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_special_tokens_of_an_export_come_back(level: dict[str, Any], tmp_path: Path) -> None:
+    vocabulary = Vocabulary(
+        (*BYTES, b"ab", b"abc"), ids=np.arange(258, dtype=np.int32), special={258: b"<|endoftext|>"}
+    )
+    made_here = Tokenizer(vocabulary, "gpt2", "ranked")
+    assert export(made_here, None, tmp_path).startswith("tokenizer.json gives the same ids")
+    tokenizer = read(tmp_path / "tokenizer.json", "tokenizer_json")
+    assert len(tokenizer) == 258
+    assert tokenizer.vocabulary.special[258] == b"<|endoftext|>"
+
+
 def test_dropout_is_switched_off(level: dict[str, Any], tmp_path: Path) -> None:
     values = deepcopy(level)
     values["model"]["dropout"] = 0.5
@@ -97,6 +127,35 @@ def test_unigram_over_bytes_becomes_ours(tmp_path: Path) -> None:
     assert tokenizer.segmentation == "likelihood", why(tokenizer)
     for text in (TEXT, *made.TEXTS):
         assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_unigram_whose_unknown_token_is_text_goes_to_the_library(tmp_path: Path) -> None:
+    """The library makes one of several unknown ones that follow each other, whatever they spell."""
+    values = made.byte_unigram()
+    spelt = [token for token, _ in values["model"]["vocab"]]
+    values["model"]["unk_id"] = spelt.index("e")
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("its unknown token spells bytes")
+    for text in (TEXT, "eee e", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+@pytest.mark.parametrize("kind", ["Unigram", "WordPiece"])
+def test_special_tokens_within_other_models_are_special(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
+    values = made.byte_unigram() if kind == "Unigram" else deepcopy(level)
+    if kind == "Unigram":
+        number = len(values["model"]["vocab"])
+        values["model"]["vocab"].append(["<|end|>", -1.0])
+    else:
+        vocabulary = values["model"]["vocab"]
+        number = vocabulary["<|end|>"] = len(vocabulary)
+        rest = {"unk_token": "a", "continuing_subword_prefix": "", "max_input_chars_per_word": 1 << 30}
+        values["model"] = {"type": kind, "vocab": vocabulary, **rest}
+    values["added_tokens"] = [made.added(number, "<|end|>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    assert tokenizer.vocabulary.special[number] == b"<|end|>"
+    assert tokenizer.encode("a<|end|> b").tolist() == library_ids(values, "a<|end|> b")
 
 
 def test_wordpiece_over_bytes_becomes_ours(level: dict[str, Any], tmp_path: Path) -> None:

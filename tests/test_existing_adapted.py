@@ -2,6 +2,7 @@
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 
+import json
 import pickle
 import subprocess
 import sys
@@ -19,9 +20,12 @@ from tests import made_elsewhere as made
 from tests.conftest import ODD, TOPICS
 from tests.existing import TEXT, few, level, read  # noqa: F401
 from tokbench.adapters.agreement import Difference, first_difference
+from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import bytes_lost, loss_of
 from tokbench.adapters.read import read_tokenizer
 from tokbench.errors import TokbenchError
+from tokbench.fitness import vocabulary
+from tokbench.fitness.subject import Subject
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -106,6 +110,44 @@ def test_an_adapter_has_the_interface_of_a_tokenizer(adapted: Path) -> None:
             tokenizer.decode(ids)
         assert told in str(error.value)
     assert tokenizer.last_cut(b"a b") == 0
+
+
+@pytest.mark.parametrize("kind", ["lower", "metaspace", "llama", "words", "sentencepiece", "tiktoken"])
+def test_ids_stand_for_bytes_within_a_text(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
+    """Blanks and bytes of characters are there, which decoding an id by itself drops or replaces."""
+    steps = [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+        *({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}),
+    ]
+    values = {"metaspace": made.metaspace, "words": made.bert, "llama": made.metaspace}.get(kind, lambda: level)()
+    if kind == "llama":
+        values["decoder"] = {"type": "Sequence", "decoders": steps}
+    content: Any = values | {"normalizer": {"type": "Lowercase"}} if kind == "lower" else values
+    library = "tokenizers"
+    settings: dict[str, Any] = {}
+    if kind == "sentencepiece":
+        library, content = kind, made.sentencepiece_model(byte_fallback=True, vocab_size=520)
+    elif kind == "tiktoken":
+        library, content, settings = kind, made.tiktoken_file(made.ranks()), {"pattern": made.CL100K}
+    opened = open_library(library, json.dumps(content).encode() if isinstance(content, dict) else content, settings, "")
+    text = "for x in range it pays for \u4e2d" if kind in ("lower", "sentencepiece", "tiktoken") else "for x in"
+    found = [opened.bytes_of(one) for one in opened.encode(text)]
+    if kind == "words":  # Its decoder puts blanks between tokens, so each is as it is told.
+        assert b"".join(found).replace(b"##", b"") == b"forxin"
+    else:
+        assert b"".join(found).removeprefix(b" ") == text.encode()
+    with pytest.raises(KeyError):
+        opened.bytes_of(1 << 20)
+
+
+def test_check_takes_the_bytes_of_pieces(tmp_path: Path) -> None:
+    path = made.written(tmp_path / "a.model", made.sentencepiece_model(byte_fallback=True, vocab_size=520))
+    subject = Subject(read(path, "sentencepiece"))
+    assert vocabulary.every_byte(subject).told == "256 of 256 bytes are tokens"
+    assert vocabulary.special_apart(subject).passes
+    spelt = [token for token in subject.tokens.values() if len(token) > 1]
+    assert len(spelt) == len(set(spelt))
+    assert any(token.startswith(b" ") for token in spelt)
 
 
 def test_what_needs_our_phases_ends_in_one_line(adapted: Path) -> None:

@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokbench.adapters.adapted import AdaptedTokenizer, readable
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
@@ -90,6 +93,38 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
         totals["characters_normalised"] = sum(letters[letter] for letter in changed)
     names = [name for name in Loss.__dataclass_fields__ if name != "first"]
     return Loss(**{name: totals[name] for name in names}, first=first)
+
+
+class Watched:
+    """A tokenizer that counts, while it encodes, the documents that it does not give back.
+
+    Attributes:
+        documents: how many it encoded.
+        documents_changed: those of them that decoding does not give back, byte for byte.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.documents = self.documents_changed = 0
+
+    def __len__(self) -> int:
+        return len(self.tokenizer)
+
+    @property
+    def id_limit(self) -> int:
+        return self.tokenizer.id_limit
+
+    def encode(self, text: bytes) -> NDArray[np.int32]:
+        """Ids of a text."""
+        ids = self.tokenizer.encode(text)
+        self.documents += 1
+        self.documents_changed += self.tokenizer.decode(ids) != text
+        return ids
+
+    @property
+    def record(self) -> dict[str, int]:
+        """The counts as JSON holds them."""
+        return {"documents": self.documents, "documents_changed": self.documents_changed}
 
 
 def bytes_lost(text: bytes, decoded: bytes) -> int:

@@ -52,7 +52,7 @@ TEXTS = (
 
 @cache
 def probes() -> tuple[bytes, ...]:
-    """All of them, UTF-8: texts, pairs of words and blanks, runs, and every character in three surroundings."""
+    """All of them, UTF-8: texts, pairs of words and blanks, runs, lines, and every character in three surroundings."""
     return tuple(text.encode() for text in _texts())
 
 
@@ -66,10 +66,23 @@ def _texts() -> Iterator[str]:
     for one in LONG:
         yield one * RUN
         yield f"x{one * 40} {one * 41}y"
+    yield from lines()
     known = [chr(code) for code in range(LAST + 1) if _known(code)]
     known += map(chr, range(0x20000, 0x31300, 997))
     for start in range(0, len(known), BLOCK):
         yield "".join(f"{one}a {one}{one}1" for one in known[start : start + BLOCK])
+
+
+def lines() -> Iterator[str]:
+    """Every character of Latin-1 twice to five times, with a line feed before it, behind it and on both sides.
+
+    To some engines an anchor is the end of a line, to others that of the text; and counted repeats differ, too.
+    """
+    for start in range(0, 256, BLOCK):
+        known = [chr(code) for code in range(start, start + BLOCK) if _known(code)]
+        for count in range(2, 6):
+            yield "\n".join(one * count for one in known)
+            yield "".join(f" {one * count}\n .\n{one * count} " for one in known)
 
 
 def _known(code: int) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from tokbench.adapters.probes import lines
 from tokbench.errors import shortened
 from tokbench.memory import may_be_short
 from tokbench.pretokenization import Pretokenization
@@ -54,7 +55,7 @@ def cut_otherwise(scheme: Pretokenization, splits: "list[Split]", counts: Pretok
     from tokenizers.pre_tokenizers import Sequence
 
     theirs = Sequence(splits)
-    for text in (*PROBES, *_running(counts)):
+    for text in (*PROBES, *lines(), *_running(counts)):
         written = text.encode()
         pieces = [written[start:end] for start, end in pairwise(scheme.boundaries(written).tolist())]
         if pieces != [piece.encode() for piece, _ in theirs.pre_tokenize_str(text)]:

@@ -1,6 +1,6 @@
 """What ``tokbench compare`` compares: tokens of the same documents, an experiment's tables, its models' answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from tokbench.errors import TokbenchError
 from tokbench.report.terminal import Line, Part, Unequal, alike, corrected
 from tokbench.report.wording import counted
 from tokbench.statistics.contrast import token_counts
+from tokbench.tokenizer import Tokenizer
 
 
 class Further(NamedTuple):
@@ -114,9 +115,13 @@ def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Doc
 def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document], reading: Reading) -> Part:
     """Tokens of the same documents."""
     lines = []
+    notes: list[str] = []
     for size_a, size_b in sizes:
-        counts = [_counts(one.folders[size], documents, reading) for one, size in ((a, size_a), (b, size_b))]
-        if found := token_counts(*counts):
+        tokenizers = [one_of_several(one.folders[size], reading) for one, size in ((a, size_a), (b, size_b))]
+        counted_in = [_counts(tokenizer, documents) for tokenizer in tokenizers]
+        lost = [_lost(name, one) for name, one in zip(distinct(a, b), counted_in, strict=True) if one.changed]
+        notes += [note for note in lost if note not in notes]
+        if found := token_counts(*(one.tokens for one in counted_in)):
             lines.append(
                 Line(
                     size_label(size_a, size_b),
@@ -125,12 +130,48 @@ def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Docu
                     f"token count on {where}",
                     TOKENS,
                     sizes=[(size_a, size_b)],
+                    ranked=not lost,
                 )
             )
     heading = f"Tokens of {counted(len(documents), 'document')}: {where}; intervals over documents"
-    return Part(heading, "count", "share", lines)
+    return Part(heading, "count", "share", lines, notes)
 
 
-def _counts(place: Path, documents: Iterable[Document], reading: Reading) -> list[int]:
-    tokenizer = one_of_several(place, reading)
-    return [tokenizer.count(document.text) for document in documents]
+class Counts(NamedTuple):
+    """What a tokenizer makes of documents.
+
+    Attributes:
+        tokens: of each.
+        changed: how many are not given back.
+        bytes: of all of them.
+        bytes_lost: at most so many are not found again.
+    """
+
+    tokens: list[int]
+    changed: int
+    bytes: int
+    bytes_lost: int
+
+
+def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> Counts:
+    size = sum(len(document.text) for document in documents)
+    if tokenizer.lossless:
+        return Counts([tokenizer.count(document.text) for document in documents], 0, size, 0)
+    from tokbench.adapters.loss import bytes_lost
+
+    tokens, changed, lost = [], 0, 0
+    for document in documents:
+        ids = tokenizer.encode(document.text)
+        decoded = tokenizer.decode(ids)
+        tokens.append(len(ids))
+        changed += decoded != document.text
+        lost += bytes_lost(document.text, decoded)
+    return Counts(tokens, changed, size, lost)
+
+
+def _lost(name: str, found: Counts) -> str:
+    documents = counted(len(found.tokens), "document")
+    return (
+        f"  {name} does not give back all of the text: {found.changed:,} of {documents} not restored, "
+        f"at most {found.bytes_lost:,} of {found.bytes:,} bytes lost. Tokens are not ranked."
+    )

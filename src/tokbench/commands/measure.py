@@ -46,7 +46,8 @@ def command(
     """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON.
 
     A tokenizer that was made elsewhere is measured on --documents: where it is one of ours, its pre-tokens are counted
-    first; where it works through another library each document is encoded, and what needs pre-tokens has no value.
+    first; where it works through another library each document is encoded, and what needs pre-tokens has no value;
+    "loss" says how many documents it does not give back.
     Where the counts need more than --memory, a line says how much before anything of them is held.
     """
     from tokbench.commands.measurements import metric_families, write_measurements
@@ -61,14 +62,16 @@ def command(
     given = metric_families(metrics)
     texts = _texts(documents, text_field, language_field, megabytes)
     if tokenizer.library_name:
+        from tokbench.adapters.loss import Watched
         from tokbench.intrinsic.measure_encoded import measure_encoded
 
         if counts is not None:
             raise TokbenchError(
                 f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; give --documents"
             )
-        found = measure_encoded(tokenizer, texts, families=given, library=tokenizer.library_name)
-        write_measurements(tokenizer, found, variant, corpus, output)
+        watched = Watched(tokenizer)
+        found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
+        write_measurements(tokenizer, found, variant, corpus, output, watched.record)
         return
     if counts is None:
         by_language, pretokens = _counted(texts, tokenizer.scheme, megabytes, output)

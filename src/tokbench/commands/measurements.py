@@ -1,6 +1,7 @@
 """Measurements as commands take and give them: options of metrics from JSON, rows to JSON."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import click
@@ -25,13 +26,22 @@ def metric_families(text: str | None) -> dict[str, Options]:
 
 
 def write_measurements(
-    tokenizer: Tokenizer, rows: ByLanguage, variant: str | None, corpus: str, output: str | None
+    tokenizer: Tokenizer,
+    rows: ByLanguage,
+    variant: str | None,
+    corpus: str,
+    output: str | None,
+    loss: Mapping[str, int] | None = None,
 ) -> None:
-    """Write the measurements of a tokenizer as JSON, to standard output where no file is named."""
+    """Write the measurements of a tokenizer as JSON, to standard output where no file is named.
+
+    What is lost of the text stands there for one that need not give all of it back.
+    """
     result = {
         "variant": variant or tokenizer.name,
         "size": tokenizer.nominal_size,
         "corpus": corpus,
+        **({} if loss is None else {"loss": loss}),
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"

@@ -108,7 +108,7 @@ def numbers() -> list[bytes]:
 
 SPECIAL = (
     "<|endoftext|>", "<|padding|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "<|fim_prefix|>",
-    "<s>", "</s>", "<unk>", "<pad>", "<mask>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[INST]", "<0x41>", "▁",
-    "Ġ", "##a", "</w>", "\u203f",
+    "<s>", "</s>", "<unk>", "<pad>", "<mask>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[INST]", "<0x41>", "Ġ",
+    "##a", "</w>", "\u203f",
 )  # fmt: skip
 """What some tokenizer takes for more than text."""

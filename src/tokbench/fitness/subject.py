@@ -130,9 +130,11 @@ class Subject:
         return True
 
     def _decoded(self) -> Iterator[tuple[int, bytes]]:
+        """Each id by itself; what its own tokenizer says of it counts, since decoding may drop blanks."""
+        told = self.traits.bytes_of
         for one in self.ids:
             try:
-                yield one, self.decode([one])
+                yield one, self.decode([one]) if told is None else bytes(_asked(told, one))
             except Rejection:
                 continue
 

@@ -23,6 +23,7 @@ class Traits:
         id_limit: one more than the largest id, special ones included.
         special: ids that stand for special tokens, by name: ``special_tokens``, or ``special``, which has them by id.
         unknown_id: the id of what it has no token for, ``unknown_id`` or ``library.unknown``.
+        bytes_of: what tells the bytes of an id within a text, ``bytes_of`` or ``library.bytes_of``.
         normalized: the normaliser that it declares, ``normalized`` or ``library.normalized``.
         boundaries: what cuts a text into its pre-tokens, that of ``scheme`` or of ``pretokenization``.
         scheme: the name of its pre-tokenization.
@@ -37,6 +38,7 @@ class Traits:
     id_limit: int | None
     special: dict[str, int]
     unknown_id: int | None
+    bytes_of: Callable[[int], bytes] | None
     normalized: Callable[[str], str] | None
     boundaries: Boundaries | None
     scheme: str
@@ -62,6 +64,7 @@ def traits_of(tokenizer: Any) -> Traits:
         id_limit=_part(tokenizer, "id_limit"),
         special=_special(tokenizer),
         unknown_id=_part(library, "unknown") if unknown is None else unknown,
+        bytes_of=_part(tokenizer, "bytes_of") or _part(library, "bytes_of"),
         normalized=_part(tokenizer, "normalized") or _part(library, "normalized"),
         boundaries=own or (schemes[name].function if name in schemes else None),
         scheme=name,

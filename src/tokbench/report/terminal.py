@@ -31,7 +31,8 @@ class Line:
         restates: whether another line's count of tokens says as much; the verdict is silent on it.
         holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
         sizes: those of a and of b that it is over.
-        ranked: whether either of the two may be called the better one, see :func:`alike`.
+        ranked: whether either of the two may be called the better one: not where one does not give back the text, nor
+            at the sizes of :func:`alike`.
     """
 
     name: str
@@ -100,7 +101,11 @@ def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
     would count for or against how it was built."""
     return [
         replace(
-            part, lines=[replace(line, ranked=not any(pair in unequal for pair in line.sizes)) for line in part.lines]
+            part,
+            lines=[
+                replace(line, ranked=line.ranked and not any(pair in unequal for pair in line.sizes))
+                for line in part.lines
+            ],
         )
         for part in parts
     ]
@@ -115,7 +120,7 @@ def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Unequal | No
         unequal: sizes at which one has fewer tokens than the other, with the tokens of each.
     """
     text = [
-        (f"At {size:,} they" if size == other else "They")
+        (f"At {size:,} they" if size == other != 0 else "They")
         + f" are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}. What depends on that is not ranked."
         for (size, other), (of_a, of_b) in (unequal or {}).items()
     ]

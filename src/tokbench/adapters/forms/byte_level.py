@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from tokbench.adapters.forms import Native, NotNativeError
 from tokbench.adapters.forms.added_tokens import Added
+from tokbench.adapters.forms.oniguruma import translated
 from tokbench.adapters.forms.patterns import setting_of
 from tokbench.byte_level import BYTE_OF
-from tokbench.pretokenization import schemes
+from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.vocabulary import Vocabulary
 
 LONGEST_WORD = 1 << 28
@@ -41,7 +42,7 @@ def native_model(values: Mapping[str, Any], added: Added, segmentation: str | No
     kind = model.get("type") or ("BPE" if "merges" in model else None)
     if kind not in MODELS:
         raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
-    vocabulary, method = MODELS[kind](model, added)
+    vocabulary, method = MODELS[kind](model, added, _cut(model, {*added.special, model.get("unk_id")}, setting))
     return Native(vocabulary, setting, segmentation or method)
 
 
@@ -80,15 +81,29 @@ def _expression(step: Mapping[str, Any]) -> str:
         raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
     if kind == "Punctuation":
         return rf"[\p{{P}}{ASCII_SIGNS}]"
+    import regex
+
     [(form, text)] = step["pattern"].items()
     if form == "String":
-        import regex
-
         return str(regex.escape(text, special_only=True))
-    return str(text)
+    expression = translated(text)
+    try:
+        regex.compile(expression)
+    except regex.error as error:
+        raise NotNativeError(f"its pattern is none to us ({error})") from None
+    return expression
 
 
-def _merging(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
+def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mapping[str, Any]) -> set[int]:
+    """Ids of marks that texts are cut within, which therefore no text gives, though the model has them."""
+    vocabulary, scheme = model["vocab"], pretokenization_of(setting)
+    if isinstance(vocabulary, list):
+        vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
+    found = {number: token for spelt, number in vocabulary.items() if number in marks and (token := _bytes(spelt))}
+    return {number for number, token in found.items() if len(scheme.boundaries(token)) > 2}
+
+
+def _merging(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise NotNativeError(f"its tokens have a {key}")
@@ -98,7 +113,8 @@ def _merging(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
     if len(set(pairs)) < len(pairs):  # Of equal pairs the last one counts.
         pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
     joined = {part for pair in pairs for part in (*pair, "".join(pair))}
-    left_out = {spelt for spelt, number in ids.items() if number in added.special and not whole and spelt not in joined}
+    marks = cut if whole else added.special
+    left_out = {spelt for spelt, number in ids.items() if number in marks and spelt not in joined}
     tokens, own, special = _spelt(ids, left_out, added)
     places = {token: place for place, token in enumerate(tokens)}
     of = {spelt: places[token] for spelt in joined if (token := _bytes(spelt)) is not None}
@@ -106,16 +122,18 @@ def _merging(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
     return _vocabulary(tokens, own, special, merges=merges), "whole_or_merge" if whole else "merge"
 
 
-def _likelihood(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
+def _likelihood(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
     ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
     scores = {number: float(score) for number, (_, score) in enumerate(model["vocab"])}
     if len(ids) < len(scores):
         raise NotNativeError("some of its tokens stand twice")
-    tokens, own, special = _spelt(ids, set(), added)
+    tokens, own, special = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
+    if model.get("unk_id") in own:
+        raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
     return _vocabulary(tokens, own, special, scores=np.array([scores[one] for one in own], np.float64)), "likelihood"
 
 
-def _longest_prefix(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary, str]:
+def _longest_prefix(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
     prefix = model.get("continuing_subword_prefix", "##")
     if model.get("max_input_chars_per_word", 100) < LONGEST_WORD:
         raise NotNativeError("words longer than a bound are one unknown token")
@@ -127,7 +145,7 @@ def _longest_prefix(model: Mapping[str, Any], added: Added) -> tuple[Vocabulary,
     known = [
         (token, flag, number)
         for (spelt, flag), number in zip(parts, ids.values(), strict=True)
-        if (token := _bytes(spelt))
+        if number not in cut and (token := _bytes(spelt))
     ]
     known.sort(key=lambda one: one[2])
     for flag in {False, bool(prefix)}:

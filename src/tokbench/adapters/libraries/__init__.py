@@ -33,6 +33,13 @@ class Library(Protocol):
         """What the library calls an id: its bytes, or the UTF-8 of its name; empty where there is no such id."""
         ...
 
+    def bytes_of(self, one: int) -> bytes:
+        """What an id stands for within a text, where decoding it alone may drop a blank or not be UTF-8.
+
+        Raises KeyError for an id that there is not.
+        """
+        ...
+
     def normalized(self, text: str) -> str:
         """A text as it is before it is cut."""
         ...

@@ -1,10 +1,21 @@
 """Hugging Face's ``tokenizers``: any ``tokenizer.json``."""
 
+import json
 import os
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from tokbench.byte_level import BYTE_OF
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not outlive a fork.
 
 import tokenizers
+
+BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
+"""Steps of decoders that are known here; the last two are for the whole of a text."""
+BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
 class HuggingFace:
@@ -36,9 +47,45 @@ class HuggingFace:
     def name(self, one: int) -> bytes:
         return str(self.tokenizer.id_to_token(one) or "").encode()
 
+    def bytes_of(self, one: int) -> bytes:
+        spelt = self.tokenizer.id_to_token(one)
+        if spelt is None:
+            raise KeyError(one)
+        if self._added.get(one) is not None:
+            return str(spelt).encode()
+        if not all(map(_known, self._steps)):
+            return self.decode([one])
+        for step in self._steps:
+            if step["type"] == "ByteLevel" and set(spelt) <= BYTE_OF.keys():
+                return bytes(map(BYTE_OF.__getitem__, spelt))
+            if step["type"] == "ByteFallback" and BYTE.fullmatch(spelt):
+                return bytes([int(spelt[1:-1], 16)])
+            if step["type"] == "Metaspace":
+                spelt = spelt.replace(step["replacement"], " ")
+            elif step["type"] == "Replace":
+                spelt = spelt.replace(step["pattern"]["String"], step["content"])
+        return str(spelt).encode()
+
+    @cached_property
+    def _added(self) -> Mapping[int, Any]:
+        return dict(self.tokenizer.get_added_tokens_decoder())
+
+    @cached_property
+    def _steps(self) -> list[dict[str, Any]]:
+        """What the decoder does, one after another; it is asked for once, since it is told as JSON."""
+        decoder = self.tokenizer.decoder
+        if decoder is None:
+            return []
+        values = json.loads(decoder.__getstate__())
+        return list(values["decoders"]) if values["type"] == "Sequence" else [values]
+
     def normalized(self, text: str) -> str:
         normalizer = self.tokenizer.normalizer
         return text if normalizer is None else str(normalizer.normalize_str(text))
+
+
+def _known(step: Mapping[str, Any]) -> bool:
+    return step["type"] in BY_TOKEN and (step["type"] != "Replace" or "String" in step["pattern"])
 
 
 def open(content: bytes, special: bool = False, unknown: int | None = None) -> HuggingFace:

@@ -29,6 +29,9 @@ class Tiktoken:
         except KeyError:
             return b""
 
+    def bytes_of(self, one: int) -> bytes:
+        return self.encoding.decode_single_token_bytes(one)
+
     def normalized(self, text: str) -> str:
         return text
 

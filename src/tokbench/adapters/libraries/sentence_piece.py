@@ -2,6 +2,9 @@
 
 import sentencepiece
 
+BLANK = "\u2581"
+"""The character by which pieces spell a blank."""
+
 
 class SentencePiece:
     """A model, without the ids that begin and end a text.
@@ -28,8 +31,16 @@ class SentencePiece:
     def name(self, one: int) -> bytes:
         return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
 
+    def bytes_of(self, one: int) -> bytes:
+        if one >= self.size:
+            raise KeyError(one)
+        piece = str(self.processor.id_to_piece(one))
+        if self.processor.is_byte(one):  # Called <0x41>.
+            return bytes([int(piece[1:-1], 16)])
+        return piece.replace(BLANK, " ").encode()
+
     def normalized(self, text: str) -> str:
-        found = str(self.processor.normalize(text)).replace("\u2581", " ")
+        found = str(self.processor.normalize(text)).replace(BLANK, " ")
         return found if text.startswith(" ") else found.removeprefix(" ")
 
 
