@@ -2,7 +2,9 @@
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 
+import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,25 @@ def test_every_form_has_a_reader() -> None:
     folder = Path(__file__).parents[1] / "src" / "tokbench" / "adapters" / "forms"
     assert all((folder / f"{form}.py").is_file() for form in FORMS)
     assert DATA  # The real ones are in test_existing_real.
+
+
+def test_names_that_are_no_utf8(tmp_path: Path, tokbench: Tokbench) -> None:
+    """What a file is called does not end a command, and a folder of such a name is opened again."""
+    ranks, text, folder = (tmp_path / os.fsdecode(name) for name in (b"r\xff.tiktoken", b"t\xff.txt", b"o\xff"))
+    made.written(ranks, b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
+    made.written(text, TOPICS[0])
+    counts, none = tmp_path / "counts.parquet", tmp_path / os.fsdecode(b"c\xff.parquet")
+    assert tokbench("count", "--pretokenization", "gpt2", text, "-o", counts).status == 0
+    built = ("build", "bpe", "--counts", counts, "--size", 260, "-o", folder)
+    for command in (("count", "--pretokenization", "gpt2", text, "-o", none), built):
+        told = tokbench(*command)
+        assert told.status == 2
+        assert told.message.endswith("the name is not UTF-8, as is needed here; rename it")
+    assert tokbench("import", ranks, "--from", "tiktoken", "--pattern", "gpt2", "-o", folder).status == 0
+    assert Tokenizer.load(folder).name == r"o\udcff"
+    assert int(tokbench("encode", folder, text, "--count").stdout) == len(TOPICS[0])
+    assert tokbench("measure", folder, "--counts", counts).status == 0
+    other = tmp_path / "other"
+    assert tokbench(*built[:-1], other).status == 0
+    assert tokbench("compare", folder, other, text).status == 0
+    assert tokbench("check", ranks, "--pattern", "gpt2").status == 0
