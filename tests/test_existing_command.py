@@ -17,7 +17,7 @@ from tests.outside import DATA
 from tokbench.adapters.forms import FORMS
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import BYTES
+from tokbench.vocabulary import BYTES, Vocabulary
 
 # The command line
 
@@ -167,3 +167,38 @@ def test_names_that_are_no_utf8(tmp_path: Path, tokbench: Tokbench) -> None:
     assert tokbench(*built[:-1], other).status == 0
     assert tokbench("compare", folder, other, text).status == 0
     assert tokbench("check", ranks, "--pattern", "gpt2").status == 0
+
+
+def test_a_tokenizers_folder_is_no_text(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """A third tokenizer of 'compare' is no text of the other two, wherever texts are named."""
+    for name in ("a", "b"):
+        Tokenizer(Vocabulary(BYTES), "gpt2" if name == "a" else "none", "greedy", name=name).save(tmp_path / name)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    made.written(theirs / "tokenizer.json", level)
+    text = made.written(tmp_path / "text.txt", TOPICS[0])
+    for folder in (tmp_path / "a", theirs):
+        for command in (
+            ("compare", tmp_path / "a", tmp_path / "b", folder, text),
+            ("count", "--pretokenization", "gpt2", text, folder, "-o", tmp_path / "c.parquet"),
+            ("measure", tmp_path / "a", "--documents", folder),
+            ("check", tmp_path / "a", folder),
+        ):
+            told = tokbench(*command)
+            assert told.status == 2
+            assert told.message == (
+                f"tokbench: {folder}: a tokenizer's folder, and a text is read here; name a file or folder of text"
+            )
+
+
+def test_a_folder_of_several_files_of_ranks(tmp_path: Path, tokbench: Tokbench) -> None:
+    """None is taken unnamed; a folder of such a name is no file."""
+    ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+    folder = tmp_path / "folder"
+    (folder / "a.tiktoken").mkdir(parents=True)
+    made.written(folder / "b.tiktoken", ranks)
+    assert tokbench("check", folder, "--pattern", "gpt2").status == 0
+    made.written(folder / "c.tiktoken", ranks)
+    told = tokbench("check", folder, "--pattern", "gpt2")
+    assert told.status == 2
+    assert told.message.endswith("several files of ranks (b.tiktoken, c.tiktoken); name one of them")
