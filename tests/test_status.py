@@ -349,6 +349,53 @@ def test_a_damaged_plan_is_told_in_one_line(text: str, tmp_path: Path) -> None:
         read_plan(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("run.marks", ["x"]),
+        ("run.directory", 5),
+        ("run.log", 5),
+        ("run.pid", "1"),
+        ("run.slurm", [5]),
+        ("run.slurm", "five"),
+        ("run.folder", "a\0b"),
+        ("stages.make.outputs", [[]]),
+        ("stages.make.outputs", [5]),
+        ("stages.make.outputs", [[5]]),
+        ("stages.make.outputs", ["a", "b"]),
+        ("stages.make.wildcards", {"name": [5]}),
+        ("stages.make.wildcards", {"name": 5}),
+        ("stages.make.wildcards", {"name": []}),
+        ("stages.make.log", [5]),
+        ("stages.make.benchmark", [5]),
+        ("stages.make.planned", ["yes"]),
+        ("stages.make.stood", {"0": {"log": "now"}}),
+        ("stages.make.stood", {"0": 5}),
+        ("stages.make.into", {"0": [5]}),
+        ("stages.make", []),
+        ("stages", []),
+    ],
+)
+def test_a_plan_of_wrong_types_is_told_before_anything_is_done(
+    key: str, value: Any, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    plan = plan_of(tmp_path, job("a"))
+    write_plan(plan)
+    file = plan.folder / "jobs.json"
+    told = json.loads(file.read_text())
+    *above, last = key.split(".")
+    at = told
+    for name in above:
+        at = at[name]
+    at[last] = value
+    file.write_text(json.dumps(told))
+    line = f"tokbench: {file}: damaged, or not written by a run; a run of snakemake leaves one, "
+    for command in ("status", "cancel"):
+        found = tokbench(command, plan.folder)
+        assert (found.status, found.stdout) == (2, b"")
+        assert found.message.startswith(line)
+
+
 def test_whether_a_run_is_at_work(tmp_path: Path) -> None:
     plan, elsewhere = plan_of(tmp_path, job("a")), plan_of(tmp_path, job("a"), host="elsewhere")
     assert life_of(plan) == "ended"
