@@ -293,6 +293,18 @@ def test_state(stands: str, before: str, life: Life, state: str, tmp_path: Path)
     assert states(plan, life) == [state]
 
 
+@pytest.mark.parametrize("life", ["running", "ended"])
+def test_an_output_that_was_removed_has_not_failed(life: Life, tmp_path: Path) -> None:
+    """The benchmark is written after a success alone; one that is older than the log is of a success before."""
+    log, benchmark = put(tmp_path / LOG, "done"), put(tmp_path / "results/x/benchmarks/make/a.tsv", "s")
+    plan = plan_of(tmp_path, job("a"), marks=str(tmp_path))
+    for logged, timed, state in ((1, 2, "missing"), (2, 2, "missing"), (3, 2, "failed")):
+        os.utime(log, (logged, logged))
+        os.utime(benchmark, (timed, timed))
+        assert states(plan, life) == [state]
+    assert [told.message for told in overview(plan, life).jobs] == ["done"]
+
+
 def test_a_job_that_has_just_begun_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine marks it a moment after its log has come to be."""
     marks = tmp_path / "marks"
