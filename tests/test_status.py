@@ -450,11 +450,31 @@ def test_times_and_what_is_left(tmp_path: Path) -> None:
     assert "<td>make b</td><td>4.0 s</td>" in page(found)
 
 
+def test_processors_of_jobs_that_are_too_short(tmp_path: Path) -> None:
+    """The engine writes 0: that is not known, and a sum without it a lower bound."""
+    jobs = [job("a"), job("b"), job("c")._replace(stage="other")]
+    for name, wall, cpu in (("a", "4", "2"), ("b", "0.2", "0.00"), ("c", "0.3", "0.00")):
+        put(tmp_path / f"results/x/made/{name}")
+        put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, cpu))
+    found = overview(plan_of(tmp_path, *jobs))
+    assert [(stage.cpu, stage.cpu_whole) for stage in (*found.stages, found.total)] == [
+        (2.0, False),
+        (None, False),
+        (2.0, False),
+    ]
+    text = overview_text(found)
+    assert re.search(r"^make +2 +2 +4\.2 s +>2\.0 s +4\.0 s +–$", text, re.MULTILINE)
+    assert re.search(r"^other +1 +1 +0\.3 s +– +0\.3 s +–$", text, re.MULTILINE)
+    assert "<td>make b</td><td>0.2 s</td><td>–</td>" in page(found)
+    assert [one["cpu_s"] for one in as_json(found)["stages"]] == [2.0, None]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         (BENCHMARK.format("1.5", "0.5"), Times(1.5, 0.5)),
         (BENCHMARK.format("1.5", "NA"), Times(1.5, None)),
+        (BENCHMARK.format("0.22", "0.00"), Times(0.22, None)),
         ("", None),
         ("s\tcpu_time\n", None),
         ("something else\n1\n", None),

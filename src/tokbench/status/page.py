@@ -40,8 +40,9 @@ def page(seen: Overview) -> str:
         f"<h1>The run of {name}</h1>",
         f"<p>{escape(summary(seen))}. Begun {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
         "<p>Times are those of each job's last success, from the run that made it: wall is on the clock, CPU of "
-        "processors, both added up over jobs. They differ from run to run, results do not; the report "
-        "therefore holds none of them.</p>",
+        "processors, both added up over jobs. CPU of jobs of less than half a second is not known (–); a sum without "
+        "theirs is a lower bound (&gt;). Times differ from run to run, results do not; the report therefore holds none "
+        "of them.</p>",
         _table(*stage_rows(seen)),
         f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",
         f"<h2>The longest jobs</h2>{_table(['job', 'wall', 'CPU'], *jobs)}" if jobs else "",
