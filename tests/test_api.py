@@ -144,8 +144,8 @@ def test_compare(counts: PretokenCounts) -> None:
         (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), 5), "texts 5: give a text"),
         (lambda counts: tokbench.compare(["one", "two"], "x"), "compare: 'one' is no tokenizer"),
         (lambda counts: tokbench.compare(tokbench.build("bpe", counts, 260), "x"), "two tokenizers or more"),
-        (lambda counts: tokbench.count(["x", 5]), "texts: 5 among them is no text"),
-        (lambda counts: tokbench.count([None]), "texts: None among them is no text"),
+        (lambda counts: tokbench.count(["x", 5]), "5 is no text; give str or bytes"),
+        (lambda counts: tokbench.count([None]), "None is no text; give str or bytes"),
         (lambda counts: tokbench.count("x", "gtp2"), "'gtp2' is not a pre-tokenization"),
         (
             lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), tokbench.count("x", "space")),

@@ -92,6 +92,11 @@ def test_recipes(command: str, recipe: str, expected: str, tmp_path: Path, tokbe
         (["count"], "tokbench count: Missing argument 'TEXTS...'. See 'tokbench count --help'."),
         (["build", "bpe", "--size", "many", "-o", "x"], "tokbench build: Invalid value for '--size': 'many' is not"),
         (["encode", "--cuont", ".", "x"], "tokbench encode: No such option '--cuont'."),
+        (
+            ["compare", "a\nb", "c"],
+            r"tokbench: a\nb: no such folder or file of a tokenizer; name one, or an experiment",
+        ),
+        (["check", ".", "--documents=a\nb"], r"tokbench: a\nb: no such file"),
     ],
 )
 def test_use_of_the_command_line(arguments: list[str], expected: str, tokbench: Tokbench) -> None:

@@ -154,6 +154,13 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     )
     assert all(line.endswith(("–", "better")) for line in single.splitlines() if line.startswith("  300 against 320 "))
     assert "choose" in single
+    for name in ("long", "short"):
+        Tokenizer(Vocabulary((*BYTES, b"th")[: 257 - (name == "short")]), "gpt2", "greedy", name=name).save(
+            tmp_path / name
+        )
+    own = ("compare", tmp_path / "long", tmp_path / "short", *texts)
+    assert tokbench(*own).stdout.startswith(b"They are not of equal size: long has 257 tokens, short has 256. What ")
+    assert json.loads(tokbench(*own, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 257, "b": 256}]
 
 
 def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:

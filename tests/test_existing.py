@@ -334,6 +334,49 @@ def test_tekken(ranks: dict[bytes, int], tmp_path: Path) -> None:
     assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
 
 
+def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    """The line, the entry and the key, and of a rank that is too large that it is."""
+    content = made.tiktoken_file(ranks)
+    for wrong, told in (
+        (b"\xef\xbb\xbf" + content, r"a\.tiktoken:1: .* after a byte order mark, which has no place there"),
+        (content + b"YWFhYWFhYWFhYWFhYQ== 200000000\n", "the rank 200000000 is over 16777215, the largest id here"),
+        (content + b"YWFhYWFhYWFhYWFhYQ== -1\n", "is no token in base64 with its rank"),
+    ):
+        with pytest.raises(TokbenchError, match=told):
+            read(made.written(tmp_path / "a.tiktoken", wrong), "tiktoken", pattern="gpt2")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("config", ..., r"\(the key 'config' is missing\)"),
+        ("config", None, "'config' is no object"),
+        ("vocab", {}, "'vocab' no list"),
+        ("vocab.3", {"rank": 3, "token_bytes": None}, r"vocab\[3\]\.token_bytes is null and no text"),
+        ("vocab.3", {"rank": 3, "token_bytes": "?"}, r"vocab\[3\]\.token_bytes is no base64"),
+        ("vocab.3", {"rank": "3", "token_bytes": ""}, r"vocab\[3\]\.rank is \"3\" and no number"),
+        ("vocab.3", {"rank": -3}, r"vocab\[3\]\.rank is -3"),
+        ("vocab.3", {}, r"vocab\[3\] has no rank"),
+        ("vocab.3", 5, r"vocab\[3\] has no rank"),
+        ("special_tokens", [{"rank": 0}], r"special_tokens\[0\] has no token_str"),
+        ("special_tokens", [{"rank": True, "token_str": "a"}], r"special_tokens\[0\]\.rank is true and no number"),
+    ],
+)
+def test_what_is_wrong_with_tekken_is_named(
+    key: str, value: Any, told: str, ranks: dict[bytes, int], tmp_path: Path
+) -> None:
+    values = made.tekken(ranks)
+    name, _, place = key.partition(".")
+    if value is ...:
+        del values[name]
+    elif place:
+        values[name][int(place)] = value
+    else:
+        values[name] = value
+    with pytest.raises(TokbenchError, match=told):
+        read(made.written(tmp_path / "tekken.json", values), "tekken")
+
+
 # Plain files
 
 

@@ -150,6 +150,21 @@ def test_check_takes_the_bytes_of_pieces(tmp_path: Path) -> None:
     assert any(token.startswith(b" ") for token in spelt)
 
 
+def test_an_adapter_tells_what_is_no_text(adapted: Path) -> None:
+    tokenizer = Tokenizer.load(adapted)
+    wrong: Any
+    for wrong in (3, None, [97]):
+        for call in (tokenizer.encode, tokenizer.count, lambda text: tokenizer.encode_batch([text])):
+            with pytest.raises(TokbenchError, match=r"is no text; give str or bytes$"):
+                call(wrong)
+    for wrong in ("abc", b"abc", 3):
+        with pytest.raises(TokbenchError, match="give several"):
+            tokenizer.encode_batch(wrong)
+    for wrong in ("abc", None, [[1], [1, 2]], [1.5]):
+        with pytest.raises(TokbenchError, match="ids of "):
+            tokenizer.decode(wrong)
+
+
 def test_what_needs_our_phases_ends_in_one_line(adapted: Path) -> None:
     tokenizer = Tokenizer.load(adapted)
     for name in ("vocabulary", "pretokenization", "segmentation", "options"):

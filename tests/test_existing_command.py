@@ -2,7 +2,9 @@
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 
+import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from tests.outside import DATA
 from tokbench.adapters.forms import FORMS
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import BYTES
+from tokbench.vocabulary import BYTES, Vocabulary
 
 # The command line
 
@@ -143,3 +145,60 @@ def test_every_form_has_a_reader() -> None:
     folder = Path(__file__).parents[1] / "src" / "tokbench" / "adapters" / "forms"
     assert all((folder / f"{form}.py").is_file() for form in FORMS)
     assert DATA  # The real ones are in test_existing_real.
+
+
+def test_names_that_are_no_utf8(tmp_path: Path, tokbench: Tokbench) -> None:
+    """What a file is called does not end a command, and a folder of such a name is opened again."""
+    ranks, text, folder = (tmp_path / os.fsdecode(name) for name in (b"r\xff.tiktoken", b"t\xff.txt", b"o\xff"))
+    made.written(ranks, b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
+    made.written(text, TOPICS[0])
+    counts, none = tmp_path / "counts.parquet", tmp_path / os.fsdecode(b"c\xff.parquet")
+    assert tokbench("count", "--pretokenization", "gpt2", text, "-o", counts).status == 0
+    built = ("build", "bpe", "--counts", counts, "--size", 260, "-o", folder)
+    for command in (("count", "--pretokenization", "gpt2", text, "-o", none), built):
+        told = tokbench(*command)
+        assert told.status == 2
+        assert told.message.endswith("the name is not UTF-8, as is needed here; rename it")
+    assert tokbench("import", ranks, "--from", "tiktoken", "--pattern", "gpt2", "-o", folder).status == 0
+    assert Tokenizer.load(folder).name == r"o\udcff"
+    assert int(tokbench("encode", folder, text, "--count").stdout) == len(TOPICS[0])
+    assert tokbench("measure", folder, "--counts", counts).status == 0
+    other = tmp_path / "other"
+    assert tokbench(*built[:-1], other).status == 0
+    assert tokbench("compare", folder, other, text).status == 0
+    assert tokbench("check", ranks, "--pattern", "gpt2").status == 0
+
+
+def test_a_tokenizers_folder_is_no_text(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """A third tokenizer of 'compare' is no text of the other two, wherever texts are named."""
+    for name in ("a", "b"):
+        Tokenizer(Vocabulary(BYTES), "gpt2" if name == "a" else "none", "greedy", name=name).save(tmp_path / name)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    made.written(theirs / "tokenizer.json", level)
+    text = made.written(tmp_path / "text.txt", TOPICS[0])
+    for folder in (tmp_path / "a", theirs):
+        for command in (
+            ("compare", tmp_path / "a", tmp_path / "b", folder, text),
+            ("count", "--pretokenization", "gpt2", text, folder, "-o", tmp_path / "c.parquet"),
+            ("measure", tmp_path / "a", "--documents", folder),
+            ("check", tmp_path / "a", folder),
+        ):
+            told = tokbench(*command)
+            assert told.status == 2
+            assert told.message == (
+                f"tokbench: {folder}: a tokenizer's folder, and a text is read here; name a file or folder of text"
+            )
+
+
+def test_a_folder_of_several_files_of_ranks(tmp_path: Path, tokbench: Tokbench) -> None:
+    """None is taken unnamed; a folder of such a name is no file."""
+    ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+    folder = tmp_path / "folder"
+    (folder / "a.tiktoken").mkdir(parents=True)
+    made.written(folder / "b.tiktoken", ranks)
+    assert tokbench("check", folder, "--pattern", "gpt2").status == 0
+    made.written(folder / "c.tiktoken", ranks)
+    told = tokbench("check", folder, "--pattern", "gpt2")
+    assert told.status == 2
+    assert told.message.endswith("several files of ranks (b.tiktoken, c.tiktoken); name one of them")

@@ -293,6 +293,18 @@ def test_state(stands: str, before: str, life: Life, state: str, tmp_path: Path)
     assert states(plan, life) == [state]
 
 
+@pytest.mark.parametrize("life", ["running", "ended"])
+def test_an_output_that_was_removed_has_not_failed(life: Life, tmp_path: Path) -> None:
+    """The benchmark is written after a success alone; one that is older than the log is of a success before."""
+    log, benchmark = put(tmp_path / LOG, "done"), put(tmp_path / "results/x/benchmarks/make/a.tsv", "s")
+    plan = plan_of(tmp_path, job("a"), marks=str(tmp_path))
+    for logged, timed, state in ((1, 2, "missing"), (2, 2, "missing"), (3, 2, "failed")):
+        os.utime(log, (logged, logged))
+        os.utime(benchmark, (timed, timed))
+        assert states(plan, life) == [state]
+    assert [told.message for told in overview(plan, life).jobs] == ["done"]
+
+
 def test_a_job_that_has_just_begun_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine marks it a moment after its log has come to be."""
     marks = tmp_path / "marks"
@@ -349,6 +361,53 @@ def test_a_damaged_plan_is_told_in_one_line(text: str, tmp_path: Path) -> None:
         read_plan(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("run.marks", ["x"]),
+        ("run.directory", 5),
+        ("run.log", 5),
+        ("run.pid", "1"),
+        ("run.slurm", [5]),
+        ("run.slurm", "five"),
+        ("run.folder", "a\0b"),
+        ("stages.make.outputs", [[]]),
+        ("stages.make.outputs", [5]),
+        ("stages.make.outputs", [[5]]),
+        ("stages.make.outputs", ["a", "b"]),
+        ("stages.make.wildcards", {"name": [5]}),
+        ("stages.make.wildcards", {"name": 5}),
+        ("stages.make.wildcards", {"name": []}),
+        ("stages.make.log", [5]),
+        ("stages.make.benchmark", [5]),
+        ("stages.make.planned", ["yes"]),
+        ("stages.make.stood", {"0": {"log": "now"}}),
+        ("stages.make.stood", {"0": 5}),
+        ("stages.make.into", {"0": [5]}),
+        ("stages.make", []),
+        ("stages", []),
+    ],
+)
+def test_a_plan_of_wrong_types_is_told_before_anything_is_done(
+    key: str, value: Any, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    plan = plan_of(tmp_path, job("a"))
+    write_plan(plan)
+    file = plan.folder / "jobs.json"
+    told = json.loads(file.read_text())
+    *above, last = key.split(".")
+    at = told
+    for name in above:
+        at = at[name]
+    at[last] = value
+    file.write_text(json.dumps(told))
+    line = f"tokbench: {file}: damaged, or not written by a run; a run of snakemake leaves one, "
+    for command in ("status", "cancel"):
+        found = tokbench(command, plan.folder)
+        assert (found.status, found.stdout) == (2, b"")
+        assert found.message.startswith(line)
+
+
 def test_whether_a_run_is_at_work(tmp_path: Path) -> None:
     plan, elsewhere = plan_of(tmp_path, job("a")), plan_of(tmp_path, job("a"), host="elsewhere")
     assert life_of(plan) == "ended"
@@ -395,11 +454,31 @@ def test_times_and_what_is_left(tmp_path: Path) -> None:
     assert shown.count("<table>") == shown.count('class="scrolls" tabindex="0" role="region" aria-label=') == 2
 
 
+def test_processors_of_jobs_that_are_too_short(tmp_path: Path) -> None:
+    """The engine writes 0: that is not known, and a sum without it a lower bound."""
+    jobs = [job("a"), job("b"), job("c")._replace(stage="other")]
+    for name, wall, cpu in (("a", "4", "2"), ("b", "0.2", "0.00"), ("c", "0.3", "0.00")):
+        put(tmp_path / f"results/x/made/{name}")
+        put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, cpu))
+    found = overview(plan_of(tmp_path, *jobs))
+    assert [(stage.cpu, stage.cpu_whole) for stage in (*found.stages, found.total)] == [
+        (2.0, False),
+        (None, False),
+        (2.0, False),
+    ]
+    text = overview_text(found)
+    assert re.search(r"^make +2 +2 +4\.2 s +>2\.0 s +4\.0 s +–$", text, re.MULTILINE)
+    assert re.search(r"^other +1 +1 +0\.3 s +– +0\.3 s +–$", text, re.MULTILINE)
+    assert "<td>make b</td><td>0.2 s</td><td>–</td>" in page(found)
+    assert [one["cpu_s"] for one in as_json(found)["stages"]] == [2.0, None]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         (BENCHMARK.format("1.5", "0.5"), Times(1.5, 0.5)),
         (BENCHMARK.format("1.5", "NA"), Times(1.5, None)),
+        (BENCHMARK.format("0.22", "0.00"), Times(0.22, None)),
         ("", None),
         ("s\tcpu_time\n", None),
         ("something else\n1\n", None),

@@ -310,6 +310,30 @@ def test_ids_that_are_no_numbers() -> None:
         plain.decode(np.array([2**63], np.uint64))
 
 
+def test_what_is_no_text() -> None:
+    """A number is not so many zero bytes, and a text is not several."""
+    tokenizer = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="bytes")
+    assert tokenizer.encode(bytearray(b"ab")).tolist() == tokenizer.encode(memoryview(b"a-b")[::2]).tolist() == [97, 98]
+    assert [ids.tolist() for ids in tokenizer.encode_batch(iter(["a", b"b"]))] == [[97], [98]]
+    wrong: Any
+    for wrong in (3, None, True, [97, 98], 1.5):
+        for call in (tokenizer.encode, tokenizer.count, tokenizer.offsets):
+            with pytest.raises(TokbenchError, match="is no text; give str or bytes"):
+                call(wrong)
+        for threads in (1, 2):
+            with pytest.raises(TokbenchError, match="is no text; give str or bytes"):
+                tokenizer.encode_batch(["a", wrong], threads)
+    for wrong in ("abc", b"abc", 3, None):
+        with pytest.raises(TokbenchError, match="give several"):
+            tokenizer.encode_batch(wrong)
+    for wrong in (b"abc", None):
+        with pytest.raises(TokbenchError, match="has no characters"):
+            tokenizer.character_offsets(wrong)
+    for wrong in ("abc", None, [[1], [1, 2]], [1.5], [True]):
+        with pytest.raises(TokbenchError, match="ids of "):
+            tokenizer.decode(wrong)
+
+
 def test_names_that_do_not_exist() -> None:
     plain = Vocabulary(BYTES)
     with pytest.raises(TokbenchError, match="'gready' is not a segmentation"):

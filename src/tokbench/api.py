@@ -25,7 +25,7 @@ from tokbench.metric import families_of, metrics
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
-from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer import Tokenizer, bytes_of
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -195,16 +195,7 @@ def _documents(texts: Text | Iterable[Text]) -> Iterable[bytes]:
     given = [texts] if isinstance(texts, str | bytes) else texts
     if not isinstance(given, Iterable):
         raise TokbenchError(f"texts {shortened(repr(texts))}: give a text, str or bytes, or several")
-    return map(_bytes, given)
-
-
-def _bytes(text: Any) -> bytes:
-    if isinstance(text, str):
-        return text.encode("utf-8", "surrogatepass")
-    try:
-        return bytes(memoryview(text))
-    except TypeError:
-        raise TokbenchError(f"texts: {shortened(repr(text))} among them is no text; give str or bytes") from None
+    return map(bytes_of, given)
 
 
 def _check_source(construction: Construction, source: Any) -> None:

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, on_one_line
 
 REJECTED = 2
 OUR_OWN = 70
@@ -48,6 +48,11 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
         case OSError() if error.filename or error.errno:
             named = error.filename or _file(error)
             return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REJECTED
+        case UnicodeEncodeError() if "\udc80" <= error.object[error.start] <= "\udcff":
+            return (
+                f"tokbench: {on_one_line(error.object)}: the name is not UTF-8, as is needed here; rename it",
+                REJECTED,
+            )
     file = _file(error)
     if file is not None and (reason := _damage(error)):
         return f"tokbench: {file}: {reason}; make or fetch the file again", REJECTED

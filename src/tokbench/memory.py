@@ -82,7 +82,7 @@ def purpose(what: str, remedy: str = "") -> None:
     """Say what memory is needed for from now on, should it run out; see :class:`Purpose`."""
     global _purpose
     _purpose = Purpose(" ".join(what.split()), remedy)
-    prepare(f"{_purpose.line()}\n".encode(), f"{_purpose.line_of_crash()}\n".encode())
+    prepare(_written(_purpose.line()), _written(_purpose.line_of_crash()))
 
 
 @contextmanager
@@ -179,9 +179,14 @@ def _tell(line: Callable[[str], str], error: BaseException) -> None:
             del reasons[0]
         told = line("; ".join(reason[:300] for reason in reasons if reason))
         sys.stdout.flush()
-        os.write(2, f"{told}\n".encode())
+        os.write(2, _written(told))
     except MemoryError:
         tell_sure()
+
+
+def _written(line: str) -> bytes:
+    """A line as it is written; names of files need not be UTF-8."""
+    return f"{line}\n".encode(errors="backslashreplace")
 
 
 def _limit() -> str:

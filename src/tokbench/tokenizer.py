@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
@@ -161,20 +161,25 @@ class Tokenizer:
         50 MB. The ids do not depend on it, nor does it go along when the tokenizer is saved, pickled or copied.
 
         Raises:
-            TokbenchError: a pre-token has 2 GiB or more.
+            TokbenchError: it is no text, or a pre-token has 2 GiB or more.
         """
-        parts = self._by_parts(Encoder.encode, _data(text), threads)
+        parts = self._by_parts(Encoder.encode, bytes_of(text), threads)
         return parts[0] if len(parts) == 1 else _concatenated(parts, threads)
 
     def count(self, text: bytes | str, threads: int = 1) -> int:
         """How many tokens a text has: the length of what :meth:`encode` gives, in less memory."""
-        return sum(self._by_parts(Encoder.count, _data(text), threads))
+        return sum(self._by_parts(Encoder.count, bytes_of(text), threads))
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
-        """Ids of each text, in order; threads share the texts out in groups."""
+        """Ids of each text, in order; threads share the texts out in groups.
+
+        Raises:
+            TokbenchError: they are a single text, or one of them is none.
+        """
+        given = several(texts)
         if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
-            return [self.encode(text) for text in texts]
-        groups = mapped(lambda group: [self.encode(text) for text in group], _groups(texts), threads)
+            return [self.encode(text) for text in given]
+        groups = mapped(lambda group: [self.encode(text) for text in group], _groups(map(bytes_of, given)), threads)
         return [ids for group in groups for ids in group]
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
@@ -189,6 +194,8 @@ class Tokenizer:
 
         A token that begins or ends inside a character spans the character as a whole.
         """
+        if not isinstance(text, str):
+            raise TokbenchError(f"{shortened(repr(text))} has no characters; give str, or ask for offsets()")
         return character_spans(text, self.offsets(text, threads))
 
     def _borders(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -259,12 +266,7 @@ class Tokenizer:
         Raises:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        try:
-            values = np.asarray(ids).ravel()
-        except ValueError:
-            raise TokbenchError("ids of several lengths; decode one sequence at a time") from None
-        if values.size and values.dtype.kind not in "iu":
-            raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
+        values = numbers_of(ids)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.id_limit:
             wrong = next(value for value in values.tolist() if not 0 <= value < self.id_limit)
             raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {self.id_limit - 1})")
@@ -387,8 +389,44 @@ def _renumbered(vocabulary: Vocabulary) -> NDArray[np.int32] | None:
     return None if ids is None or np.array_equal(ids, np.arange(len(ids))) else np.ascontiguousarray(ids, np.int32)
 
 
-def _data(text: bytes | str) -> bytes:
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+def bytes_of(text: Any) -> bytes:
+    """The bytes of a text, of a ``str`` its UTF-8.
+
+    Raises:
+        TokbenchError: it is no text: ``bytes`` takes a number for so many zeros.
+    """
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    try:
+        return bytes(memoryview(text))
+    except TypeError:
+        raise TokbenchError(f"{shortened(repr(text))} is no text; give str or bytes") from None
+
+
+def several(texts: Any) -> Iterable[bytes | str]:
+    """Texts as they are given; a single one is none of several, nor are its characters.
+
+    Raises:
+        TokbenchError: it is a text, or nothing to go through.
+    """
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise TokbenchError(f"texts {shortened(repr(texts))}: give several, as in a list, or encode one with encode()")
+    return texts
+
+
+def numbers_of(ids: ArrayLike) -> NDArray[Any]:
+    """Ids as an array of whole numbers.
+
+    Raises:
+        TokbenchError: they are none, or sequences of several lengths.
+    """
+    try:
+        values = np.asarray(ids).ravel()
+    except ValueError:
+        raise TokbenchError("ids of several lengths; decode one sequence at a time") from None
+    if values.size and values.dtype.kind not in "iu":
+        raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
+    return values
 
 
 def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.int32]:

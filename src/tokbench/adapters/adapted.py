@@ -15,7 +15,7 @@ from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
-from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer import Tokenizer, bytes_of, numbers_of, several
 from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS
 from tokbench.vocabulary import Named
@@ -142,7 +142,7 @@ class AdaptedTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order."""
-        return list(mapped(self.encode, texts, threads))
+        return list(mapped(self.encode, several(texts), threads))
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NoReturn:
         """Its tokens need not lie end to end in the text.
@@ -170,11 +170,8 @@ class AdaptedTokenizer(Tokenizer):
         Raises:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        values = np.asarray(ids).ravel()
-        if values.size and values.dtype.kind not in "iu":
-            raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
         parts = []
-        for special, group in groupby(values.tolist(), self.special.__contains__):
+        for special, group in groupby(numbers_of(ids).tolist(), self.special.__contains__):
             run = list(group)
             parts.append(b"".join(map(self.special.__getitem__, run)) if special else self._decoded(run))
         return b"".join(parts)
@@ -235,5 +232,4 @@ class AdaptedTokenizer(Tokenizer):
 
 def readable(text: bytes | str) -> str:
     """A text as other libraries take it: what is no UTF-8 is replaced."""
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
-    return data.decode("utf-8", "replace")
+    return bytes_of(text).decode("utf-8", "replace")

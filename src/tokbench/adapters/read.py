@@ -11,7 +11,7 @@ from tokbench.adapters.agreement import Difference, first_difference
 from tokbench.adapters.forms import Found, ReadOptions, reader
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.probes import probes
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, on_one_line
 from tokbench.tokenizer import Tokenizer
 
 
@@ -48,11 +48,11 @@ def read_tokenizer(
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
     found = reader(form)(path, options)
-    name = name or path.name.partition(".")[0]
+    name = name or on_one_line(path.name).partition(".")[0]
     library = None if found.library is None else open_library(found.library, found.content, found.settings, str(path))
     imported: dict[str, Any] = {
         "form": form,
-        "file": path.name,
+        "file": on_one_line(path.name),
         "sha256": _digest(path),
         "options": options.model_dump(exclude_none=True),
         "how": "native",

@@ -11,7 +11,7 @@ from tokbench.commands.method_name import ConstructionName
 from tokbench.commands.numbers import COUNT, MEMORY, SEED, SIZE, THREADS
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, on_one_line
 
 
 @click.command("build")
@@ -113,7 +113,7 @@ def command(
         initial=start,
         seed=seed,
         threads=threads,
-        name=name or Path(output).name,
+        name=on_one_line(name or Path(output).name),
     )
     if left_out:
         tokenizer.origin |= left_out.recipe()

@@ -25,7 +25,7 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "alpha": ALPHA,
         "tests": sum(line.holm is not None for part in found.parts for line in part.lines),
         "unequal_sizes": [
-            {"size": size if size == other != 0 else None, "a": of_a, "b": of_b}
+            {"size": size if size and size == other else None, "a": of_a, "b": of_b}
             for (size, other), (of_a, of_b) in found.unequal.items()
         ],
         "verdict": {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +31,8 @@ def documents_of(
         largest: the longest text that is taken; any where it is not given.
 
     Raises:
-        TokbenchError: a document is longer than the longest, or a field is named and no file has fields.
+        TokbenchError: a document is longer than the longest, a field is named and no file has fields, or a file is a
+            tokenizer's folder.
     """
     sources = [_source(file, text_field, language_field) for file in files]
     named = {"--text-field": text_field, "--language-field": language_field}
@@ -49,7 +51,16 @@ def _read(sources: Sequence[Source], largest: Largest | None) -> Iterator[Docume
     return map(numbered, count(), chain.from_iterable(read_source(source, largest=largest) for source in sources))
 
 
+def _reject_tokenizer(file: str) -> None:
+    """A folder of a tokenizer would be read as text, as whatever else lies in a folder."""
+    from tokbench.adapters.forms.transformers import holds_tokenizer
+
+    if holds_tokenizer(Path(file)):
+        raise TokbenchError(f"{file}: a tokenizer's folder, and a text is read here; name a file or folder of text")
+
+
 def _source(file: str, text_field: str | None, language_field: str | None) -> Source:
+    _reject_tokenizer(file)
     name = file.removesuffix(".gz").removesuffix(".zst")
     fields: dict[str, Any] = {"path": [file], "text_field": text_field or TEXT}
     if name.endswith((".jsonl", ".ndjson")):

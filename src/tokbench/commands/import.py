@@ -14,7 +14,7 @@ from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.reading import ADDED
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, on_one_line
 
 
 @click.command("import")
@@ -86,7 +86,7 @@ def command(
     documents = _Texts(files, text_field, language_field, limit or None)
     with fetched(path, form, revision) as place:
         tokenizer = read_tokenizer(
-            place, form, options, name=name or Path(output).name, texts=documents if files else None
+            place, form, options, name=on_one_line(name or Path(output).name), texts=documents if files else None
         )
         record = fetched_record(place)
     imported = tokenizer.origin["imported"]

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from tokbench import imported, memory
-from tokbench.errors import TokbenchError, nearest
+from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.faults import line_and_status
 
 GROUPS = {
@@ -175,11 +175,13 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # To look for them it reads every distribution.
     own_process = arguments is None
+    given: list[str] = []
     if own_process:
         gc.set_threshold(RARELY)
     try:
         with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
-            result = cli(_written(arguments), prog_name="tokbench", standalone_mode=False)
+            given[:] = _written(arguments)
+            result = cli(given, prog_name="tokbench", standalone_mode=False)
             sys.stdout.flush()
             if own_process:
                 imported.note()
@@ -187,7 +189,7 @@ def main(arguments: list[str] | None = None) -> Any:
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except _Ended as ended:
-        _end(ended.error)
+        _end(ended.error, given)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
@@ -196,15 +198,19 @@ def main(arguments: list[str] | None = None) -> Any:
         click.echo(f"{called}: {' '.join(error.format_message().split())} See '{called} --help'.", err=True)
         sys.exit(error.exit_code)
     except (Exception, KeyboardInterrupt) as error:
-        _end(error)
+        _end(error, given)
     finally:
         if own_process:
             gc.freeze()  # Python looks for garbage once more when it ends; what there is goes with the process.
 
 
-def _end(error: BaseException) -> NoReturn:
-    """End with the line and the status that an exception stands for."""
+def _end(error: BaseException, given: list[str]) -> NoReturn:
+    """End with the line and the status that an exception stands for; an argument of several lines is told in one."""
     line, status = line_and_status(error)
+    for argument in given:
+        value = argument.partition("=")[2] if argument.startswith("--") else argument
+        if "\n" in value.strip():
+            line = line.replace(value, on_one_line(value))
     if line:
         click.echo(line, err=True)
     if isinstance(error, BrokenPipeError):

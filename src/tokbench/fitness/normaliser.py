@@ -24,7 +24,8 @@ def applied(subject: Subject) -> Finding:
     same = [pair for pair in pairs if normalized(pair[0]) == normalized(pair[1])]
     wrong = [pair for pair in same if subject.encode(pair[0].encode()) != subject.encode(pair[1].encode())]
     if not wrong:
-        return Finding(True, f"the same ids for {of(len(same), len(pairs), 'pairs')} that it makes one")
+        alike = f"the same ids for all {len(same):,} that it makes one" if same else "it makes none of them one"
+        return Finding(True, f"of {len(pairs):,} pairs tried: {alike}")
     examples = [Example(decomposed.encode(), "other ids than its composed form") for _, decomposed in wrong[:1]]
     return Finding(False, f"other ids for {of(len(wrong), len(same), 'pairs')} that it makes one", examples)
 

@@ -117,10 +117,10 @@ def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Unequal | No
     Args:
         a, b: what the two are called.
         parts: what they are compared by.
-        unequal: sizes at which one has fewer tokens than the other, with the tokens of each.
+        unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
     """
     text = [
-        (f"At {size:,} they" if size == other != 0 else "They")
+        (f"At {size:,} they" if size and size == other else "They")
         + f" are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}. What depends on that is not ranked."
         for (size, other), (of_a, of_b) in (unequal or {}).items()
     ]

@@ -30,7 +30,8 @@ class Stage:
         name: its rule.
         counts: jobs in each state.
         wall: seconds that the jobs which are done took, added up.
-        cpu: seconds of processors.
+        cpu: seconds of processors, of those of them whose seconds are known; None where none are.
+        cpu_whole: whether they are known of all.
         longest: the one that took longest.
         left: seconds that the others will take, added up: as long as those that are done took on average. Zero where
             none is left, None where there is nothing to go by.
@@ -39,7 +40,8 @@ class Stage:
     name: str
     counts: Mapping[State, int]
     wall: float
-    cpu: float
+    cpu: float | None
+    cpu_whole: bool
     longest: Told | None
     left: float | None
 
@@ -118,11 +120,11 @@ def _stage(name: str, jobs: list[Told]) -> Stage:
     counts = {state: found[state] for state in STATES}
     timed = [told for told in jobs if told.times]
     wall = sum(told.times.wall for told in timed if told.times)
-    cpu = sum(told.times.cpu or 0.0 for told in timed if told.times)
+    cpu = [told.times.cpu for told in timed if told.times and told.times.cpu is not None]
     longest = max(timed, key=lambda told: told.times.wall if told.times else 0.0, default=None)
     rest = len(jobs) - counts["done"]
     left = 0.0 if not rest else wall / len(timed) * rest if timed else None
-    return Stage(name, counts, wall, cpu, longest, left)
+    return Stage(name, counts, wall, sum(cpu) if cpu else None, len(cpu) == len(timed), longest, left)
 
 
 def _stage_json(stage: Stage) -> dict[str, Any]:
@@ -131,7 +133,7 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
         "jobs": stage.jobs,
         **{str(state): count for state, count in stage.counts.items()},
         "wall_s": round(stage.wall, 2),
-        "cpu_s": round(stage.cpu, 2),
+        "cpu_s": None if stage.cpu is None else round(stage.cpu, 2),
         "longest": None if stage.longest is None else stage.longest.job.name,
         "longest_s": None if stage.longest is None or stage.longest.times is None else stage.longest.times.wall,
         "left_s": None if stage.left is None else round(stage.left, 2),

@@ -42,7 +42,8 @@ def page(seen: Overview) -> str:
         f"<h1>The run of {name}</h1>",
         f"<p>{escape(summary(seen))}. Begun {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
         "<p>A job's time is that of its last success, in whichever run that was. Wall is time on the clock, CPU is "
-        "time of processors; both are added up over jobs. Times differ from run to run and results do not, so that the "
+        "time of processors; both are added up over jobs. CPU of jobs of less than half a second is not known (–); a "
+        "sum without theirs is a lower bound (&gt;). Times differ from run to run and results do not, so that the "
         "report holds no times.</p>",
         f'<div id="stages">{_table("stages", *stage_rows(seen))}</div>',
         f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",

@@ -120,7 +120,7 @@ def read_plan(folder: Path | str) -> Plan:
     if told.get("format") != FORMAT:
         raise TokbenchError(f"{path}: another version of Tokbench wrote it; {REMEDY}")
     try:
-        run = Run(**{**told["run"], "slurm": tuple(told["run"]["slurm"])})
+        run = _run(told["run"])
         jobs = tuple(job for stage, columns in told["stages"].items() for job in _jobs(stage, columns))
     except (TypeError, KeyError, ValueError, AttributeError):
         raise TokbenchError(f"{path}: damaged, or not written by a run; {REMEDY}") from None
@@ -141,12 +141,55 @@ def _columns(jobs: list[Job]) -> dict[str, Any]:
 
 
 def _jobs(stage: str, columns: Mapping[str, Any]) -> Iterator[Job]:
+    """The jobs of a stage's columns; what is of another type is told before anything is done with it.
+
+    Raises:
+        TypeError, KeyError, ValueError, AttributeError: the columns are not what :func:`_columns` makes.
+    """
     names, values = tuple(columns["wildcards"]), columns["wildcards"].values()
     stood, into = columns["stood"], columns["into"]
-    wildcards = zip(*values, strict=True) if names else repeat(())
-    rows = zip(columns["outputs"], columns["log"], columns["benchmark"], columns["planned"], strict=True)
-    for place, (row, own) in enumerate(zip(rows, wildcards, strict=False)):
+    all_outputs, logs, benchmarks, planned = (columns[key] for key in ("outputs", "log", "benchmark", "planned"))
+    for column in values:
+        _require(all(map(_is_text, column)))
+    for column in (logs, benchmarks):
+        _require(all(one is None or _is_text(one) for one in column))
+    _require(all(isinstance(one, int) for one in planned))
+    _require(all(_are_texts(one) for one in into.values()))
+    for times in stood.values():
+        _require(all(map(_is_text, times)) and all(isinstance(time, int) for time in times.values()))
+    wildcards = zip(*values, strict=True) if names else repeat((), len(all_outputs))
+    rows = zip(all_outputs, logs, benchmarks, planned, strict=True)
+    for place, (row, own) in enumerate(zip(rows, wildcards, strict=True)):
+        _require(_is_text(row[0]) or (_are_texts(row[0]) and bool(row[0])))
         outputs = (row[0],) if isinstance(row[0], str) else tuple(row[0])
         key = str(place)
         more = (stood.get(key), into.get(key)) if stood or into else (None, None)
         yield Job(stage, dict(zip(names, own, strict=True)), outputs, row[1], row[2], bool(row[3]), *more)
+
+
+def _run(told: Mapping[str, Any]) -> Run:
+    """The run as it is written down.
+
+    Raises:
+        TypeError, KeyError, ValueError: it is not.
+    """
+    for key in ("started", "host", "directory", "folder", "command"):
+        _require(_is_text(told[key]))
+    for key in ("log", "marks"):
+        _require(told[key] is None or _is_text(told[key]))
+    _require(type(told["pid"]) is int and _are_texts(told["slurm"]))
+    return Run(**{**told, "slurm": tuple(told["slurm"])})
+
+
+def _require(fits: bool) -> None:
+    if not fits:
+        raise ValueError
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is text that may be a path."""
+    return isinstance(value, str) and "\0" not in value
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))

@@ -96,7 +96,7 @@ def _row(stage: Stage, states: list[State]) -> list[str]:
         f"{stage.jobs:,}",
         *(f"{stage.counts[state]:,}" if stage.counts[state] else "–" for state in states),
         duration(stage.wall if timed else None),
-        duration(stage.cpu if timed else None),
+        ("" if stage.cpu is None or stage.cpu_whole else ">") + duration(stage.cpu),
         duration(took.wall if took else None),
         f"~{duration(stage.left)}" if stage.left else "–" if stage.left == 0 else "?",
     ]

@@ -10,7 +10,10 @@ SHOWN = 300
 
 
 class Times(NamedTuple):
-    """Seconds of a job: on the clock, and of processors; None where it ended before they were taken."""
+    """Seconds of a job: on the clock, and of processors; None where it ended before they were taken.
+
+    The engine first takes them half a second after a job's start; of a shorter job it writes 0, which is true of none.
+    """
 
     wall: float
     cpu: float | None
@@ -26,7 +29,7 @@ def times(path: str) -> Times | None:
         head, row = os.read(descriptor, 4096).split(b"\n")[:2]
         wall, cpu = _columns(head)
         values = row.split(b"\t")
-        return Times(float(values[wall]), _number(values[cpu]))
+        return Times(float(values[wall]), _number(values[cpu]) or None)
     except (OSError, ValueError, IndexError):
         return None
     finally:

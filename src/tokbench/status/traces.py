@@ -90,7 +90,7 @@ class Traces:
             marked = not self._stood(job, self._marks.changed(mark(str(self._plan.run.marks), first)), "mark")
         if made and not marked:
             return "done"
-        logged = job.log is not None and self._files.exists(job.log)
+        logged = job.log is not None and self._files.exists(job.log) and not self._succeeded(job)
         if not self._at_work:
             return "interrupted" if marked else "failed" if logged and not present else "missing"
         begun = logged and not self._stood(job, self._files.changed(str(job.log)), "log")
@@ -99,6 +99,15 @@ class Traces:
         if begun and not present:
             return "running" if self._marked is None else "failed"
         return "missing"
+
+    def _succeeded(self, job: Job) -> bool:
+        """Whether a job's log is that of a success: then alone is the benchmark written, after it.
+
+        One from before a run that failed is older than the log of that.
+        """
+        timed = self._files.changed(job.benchmark) if job.benchmark else None
+        logged = self._files.changed(job.log) if job.log else None
+        return timed is not None and logged is not None and timed >= logged
 
     def _stood(self, job: Job, changed: int | None, kind: str) -> bool:
         return job.stood is not None and kind in job.stood and job.stood[kind] == changed

@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+import sys
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -32,19 +34,22 @@ def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
         try:
             spelt, rank = line.split()
             token = base64.b64decode(spelt, validate=True)
-            value = whole_number(rank.decode("ascii"), 0, LARGEST_VOCABULARY - 1)
+            value = whole_number(rank.decode("ascii"), 0, sys.maxsize)
         except (ValueError, binascii.Error):
+            marked = ", after a byte order mark, which has no place there" if line.startswith(BOM_UTF8) else ""
             raise TokbenchError(
-                f"{place}:{number}: {shortened(repr(line)[2:-1])} is no token in base64 with its rank; {REMEDY}"
+                f"{place}:{number}: {shortened(repr(line)[2:-1])} is no token in base64 with its rank{marked}; {REMEDY}"
             ) from None
         add_rank(ranks, token, value, f"{place}:{number}")
     return checked_ranks(ranks, place)
 
 
 def add_rank(ranks: dict[bytes, int], token: bytes, rank: int, place: str) -> None:
-    """Take up a token that is not empty and not there yet."""
+    """Take up a token that is not empty and not there yet, and whose rank may be an id."""
     if not token:
         raise TokbenchError(f"{place}: an empty token; {REMEDY}")
+    if rank >= LARGEST_VOCABULARY:
+        raise TokbenchError(f"{place}: the rank {rank} is over {LARGEST_VOCABULARY - 1}, the largest id here; {REMEDY}")
     if token in ranks:
         raise TokbenchError(f"{place}: the token {shortened(token.hex())} stands twice; {REMEDY}")
     ranks[token] = rank

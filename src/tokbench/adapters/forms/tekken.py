@@ -2,8 +2,9 @@
 
 import base64
 import binascii
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tokbench.adapters.forms import REMEDY, Found, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
@@ -12,6 +13,8 @@ from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
+
+Value = TypeVar("Value", int, str)
 
 
 def read(path: Path, options: ReadOptions) -> Found:
@@ -24,14 +27,19 @@ def read(path: Path, options: ReadOptions) -> Found:
         raise TokbenchError(f"{path}: its pattern is in the file; leave --pattern out")
     try:
         values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
-        shift, size = (_size(values["config"], key) for key in ("default_num_special_tokens", "default_vocab_size"))
-        expression = values["config"]["pattern"]
+        config, vocabulary = values["config"], values["vocab"]
+        if not isinstance(config, dict) or not isinstance(vocabulary, list):
+            raise ValueError("'config' is no object, or 'vocab' no list")
+        shift, size = (_size(config, key) for key in ("default_num_special_tokens", "default_vocab_size"))
+        expression = config["pattern"]
         if not isinstance(expression, str) or shift >= size:
             raise ValueError("its pattern is no text, or its sizes do not fit")
-        ranks = _ranks(values["vocab"], size - shift, str(path))
+        ranks = _ranks(vocabulary, size - shift, str(path))
         special = _special(values.get("special_tokens") or [], shift)
-    except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
-        raise TokbenchError(f"{path}: not a file of Tekken ({type(error).__name__}: {error}); {REMEDY}") from None
+    except KeyError as error:
+        raise TokbenchError(f"{path}: not a file of Tekken (the key {error} is missing); {REMEDY}") from None
+    except (TypeError, ValueError, AttributeError, binascii.Error) as error:
+        raise TokbenchError(f"{path}: not a file of Tekken ({error}); {REMEDY}") from None
     return Found(
         native_ranks(ranks, Pattern(setting_of([expression]), expression), special, options.segmentation, shift),
         library="tiktoken",
@@ -54,18 +62,40 @@ def _size(config: dict[str, Any], key: str) -> int:
 def _ranks(entries: list[dict[str, Any]], most: int, place: str) -> dict[bytes, int]:
     """The tokens of the entries that count, by rank."""
     ranks: dict[bytes, int] = {}
-    for entry in entries:
-        rank = entry["rank"]
-        if type(rank) is not int or rank < 0:
-            raise ValueError(f"rank {rank!r:.40}")
+    for number, entry in enumerate(entries):
+        rank = _value(entry, "rank", int, f"vocab[{number}]")
+        if rank < 0:
+            raise ValueError(f"vocab[{number}].rank is {rank}")
         if rank < most:
-            add_rank(ranks, base64.b64decode(entry["token_bytes"], validate=True), rank, f"{place}: rank {rank}")
+            spelt = _value(entry, "token_bytes", str, f"vocab[{number}]")
+            try:
+                token = base64.b64decode(spelt, validate=True)
+            except (ValueError, binascii.Error):
+                raise ValueError(f"vocab[{number}].token_bytes is no base64") from None
+            add_rank(ranks, token, rank, f"{place}: rank {rank}")
     return checked_ranks(ranks, place)
+
+
+def _value(entry: Any, key: str, kind: type[Value], place: str) -> Value:
+    """What an entry has under a key.
+
+    Raises:
+        ValueError: it has no such key, or something else there.
+    """
+    if not isinstance(entry, dict) or key not in entry:
+        raise ValueError(f"{place} has no {key}")
+    value = entry[key]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ValueError(f"{place}.{key} is {json.dumps(value)[:40]} and no {'number' if kind is int else 'text'}")
+    return value
 
 
 def _special(entries: list[dict[str, Any]], most: int) -> dict[int, bytes]:
     """Special tokens by id; those that a file does not name are spelt by their number."""
-    named = {entry["rank"]: str(entry["token_str"]).encode() for entry in entries}
-    if any(type(rank) is not int for rank in named):
-        raise ValueError("the rank of a special token is no number")
+    named = {
+        _value(entry, "rank", int, f"special_tokens[{number}]"): _value(
+            entry, "token_str", str, f"special_tokens[{number}]"
+        ).encode()
+        for number, entry in enumerate(entries)
+    }
     return {rank: named.get(rank, b"<SPECIAL_%d>" % rank) for rank in range(most)}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tokbench.adapters.forms import Found, ReadOptions, reader
 from tokbench.adapters.forms.merges import named_file
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.tokenizer_folder import SETTINGS
 
 FILES = {
@@ -38,8 +38,27 @@ def read(path: Path, options: ReadOptions) -> Found:
 
 
 def file_in(folder: Path) -> tuple[Path, str] | None:
-    """The file by which a folder is read, and its form; None where there is none."""
+    """The file by which a folder is read, and its form; None where there is none.
+
+    Raises:
+        TokbenchError: it has several files of ranks, and nothing says which is meant.
+    """
     for name, form in FILES.items():
         if file := named_file(folder, name, required=False):
             return file, form
-    return next(((file, "tiktoken") for file in sorted(folder.glob("*.tiktoken*"))), None)
+    ranks = _ranks(folder)
+    if len(ranks) > 1:
+        raise TokbenchError(
+            f"{folder}: several files of ranks ({listed(file.name for file in ranks)}); name one of them"
+        )
+    return (ranks[0], "tiktoken") if ranks else None
+
+
+def holds_tokenizer(folder: Path) -> bool:
+    """Whether a folder is a tokenizer's, of ours or of another library."""
+    named = (SETTINGS, *FILES)
+    return folder.is_dir() and (any((folder / name).is_file() for name in named) or bool(_ranks(folder)))
+
+
+def _ranks(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.tiktoken*") if file.is_file())
