@@ -167,6 +167,12 @@ def test_names_that_are_no_utf8(tmp_path: Path, tokbench: Tokbench) -> None:
     assert tokbench(*built[:-1], other).status == 0
     assert tokbench("compare", folder, other, text).status == 0
     assert tokbench("check", ranks, "--pattern", "gpt2").status == 0
+    trained = ("ngram_bits", folder, "--train", text, "--test", text, "-o", tmp_path / "bits.json")
+    assert tokbench(*trained).status == 0
+    counts.rename(none)
+    assert tokbench("measure", folder, "--counts", none).message.endswith(
+        "the name is not UTF-8, as is needed here; rename it"
+    )
 
 
 def test_a_tokenizers_folder_is_no_text(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:

@@ -74,5 +74,5 @@ def _source(file: str, text_field: str | None, language_field: str | None) -> So
 def _has_languages(file: str) -> bool:
     try:
         return LANGUAGE in pq.read_schema(file).names
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException, UnicodeEncodeError):
         return False  # Whoever reads it says what is wrong with it.

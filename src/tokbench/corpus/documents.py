@@ -55,7 +55,7 @@ def is_shard(path: Path | str) -> bool:
     """Whether a file is a shard of a corpus, as far as its columns tell; what cannot be read is none."""
     try:
         return pq.read_schema(path).names == SCHEMA.names
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException, UnicodeEncodeError):
         return False
 
 

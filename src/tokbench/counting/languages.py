@@ -55,7 +55,7 @@ def has_languages(path: Path | str) -> bool:
     """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
     try:
         return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException, UnicodeEncodeError):
         return False
 
 

@@ -46,6 +46,8 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
         with pq.ParquetFile(path, page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
             _require_whole(Path(path), file.metadata, pages=in_pieces)
             yield file
+    except UnicodeEncodeError:
+        raise  # Arrow takes no name that is not UTF-8; the file may be whole.
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
 
