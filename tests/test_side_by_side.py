@@ -15,11 +15,11 @@ from tests.conftest import Tokbench
 from tests.documented import PAGE, documented, keys_of
 from tests.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
 from tokbench.errors import TokbenchError
-from tokbench.side_by_side.comparison import Comparison, compare_runs
 from tokbench.side_by_side.page import page
 from tokbench.side_by_side.run import read_run
 from tokbench.side_by_side.several import compare_several
 from tokbench.side_by_side.terminal import comparison_text
+from tokbench.side_by_side.two_runs import Comparison, compare_runs
 from tokbench.statistics.corrections import holm
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.intrinsic import INTRINSIC

@@ -21,9 +21,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tokbench.adapters.comparison import MOST_COMPARED, compare
 from tokbench.adapters.names import ids_of, special_ids, unused_name
 from tokbench.adapters.patterns import pattern_of
+from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts

@@ -11,9 +11,9 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.adapters.comparison import MOST_COMPARED, compare
 from tokbench.adapters.names import ids_of, special_names
 from tokbench.adapters.patterns import WHOLE, pattern_of
+from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.comparison import MOST_COMPARED, compare
 from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
+from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.adapters.splits import splits_of, why_not
 from tokbench.byte_level import CONTINUATION
 from tokbench.kernels.pairs import pairs_of

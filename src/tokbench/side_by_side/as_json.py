@@ -3,8 +3,8 @@
 from typing import Any
 
 from tokbench.side_by_side.cells import Change
-from tokbench.side_by_side.comparison import JUDGEMENTS, Both, Comparison
 from tokbench.side_by_side.several import Several
+from tokbench.side_by_side.two_runs import JUDGEMENTS, Both, Comparison
 
 FORMAT = 1
 """Raised when a key changes its meaning or goes."""

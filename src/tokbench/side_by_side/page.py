@@ -5,9 +5,9 @@ from html import escape
 from pathlib import Path
 
 from tokbench.atomic import atomic_file
-from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison
 from tokbench.side_by_side.several import LEGEND, Several, letters
 from tokbench.side_by_side.told import HEADS, MEANINGS, beside, row, sources, summary
+from tokbench.side_by_side.two_runs import JUDGEMENTS, Comparison
 
 STYLE = """\
 :root { color-scheme: light dark; }

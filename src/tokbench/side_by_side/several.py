@@ -6,8 +6,8 @@ from string import ascii_uppercase
 
 from tokbench.errors import TokbenchError
 from tokbench.side_by_side.cells import Change, Key, judged
-from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison, compare_runs
 from tokbench.side_by_side.run import Run
+from tokbench.side_by_side.two_runs import JUDGEMENTS, Comparison, compare_runs
 from tokbench.statistics.corrections import holm
 from tokbench.tidy.table import TidyTable
 

@@ -4,9 +4,9 @@ import textwrap
 
 from tokbench.errors import shortened
 from tokbench.report.wording import counted
-from tokbench.side_by_side.comparison import JUDGEMENTS, Comparison
 from tokbench.side_by_side.several import LEGEND, Several, letters
 from tokbench.side_by_side.told import HEADS, MEANINGS, beside, row, sources, summary
+from tokbench.side_by_side.two_runs import JUDGEMENTS, Comparison
 
 MOST = 20
 """Changes of a kind that are listed, unless all are asked for."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tokbench.report.numbers import MINUS, fitting_decimals, printed, probability
 from tokbench.report.wording import counted, few
 from tokbench.side_by_side.cells import BEYOND, EXACT, SINGLE, WITHIN, Change, Judgement
-from tokbench.side_by_side.comparison import Both, Comparison
 from tokbench.side_by_side.several import SAME, Changed, sign
+from tokbench.side_by_side.two_runs import Both, Comparison
 from tokbench.tidy.table import Kind
 
 MEANINGS: dict[Judgement, str] = {

@@ -8,7 +8,7 @@ import polars as pl
 from tokbench.inputs.json import read_json
 from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
 from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.tabulation.comparison import Compared
+from tokbench.tabulation.between_tokenizers import Compared
 from tokbench.tabulation.reading import AGAIN, taken
 from tokbench.tokenizer import Tokenizer
 

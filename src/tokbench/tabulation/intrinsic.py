@@ -9,7 +9,7 @@ import polars as pl
 from tokbench.inputs.json import read_json
 from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
 from tokbench.intrinsic.measurement import Measurement
-from tokbench.tabulation.comparison import (
+from tokbench.tabulation.between_tokenizers import (
     ALL_RESOURCES,
     Compared,
     exchanged_embeddings,

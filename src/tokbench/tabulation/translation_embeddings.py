@@ -12,7 +12,7 @@ import polars as pl
 
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
-from tokbench.tabulation.comparison import marked
+from tokbench.tabulation.between_tokenizers import marked
 from tokbench.tabulation.embedding_norms import CLASSES, norm_cells, norm_step
 from tokbench.tabulation.reading import framed, size_of, taken
 from tokbench.tidy.columns import MODEL, REASON, SIZE

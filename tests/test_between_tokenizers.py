@@ -30,7 +30,7 @@ from tokbench.pretraining.encoded import Encoded
 from tokbench.pretraining.order import Text
 from tokbench.pretraining.pack import pack
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.tabulation.comparison import (
+from tokbench.tabulation.between_tokenizers import (
     Compared,
     exchanged_embeddings,
     exchanged_tokens,
