@@ -21,11 +21,12 @@ from tokbench.config.errors import validated
 from tokbench.construction import Construction, constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError, shortened
+from tokbench.given import bytes_of
 from tokbench.metric import families_of, metrics
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
-from tokbench.tokenizer import Tokenizer, bytes_of
+from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

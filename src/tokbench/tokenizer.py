@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError, shortened
+from tokbench.given import bytes_of, numbers_of, several
 from tokbench.inputs.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
@@ -387,46 +388,6 @@ def _renumbered(vocabulary: Vocabulary) -> NDArray[np.int32] | None:
     """The ids of a vocabulary's tokens where they are not their places."""
     ids = vocabulary.ids
     return None if ids is None or np.array_equal(ids, np.arange(len(ids))) else np.ascontiguousarray(ids, np.int32)
-
-
-def bytes_of(text: Any) -> bytes:
-    """The bytes of a text, of a ``str`` its UTF-8.
-
-    Raises:
-        TokbenchError: it is no text: ``bytes`` takes a number for so many zeros.
-    """
-    if isinstance(text, str):
-        return text.encode("utf-8", "surrogatepass")
-    try:
-        return bytes(memoryview(text))
-    except TypeError:
-        raise TokbenchError(f"{shortened(repr(text))} is no text; give str or bytes") from None
-
-
-def several(texts: Any) -> Iterable[bytes | str]:
-    """Texts as they are given; a single one is none of several, nor are its characters.
-
-    Raises:
-        TokbenchError: it is a text, or nothing to go through.
-    """
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise TokbenchError(f"texts {shortened(repr(texts))}: give several, as in a list, or encode one with encode()")
-    return texts
-
-
-def numbers_of(ids: ArrayLike) -> NDArray[Any]:
-    """Ids as an array of whole numbers.
-
-    Raises:
-        TokbenchError: they are none, or sequences of several lengths.
-    """
-    try:
-        values = np.asarray(ids).ravel()
-    except ValueError:
-        raise TokbenchError("ids of several lengths; decode one sequence at a time") from None
-    if values.size and values.dtype.kind not in "iu":
-        raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
-    return values
 
 
 def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.int32]:

@@ -13,9 +13,10 @@ from tokbench.adapters.libraries import open_library, told
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
+from tokbench.given import bytes_of, numbers_of, several
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
-from tokbench.tokenizer import Tokenizer, bytes_of, numbers_of, several
+from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS
 from tokbench.vocabulary import Named

@@ -117,18 +117,12 @@ def _bounds(content: ReportContent, shown: set[str]) -> list[Table]:
 
 def _bounds_of(content: ReportContent, corpus: str) -> list[Table]:
     """What the gaps of one corpus are above, without columns that say nothing."""
-    same = {"corpus"}
-    return [
-        replace(
-            table,
-            columns=[
-                column
-                for column in table.columns
-                if column.name not in same and (column.name != "language" or (table.frame["language"] != "").any())
-            ],
-        )
-        for table in split(content, BOUNDS, corpus=corpus)
-    ]
+    tables = []
+    for table in split(content, BOUNDS, corpus=corpus):
+        by_language = (table.frame["language"] != "").any()
+        silent = {"corpus"} if by_language else {"corpus", "language"}
+        tables.append(replace(table, columns=[column for column in table.columns if column.name not in silent]))
+    return tables
 
 
 def _what(content: ReportContent, corpus: str) -> str:
