@@ -21,6 +21,7 @@ from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
+from tokbench.given import bytes_of
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
@@ -346,3 +347,10 @@ def test_bytes_alone_are_a_tokenizer() -> None:
     for cut in segmentations.methods():
         if cut.needs is None:
             assert Tokenizer(Vocabulary(BYTES), "gpt2", cut.name).encode(ODD).tolist() == list(ODD)
+
+
+def test_bytes_are_not_copied_before_they_are_encoded() -> None:
+    """A text of gigabytes would be held twice."""
+    text = bytes(1000)
+    assert bytes_of(text) is text
+    assert bytes_of(bytearray(text)) == bytes_of(memoryview(text)) == text

@@ -117,7 +117,7 @@ def metric(
                 of=of,
                 per_language=per_language,
                 of_ids=of_ids,
-                better=dict(better or {}),
+                better=dict(ends),
                 cites=cites,
             )
         )
