@@ -1,4 +1,4 @@
-"""Write docs/configuration.md and docs/config.schema.json from the typed configuration.
+"""Write docs/configuration.md from the typed configuration.
 
 Run after a change to an option: ``python tools/make_configuration_docs.py``.
 """
@@ -14,7 +14,6 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.method_listing import patterns_of, reference_of
-from tokbench.commands.schema import schema
 from tokbench.config.corpus import Corpus
 from tokbench.config.elsewhere import Elsewhere
 from tokbench.config.experiment import Experiment
@@ -63,7 +62,9 @@ finite. A vocabulary has at most {LARGEST_VOCABULARY:,} tokens; a seed at most 6
 32; bytes and documents are counted in 64 bits, all else in 31. A key stands once, aliases and `<<` may be used, tags
 may not. All mistakes of a file are told at once.
 
-[`config.schema.json`](config.schema.json) is the JSON schema, for editors. Both files are generated from the types by
+`tokbench schema > config.schema.json` writes the JSON schema of the installed version. An editor that speaks YAML (by
+yaml-language-server, as that of VS Code) completes and checks a configuration that begins with
+`# yaml-language-server: $schema=config.schema.json`. The schema and this page are generated from the types, the page by
 `tools/make_configuration_docs.py`.
 """
 SCHEMES = """\
@@ -344,12 +345,6 @@ def code(text: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def schema_text() -> str:
-    """The text of docs/config.schema.json: in lines that a difference can show, for programs without indentation."""
-    return json.dumps(schema(), indent=0, separators=(",", ":"), ensure_ascii=False) + "\n"
-
-
 if __name__ == "__main__":
     DOCS.mkdir(exist_ok=True)
     (DOCS / "configuration.md").write_text(reference(), encoding="utf-8")
-    (DOCS / "config.schema.json").write_text(schema_text(), encoding="utf-8")
