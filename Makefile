@@ -20,9 +20,9 @@ PLAYWRIGHT ?= $(PYTHON)
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
 OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events exact existing_ids fuzz greedtok \
-  kernel_limits kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum order pathpiece patterns \
-  picky_bpe pretokenization randtrain refined sage segmentation shortest_path token_ngrams trie unigram well_known \
-  within wordpiece
+  kernel_limits kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum optimum_commands \
+  optimum_constructions order pathpiece patterns picky_bpe pretokenization randtrain refined sage segmentation \
+  shortest_path token_ngrams trie unigram well_known within wordpiece
 OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_a_document_that_is_too_long \
   kernel_limits.py::test_a_run_that_failed_is_not_continued
 

@@ -52,7 +52,7 @@ LANGUAGE_MODELS = [
         "test_transformers",
         "test_transformers_uses",
         "test_lean",
-        "test_fingerprint",
+        "test_fingerprint_commands",
         "test_saving",
         "test_security",
         "test_disk_full",
@@ -60,7 +60,7 @@ LANGUAGE_MODELS = [
     *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_elsewhere_models"),
     "test_local_tasks",
     "test_determinism",
-    "test_translation",
+    "test_translation_models",
     *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_training_parts"),
     *("test_phases", "test_averaging"),
     *("test_recipes", "test_model_options", "test_byte_lm_needs"),
@@ -70,14 +70,15 @@ to come, claims the name of MPT for a class of its own."""
 
 LONG = [
     *("test_resumable", "test_gpu", "test_slurm_inside", "test_incremental", "test_same_everywhere"),
-    "test_memory_ladder",
-    *("test_within", "test_report", "test_readers", "test_fuzz", "test_tokenizer", "test_check", "test_corpus_parts"),
-    *("test_corpus_memory", "test_status", "test_imports", "test_command_line", "test_patterns", "test_slurm_lines"),
-    *("test_existing_real", "test_figures", "test_starts", "test_agreement", "test_well_known", "test_schemes"),
-    *("test_failing_allocations", "test_wheel", "test_corpus", "test_greedtok", "test_published", "test_kept"),
-    *("test_pretokenization", "test_workflow", "test_exports", "test_pathpiece", "test_encode", "test_requests"),
-    *("test_events", "test_unigram", "test_own_tokenizer", "test_init", "test_cancel", "test_paths", "test_picky_bpe"),
-    *("test_segmentation_hugging_face", "test_existing"),
+    *("test_memory_ladder", "test_within", "test_readers", "test_fuzz", "test_tokenizer", "test_check"),
+    *("test_status_run", "test_report_page", "test_report_parts", "test_corpus_parts", "test_corpus_memory"),
+    *("test_imports", "test_command_line", "test_patterns", "test_slurm_lines", "test_existing_real", "test_figures"),
+    *("test_starts", "test_agreement", "test_well_known", "test_failing_allocations", "test_wheel", "test_greedtok"),
+    *("test_published", "test_kept", "test_pretokenization", "test_workflow", "test_exports", "test_pathpiece"),
+    *("test_encode", "test_requests", "test_events", "test_unigram", "test_own_tokenizer", "test_init", "test_cancel"),
+    *("test_fingerprint", "test_schemes_cuts", "test_corpus_sources", "test_corpus_splits", "test_paths"),
+    *("test_fingerprint_sources", "test_picky_bpe", "test_segmentation_hugging_face", "test_existing_json"),
+    *("test_optimum_constructions", "test_check_reach"),
 ]
 """Other files that take more than some seconds, the longest first."""
 

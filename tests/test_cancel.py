@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_status import EXPERIMENT, PATIENCE, job, plan_of, put
+from tests.plans import EXPERIMENT, PATIENCE, job, plan_of, put
 from tests.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.status.overview import overview

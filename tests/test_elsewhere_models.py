@@ -15,8 +15,8 @@ from tests.conftest import Tokbench
 from tests.downstream import prose, tiny_mpt
 from tests.existing import few, read  # noqa: F401
 from tests.small_report import bits_by_seed
+from tests.small_translation import TINY, sentences
 from tests.test_parallel_corpora import corpus as pairs_of
-from tests.test_translation import TINY, sentences
 from tokbench.corpus.documents import Document
 from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards

@@ -1,32 +1,21 @@
 """Fingerprints of code: what reruns a method's chain, and what does not."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
-from tests.imports import each_after
-from tests.test_workflow import COMMAND_OF, ROOT, RULES
-from tokbench.config.load import read
-from tokbench.construction import constructions
-from tokbench.pretokenization import schemes
-from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
-from tokbench.workflow import syntax
 from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.packaged import FILES as PACKAGED
-from tokbench.workflow.syntax import Kept, Syntax, parsed
 
 SOURCE = Path(module.__file__).parents[1]
-PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
-FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
+
+
 METHODS = ("bpe", "unigram", "pathpiece", "greedtok", "ngram")
 Edit = Callable[[str, str, str], None]
 
@@ -68,12 +57,6 @@ def edit(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
     yield replace
     forget()
-
-
-@cache
-def known(path: Path) -> Syntax:
-    """What stands in a source; parsed once for all tests."""
-    return parsed(path.read_bytes())
 
 
 def built() -> dict[str, str]:
@@ -165,101 +148,6 @@ def test_what_can_change_a_result_counts(edit: Edit, file: str, old: str, new: s
     assert {name for name, now in each(f"{changes} {stays}").items() if now != before[name]} == set(changes.split())
 
 
-# What a command's result depends on is what its module imports
-
-
-IMPORTS = """
-import builtins, importlib.util, sys
-from tests.imports import import_all
-
-def following(name, globals=None, locals=None, fromlist=(), level=0):
-    module = importing(name, globals, locals, fromlist, level)
-    if globals and globals.get("__name__", "").startswith("tokbench"):
-        package = importlib.util.resolve_name("." * level + name, globals["__package__"]) if level else name
-        for found in (package, *(f"{package}.{inner}" for inner in fromlist or ())):
-            if found.startswith("tokbench.") and found in sys.modules:
-                print(globals["__name__"], found)
-    return module
-
-importing, builtins.__import__ = builtins.__import__, following
-"""
-"""Prints, for every import statement of ours that runs, the module that it stands in and what it reads."""
-
-
-@pytest.fixture(scope="module")
-def imported() -> dict[str, set[str]]:
-    """The modules that the import of each command really leads to, not through plumbing."""
-    commands = sorted({COMMAND_OF.get(rule, rule) for rule in RULES})
-    [printed] = each_after("", [IMPORTS + "".join(f"import_all('tokbench.commands.{name}')\n" for name in commands)])
-    edges: dict[str, set[str]] = {}
-    for line in printed.splitlines():
-        importer, found = line.split()
-        edges.setdefault(importer, set()).update((found, found.rpartition(".")[0]))
-    reached: dict[str, set[str]] = {}
-    for command in commands:
-        pending, reached[command] = [f"tokbench.commands.{command}"], set()
-        while pending:
-            name = pending.pop()
-            if name not in reached[command] and not module.is_plumbing(name):
-                reached[command].add(name)
-                pending += edges.get(name, set()) - module.CHOSEN.get(name, set())
-    return reached
-
-
-@pytest.fixture(scope="module")
-def behind() -> dict[str, set[str]]:
-    """The modules behind the fingerprint of every rule, for wildcards of an experiment with something of everything."""
-    asked: list[tuple[str, ...]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "code_behind", lambda *modules: asked.append(modules) or {})
-        patch.chdir(PLANNED.parent)
-        asks = {"experiment": read(PLANNED, FILES), "fingerprint": fingerprint}
-        for path in (ROOT / "rules").glob("*.smk"):
-            if path.stem != "common":
-                exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
-        on = SimpleNamespace(
-            variant="bpe",
-            size="1024",
-            scheme="gpt2",
-            byte_lm="bytes",
-            initial="bpe",
-            resource="gold",
-            model="small",
-            corpus="books",
-        )
-        found = {}
-        for name, (_, directives) in RULES.items():
-            [source] = re.findall(r"source=(.*),\n", directives["params"])
-            fingerprint.cache_clear()
-            asked.clear()
-            value = eval(source, asks)
-            if callable(value):
-                on.variant = "ranks" if name == "import" else "bpe"
-                value(on)
-            [found[name]] = asked
-    fingerprint.cache_clear()
-    return {name: set(module.code_behind(*modules)) for name, modules in found.items()}
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_fingerprint_covers_what_the_command_imports(
-    rule: str, imported: dict[str, set[str]], behind: dict[str, set[str]]
-) -> None:
-    command = COMMAND_OF.get(rule, rule)
-    assert len(imported[command]) > 2
-    assert imported[command] <= behind[rule]
-
-
-@pytest.mark.parametrize("rule", ["build", "build_initial"])
-def test_fingerprint_covers_only_the_chosen_methods(rule: str, behind: dict[str, set[str]]) -> None:
-    """Of all constructions, segmentations and schemes, those that the variant names."""
-    methods = [*constructions.methods(), *segmentations.methods(), *schemes.methods()]
-    names = {method.module for method in methods} & behind[rule]
-    assert names == {"tokbench.construction.bpe", "tokbench.pretokenization.built_in"} | (
-        {"tokbench.segmentation.merge"} if rule == "build" else set()
-    )
-
-
 def test_every_module_counts(edit: Edit) -> None:
     """Any line of any module behind a command changes the command's fingerprint, and that of no other."""
     commands = ("tokbench.commands.merge_counts", "tokbench.commands.import_counts", "tokbench.commands.fetch_tasks")
@@ -286,18 +174,6 @@ def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) 
     assert changed == {"analyse", "typeset", "draw", "report"}
 
 
-def test_modules_that_a_command_chooses_among_are_its_own() -> None:
-    """What is left out of a command's fingerprint is something that it would import otherwise."""
-    for command, chosen in module.CHOSEN.items():
-        path = module._locate(command)
-        assert path is not None
-        imports = set(module._imports(parsed(path.read_bytes()), command, is_package=False))
-        assert chosen <= imports
-
-
-# Data
-
-
 def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
     names = (
         "published.facts",
@@ -316,17 +192,6 @@ def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
         "downstream.tasks",
         "report.html",
     }
-
-
-def test_all_data_are_named() -> None:
-    sources = {
-        folder: [known(path) for path in folder.glob("*.py")]
-        for folder in {path.parent for path in SOURCE.rglob("*.py")}
-    }
-    for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA and path.parent != PACKAGED]:
-        folder = file.parent.parent if file.parent.name == "templates" else file.parent
-        with_it = [module._data(source, folder) for source in sources[folder]]
-        assert any(with_it) or file.name in module.SPELLED_OUT, file
 
 
 def test_another_suite_changes_nothing(edit: Edit) -> None:
@@ -392,44 +257,3 @@ def test_nothing_heavy_is_imported() -> None:
         "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-# What is kept from run to run
-
-
-def test_what_is_kept_is_what_would_be_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = sorted(SOURCE.rglob("*.py"))
-    sources = [path.read_bytes() for path in paths]
-    first = Kept(tmp_path / "syntax.json")
-    expected = [first.syntax(source) for source in sources]
-    first.write()
-    assert expected == [known(path) for path in paths]
-    monkeypatch.setattr(syntax, "parsed", None)
-    second = Kept(tmp_path / "syntax.json")
-    assert [second.syntax(source) for source in sources] == expected
-    with pytest.raises(TypeError):
-        second.syntax(b"new = 1")
-
-
-@pytest.mark.parametrize("content", ["", "[]", "[1, 2]", "{}", '["edition", {}]', "\xff"])
-def test_a_damaged_file_counts_as_empty(tmp_path: Path, content: str) -> None:
-    (tmp_path / "syntax.json").write_text(content, encoding="utf-8")
-    kept = Kept(tmp_path / "syntax.json")
-    assert kept.syntax(b"import a.b").imports == ((None, 0, ("a.b",)),)
-    kept.write()
-    assert Kept(tmp_path / "syntax.json")._found
-
-
-def test_other_ways_to_parse_are_another_edition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Kept(tmp_path / "syntax.json")
-    kept.syntax(b"a = 1")
-    kept.write()
-    monkeypatch.setattr(sys, "version", "4.0")
-    assert not Kept(tmp_path / "syntax.json")._found
-
-
-def test_nothing_is_kept_where_nothing_can_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    kept = Kept(tmp_path / "file" / "syntax.json")
-    kept.syntax(b"a = 1")
-    kept.write()

@@ -1,0 +1,106 @@
+"""A scoreboard of drawn numbers, the numbers themselves, and the report that shows it."""
+
+from functools import cache
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tests.small_report import altered, whole
+from tokbench.report.content import ReportContent
+from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.ranks import averages_by_size
+from tokbench.statistics.scoreboard import scoreboard
+from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
+from tokbench.tabulation.document_bits import DOCUMENT_BITS
+from tokbench.tabulation.imported import IMPORTED
+from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
+
+VARIANTS = ("bpe", "sage", "lossy", "unigram")
+SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
+Columns = dict[str, NDArray[np.float64]]
+
+
+@cache
+def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Columns]]:
+    """A board of drawn numbers, the bytes of its documents, and by variant and size tokens, bits and answers."""
+    rng = np.random.default_rng(14)
+    sizes = rng.integers(50, 500, DOCUMENTS).astype(np.float64)
+    found: dict[tuple[str, int], Columns] = {}
+    level = {"bpe": 0.4, "sage": 0.401, "lossy": 0.1, "unigram": 0.45}
+    shared = rng.normal(0, 0.02, DOCUMENTS)
+    for size in SIZES:
+        for variant in VARIANTS:
+            share = level[variant] - size / 10_000 + shared + rng.normal(0, 0.002, DOCUMENTS)
+            answers = (rng.random((2, QUESTIONS)) < 0.5 + 0.4 * (variant == "sage")).astype(np.float64)
+            tokens = np.round(share * sizes)
+            boundaries = rng.integers(0, 3, (2, WORDS, 3)) * (rng.random((2, WORDS, 1)) < 0.7)
+            boundaries[:, :, 0] += 4 * (variant != "bpe") * boundaries.any(axis=2)
+            found[variant, size] = {"tokens": tokens, "bits": (2 + share) * sizes, "answers": answers}
+            found[variant, size]["boundaries"] = boundaries.astype(np.float64)
+    documents = [
+        (variant, size, "books", order, budget, number, "", int(sizes[number]), one["bits"][number] / order,
+         int(one["tokens"][number]), 0)
+        for (variant, size), one in found.items() for order in (1, 2) for budget in (500, 1000)
+        for number in range(DOCUMENTS) if variant != "lossy"
+    ]  # fmt: skip
+    measured = [
+        (variant, size, "books", "", name, "defined", value, n, None)
+        for (variant, size), one in found.items()
+        for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", 0.1, 1))
+    ]
+    measured += [
+        (variant, size, "all resources", "", "morphological_alignment", "defined", f1(one["boundaries"]), 2, None)
+        for (variant, size), one in found.items()
+    ]
+    words = pl.DataFrame(
+        [
+            (variant, size, resource, word, 1, *map(int, one["boundaries"][place, word]))
+            for (variant, size), one in found.items() for place, resource in enumerate(("ladec", "morphscore"))
+            for word in range(WORDS) if one["boundaries"][place, word].any()
+        ],
+        schema=ALIGNMENT_BY_WORD.schema,
+        orient="row",
+    )  # fmt: skip
+    answers = [
+        ("tiny", "offline", variant, size, f"task {task}", question, bool(one["answers"][task, question]))
+        for (variant, size), one in found.items() for task in range(2) for question in range(QUESTIONS)
+    ]  # fmt: skip
+    outcomes = pl.DataFrame(answers, schema=OUTCOME, orient="row")
+    keys = ["variant", "size", "model", "suite", "task"]
+    accuracy = outcomes.group_by(keys).agg(accuracy=pl.col("correct").mean(), n=pl.len().cast(pl.Int64))
+    accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
+    bits = [
+        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, None)
+        for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
+    ]  # fmt: skip
+    lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
+    counted = [
+        (variant, size, "books", number, 1, int(sizes[number]), int(one["tokens"][number]))
+        for (variant, size), one in found.items() for number in range(DOCUMENTS)
+    ]  # fmt: skip
+    board = scoreboard(
+        pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
+        pl.DataFrame([lossy], schema=IMPORTED.schema),
+        pl.DataFrame(counted, schema=TOKENS_BY_DOCUMENT.schema, orient="row"),
+        pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
+        pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
+        averages_by_size(accuracy),
+        outcomes,
+        words,
+        {},
+    )
+    return board, sizes, found
+
+
+def f1(boundaries: NDArray[np.float64]) -> float:
+    """The mean over resources of F1 of all boundaries of their words."""
+    right, wrong, missed = boundaries.sum(axis=1).T
+    return float((right / (right + (wrong + missed) / 2)).mean())
+
+
+def shown() -> ReportContent:
+    board, _, _ = drawn()
+    return altered(whole(), scoreboard=board, models=["tiny"])

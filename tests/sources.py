@@ -1,0 +1,31 @@
+"""What tests of a corpus's sources share: ways to compress a file, the texts of a source, and how one is rejected."""
+
+import gzip
+from collections.abc import Callable
+
+import pytest
+import zstandard
+
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import Source
+from tokbench.errors import TokbenchError
+
+WRAPPERS: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+def texts(source: Source) -> list[bytes]:
+    documents = list(read_source(source))
+    assert [document.document for document in documents] == list(range(len(documents)))
+    return [document.text for document in documents]
+
+
+def rejected(source: Source) -> str:
+    with pytest.raises(TokbenchError) as caught:
+        list(read_source(source))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message

@@ -1,0 +1,148 @@
+"""Splits of a corpus by document, and the shards in which they lie."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Tokbench
+from tokbench.corpus.documents import Document, read_documents
+from tokbench.corpus.prepare import prepare, shard_paths
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import EmbeddedSource, ParquetSource, Source
+from tokbench.corpus.splits import UNUSED, _mix, split_documents
+from tokbench.errors import TokbenchError
+
+FRACTIONS = {"byte_lm": 0.2, "tokenizer": 0.4, "evaluation": 0.1, "pretraining": 0.25}
+
+
+@given(st.integers(0, 2**32), st.integers(0, 2**63))
+def test_splits_share_bytes_as_asked(draw: int, seed: int) -> None:
+    sizes = np.random.default_rng(draw).integers(0, 400, 300)
+    splits = split_documents(sizes, FRACTIONS, seed)
+    assert np.array_equal(splits, split_documents(sizes, FRACTIONS, seed))
+    for place, fraction in enumerate(FRACTIONS.values()):
+        assert abs(sizes[splits == place].sum() - fraction * sizes.sum()) <= 400
+    assert UNUSED in splits
+
+
+def test_splits_depend_on_the_seed_and_not_on_the_place() -> None:
+    sizes = [100] * 1000
+    first = split_documents(sizes, FRACTIONS, 0)
+    assert not np.array_equal(first, split_documents(sizes, FRACTIONS, 1))
+    halves = [int((half == list(FRACTIONS).index("tokenizer")).sum()) for half in (first[:500], first[500:])]
+    assert all(150 < tokenizer < 250 for tokenizer in halves)
+
+
+def test_a_split_without_documents_is_rejected() -> None:
+    with pytest.raises(
+        TokbenchError, match=r"split 'evaluation' \(10%\) gets none of the 1 documents; raise its fraction"
+    ):
+        split_documents([5], {"tokenizer": 0.9, "evaluation": 0.1}, 0)
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.sampled_from("xy")), min_size=60, max_size=90), st.integers(0, 5))
+def test_every_language_is_split_alike(documents: list[tuple[int, str]], seed: int) -> None:
+    """The shares hold in each language by itself, and its documents fall as they would without the others."""
+    sizes = np.array([size for size, _ in documents])
+    languages = np.array(["xy".index(language) for _, language in documents])
+    splits = split_documents(sizes, {"tokenizer": 0.5, "evaluation": 0.5}, seed, languages)
+    for language in set(languages):
+        own = languages == language
+        share = sizes[own & (splits == 0)].sum() / sizes[own].sum()
+        assert abs(share - 0.5) <= 50 / sizes[own].sum()
+    alone = split_documents(sizes, {"tokenizer": 0.7}, seed)
+    assert np.array_equal(split_documents(sizes, {"tokenizer": 0.7}, seed, np.zeros(len(sizes))), alone)
+
+
+def test_a_split_may_be_another(tmp_path: Path) -> None:
+    source = EmbeddedSource(type="embedded", max_documents=9)
+    prepare(source, {"tokenizer": 1.0, "evaluation": "tokenizer"}, 0, 2, tmp_path)
+    [one, other] = (list(read_documents(shard_paths(tmp_path, split, 2))) for split in ("tokenizer", "evaluation"))
+    assert one == other
+    assert len(one) == 9
+
+
+def test_the_hash_of_documents_is_splitmix64() -> None:
+    """Its first numbers from seed 0, as published with it: documents never change their splits."""
+    first = [int(_mix(np.zeros(1, np.uint64), seed)[0]) for seed in range(3)]
+    assert first == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+
+
+# Shards
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    random = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("source") / "rows.parquet"
+    column = [random.integers(0, 256, length, np.uint8).tobytes() for length in random.integers(0, 300, 200)]
+    pq.write_table(pa.table({"text": pa.array(column, pa.binary())}), path)
+    return ParquetSource(type="parquet", path=[str(path)], language="xx")
+
+
+def test_splits_and_order_do_not_depend_on_shards(source: Source, tmp_path: Path) -> None:
+    whole = {document.document: document for document in read_source(source)}
+    read: dict[int, dict[str, list[Document]]] = {}
+    for shards in (1, 2, 7):
+        folder = tmp_path / str(shards)
+        totals = prepare(source, FRACTIONS, 5, shards, folder)
+        read[shards] = {split: list(read_documents(shard_paths(folder, split, shards))) for split in FRACTIONS}
+        for split, documents in read[shards].items():
+            assert totals[split] == (len(documents), sum(len(document.text) for document in documents))
+            assert len(list((folder / split).iterdir())) == shards
+    assert read[1] == read[2] == read[7]
+    numbers = [document.document for documents in read[1].values() for document in documents]
+    assert len(set(numbers)) == len(numbers)
+    for documents in read[1].values():
+        assert documents == sorted(documents)
+        assert all(document == whole[document.document] for document in documents)
+
+
+def test_equal_documents_give_equal_files(source: Source, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        prepare(source, FRACTIONS, 5, 3, tmp_path / name)
+    for path in (tmp_path / "one").rglob("*.parquet"):
+        assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_columns_of_a_shard(source: Source, tmp_path: Path) -> None:
+    prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path)
+    frame = pl.read_parquet(tmp_path / "tokenizer" / "0000.parquet")
+    assert dict(frame.schema) == {"document": pl.Int64, "language": pl.String, "text": pl.Binary}
+    assert frame["document"].to_list() == list(range(200))
+
+
+def test_corrupt_shards(source: Source, tmp_path: Path) -> None:
+    prepare(source, {"tokenizer": 1.0}, 0, 2, tmp_path)
+    paths = shard_paths(tmp_path, "tokenizer", 2)
+
+    def message() -> str:
+        with pytest.raises(TokbenchError) as caught:
+            list(read_documents(paths))
+        return str(caught.value)
+
+    paths[1].write_bytes(paths[1].read_bytes()[:-30])
+    assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
+    pl.DataFrame({"document": [1]}).write_parquet(paths[1])
+    assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
+    paths[1].unlink()
+    assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
+    assert "\n" not in message()
+
+
+def test_prepare_command(source: Source, tmp_path: Path, tokbench: Tokbench) -> None:
+    recipe = {"source": {"type": "parquet", "language": "xx"}, "splits": FRACTIONS, "shards": 2, "seed": 5}
+    corpus = tmp_path / "corpus"
+    outcome = tokbench("prepare", "--recipe", json.dumps(recipe), "-o", corpus, *source.path)  # type: ignore[attr-defined]
+    assert outcome.status == 0, outcome.stderr
+    prepare(source, FRACTIONS, 5, 2, tmp_path / "direct")
+    for split in FRACTIONS:
+        direct = shard_paths(tmp_path / "direct", split, 2)
+        assert list(read_documents(shard_paths(corpus, split, 2))) == list(read_documents(direct))

@@ -1,0 +1,218 @@
+"""A tokenizer.json made elsewhere that becomes ours: its cuts, its models, its special and added tokens, its ids."""
+
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import made_elsewhere as made
+from tests.conftest import ODD
+from tests.existing import TEXT, few, level, library_ids, read, why  # noqa: F401
+from tokbench.adapters.adapted import AdaptedTokenizer
+from tokbench.adapters.tokenizer_json import export
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
+
+
+def test_byte_level_merges_become_ours(level: dict[str, Any], tmp_path: Path) -> None:
+    path = made.written(tmp_path / "tokenizer.json", level)
+    tokenizer = read(path, "tokenizer_json")
+    assert (tokenizer.segmentation, tokenizer.pretokenization) == ("merge", "gpt2")
+    assert why(tokenizer).startswith("ids equal those of tokenizers on ")
+    for text in (TEXT, "", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(level, text)
+    assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
+
+
+@pytest.mark.parametrize(
+    ("steps", "setting"),
+    [
+        ([made.split(made.CL100K)], "cl100k"),
+        ([made.split(r"\p{N}{1,3}"), made.split(r"\s+")], None),
+        ([{"type": "Digits", "individual_digits": True}], None),
+        ([{"type": "Punctuation", "behavior": "Isolated"}], None),
+        ([{"type": "Sequence", "pretokenizers": [made.split("a|b"), made.split("[c-f]+")]}], None),
+        ([{"type": "Split", "pattern": {"String": "a."}, "behavior": "Isolated", "invert": True}], None),
+    ],
+)
+@pytest.mark.parametrize("use_regex", [False, True])
+def test_cuts_become_ours(
+    steps: list[Any], setting: str | None, use_regex: bool, level: dict[str, Any], tmp_path: Path
+) -> None:
+    values = deepcopy(level)
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+    values["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*steps, last]}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    if setting and not use_regex:
+        assert tokenizer.pretokenization == setting
+    for text in (TEXT, "a.b a. ab cafe", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], tmp_path: Path) -> None:
+    """Tokens that no merge makes are reached so, and holes in the ids stay where they are."""
+    values = deepcopy(level)
+    values["model"]["ignore_merges"] = True
+    values["model"]["vocab"] |= {"\u0120paying": 900, "zzyzx": 1000}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "whole_or_merge"
+    text = "I am paying zzyzx zzyzx"
+    assert tokenizer.encode(text).tolist() == library_ids(values, text)
+    assert {900} < set(tokenizer.encode("zzyzx paying").tolist()) == {900, 1000}
+    assert tokenizer.decode([1000, 900]) == b"zzyzx paying"
+    assert (len(tokenizer), tokenizer.id_limit) == (422, 1001)
+    with pytest.raises(TokbenchError, match="id 950 is not in the vocabulary, whose ids have holes"):
+        tokenizer.decode([900, 950])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_special_tokens_that_texts_are_cut_within_are_special(
+    whole: bool, level: dict[str, Any], tmp_path: Path
+) -> None:
+    """They stand among the model's tokens; one that may be a whole pre-token is text's where merges are ignored."""
+    values = deepcopy(level)
+    values["model"]["ignore_merges"] = whole
+    values["model"]["vocab"] |= {"<|endoftext|>": 420, "zzyzx": 421}
+    values["added_tokens"] = [made.added(420, "<|endoftext|>", special=True), made.added(421, "zzyzx", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == ("whole_or_merge" if whole else "merge"), why(tokenizer)
+    assert 420 in tokenizer.vocabulary.special
+    assert (421 in tokenizer.vocabulary.special) != whole
+    assert (len(tokenizer), tokenizer.id_limit) == (420 + whole, 422)
+    text = "<|endoftext|> zzyzx\nzzyzx<|endoftext|>"
+    assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_special_tokens_of_an_export_come_back(level: dict[str, Any], tmp_path: Path) -> None:
+    vocabulary = Vocabulary(
+        (*BYTES, b"ab", b"abc"), ids=np.arange(258, dtype=np.int32), special={258: b"<|endoftext|>"}
+    )
+    made_here = Tokenizer(vocabulary, "gpt2", "ranked")
+    assert export(made_here, None, tmp_path).startswith("tokenizer.json gives the same ids")
+    tokenizer = read(tmp_path / "tokenizer.json", "tokenizer_json")
+    assert len(tokenizer) == 258
+    assert tokenizer.vocabulary.special[258] == b"<|endoftext|>"
+
+
+def test_dropout_is_switched_off(level: dict[str, Any], tmp_path: Path) -> None:
+    values = deepcopy(level)
+    values["model"]["dropout"] = 0.5
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.origin["imported"]["told"] == ["dropout is off"]
+    assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
+
+
+def test_of_equal_merges_the_last_counts(level: dict[str, Any], tmp_path: Path) -> None:
+    values = deepcopy(level)
+    values["model"]["merges"].append(values["model"]["merges"][0])
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    for text in made.TEXTS:
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_unigram_over_bytes_becomes_ours(tmp_path: Path) -> None:
+    values = made.byte_unigram()
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "likelihood", why(tokenizer)
+    for text in (TEXT, *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+@pytest.mark.parametrize("kind", ["Unigram", "WordPiece"])
+def test_special_tokens_within_other_models_are_special(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
+    values = made.byte_unigram() if kind == "Unigram" else deepcopy(level)
+    if kind == "Unigram":
+        number = len(values["model"]["vocab"])
+        values["model"]["vocab"].append(["<|end|>", -1.0])
+    else:
+        vocabulary = values["model"]["vocab"]
+        number = vocabulary["<|end|>"] = len(vocabulary)
+        rest = {"unk_token": "a", "continuing_subword_prefix": "", "max_input_chars_per_word": 1 << 30}
+        values["model"] = {"type": kind, "vocab": vocabulary, **rest}
+    values["added_tokens"] = [made.added(number, "<|end|>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    assert tokenizer.vocabulary.special[number] == b"<|end|>"
+    assert tokenizer.encode("a<|end|> b").tolist() == library_ids(values, "a<|end|> b")
+
+
+def test_wordpiece_over_bytes_becomes_ours(level: dict[str, Any], tmp_path: Path) -> None:
+    """Without an end to words and with a mark that spells no byte, as it is total; with one it is not."""
+    values = deepcopy(level)
+    spelt = list(values["model"]["vocab"])
+    values["model"] = {
+        "type": "WordPiece",
+        "unk_token": spelt[0],
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 1 << 30,
+        "vocab": {token: number for number, token in enumerate(spelt)},
+    }
+    tokenizer = read(made.written(tmp_path / "a.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "greedy", why(tokenizer)
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+    values["model"] |= {
+        "continuing_subword_prefix": "\uffff",
+        "vocab": {token: number for number, token in enumerate([*spelt, *("\uffff" + token for token in spelt)])},
+    }
+    tokenizer = read(made.written(tmp_path / "b.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "longest_prefix", why(tokenizer)
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+    values["model"]["max_input_chars_per_word"] = 100
+    tokenizer = read(made.written(tmp_path / "c.json", values), "tokenizer_json")
+    assert why(tokenizer) == "words longer than a bound are one unknown token"
+
+
+def test_the_order_of_ids_is_the_file_s(level: dict[str, Any], tmp_path: Path) -> None:
+    """Ids backwards, with special tokens between and behind them: the same ids, in a saved folder too."""
+    values = deepcopy(level)
+    spelt = list(values["model"]["vocab"])
+    values["model"]["vocab"] = {token: 3 * number + 5 for number, token in enumerate(reversed(spelt))}
+    values["model"]["vocab"]["<|a\u2581b|>"] = 6
+    values["added_tokens"] = [made.added(6, "<|a\u2581b|>", special=True), made.added(5000, "<tool>")]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    tokenizer.save(tmp_path / "saved")
+    for one in (tokenizer, Tokenizer.load(tmp_path / "saved")):
+        for text in (TEXT, "<|a\u2581b|><tool>", *made.TEXTS):
+            ids = one.encode(text)
+            assert ids.tolist() == library_ids(values | {"added_tokens": []}, text)
+            assert one.count(text) == len(ids)
+            assert one.decode(ids) == text.encode()
+            assert one.encode(text * 50, threads=2).tolist() == one.encode(text * 50).tolist()
+        assert one.decode([6, 5000]) == "<|a\u2581b|><tool>".encode()
+        assert (len(one), one.id_limit) == (420, 5001)
+    assert (tmp_path / "saved" / "tokens.vocab").read_text() != (tmp_path / "saved" / "ids.txt").read_text()
+
+
+def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
+    """Words stay tokens, special ones and marks are text, or as it is chosen."""
+    values = deepcopy(level)
+    values["added_tokens"] = [
+        made.added(420, "<s>", special=True),
+        made.added(421, "<tool>"),
+        made.added(422, "paying"),
+        made.added(423, "    "),
+    ]
+    path = made.written(tmp_path / "tokenizer.json", values)
+    text = "<s> paying<tool>    x"
+    by_words = read(path, "tokenizer_json")
+    assert isinstance(by_words, AdaptedTokenizer)
+    assert why(by_words) == "2 added tokens are cut out of a text before it is cut into pre-tokens"
+    assert {422, 423} <= set(by_words.encode(text).tolist())
+    assert not {420, 421} & set(by_words.encode(text).tolist())
+    assert by_words.decode(by_words.encode(text)) == text.encode()
+    assert by_words.decode([420, 421, *by_words.encode("a")]) == b"<s><tool>a"
+    assert len(by_words) == 422
+    as_text = read(path, "tokenizer_json", added="text")
+    assert why(as_text).startswith("ids equal")
+    assert as_text.encode(text).tolist() == library_ids(level, text)
+    as_tokens = read(path, "tokenizer_json", added="tokens")
+    assert as_tokens.encode(text).tolist() == library_ids(values, text, special=True)
+    assert {420, 421, 422, 423} <= set(as_tokens.encode(text).tolist())

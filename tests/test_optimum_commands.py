@@ -1,0 +1,111 @@
+"""Commands of bounds: those of every language, gaps to them, and certificates that another program checks."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from tests.bounded import counts_of, text_counts
+from tokbench.commands import bound as bound_command
+from tokbench.commands import check_bound as check_command
+from tokbench.construction import constructions
+from tokbench.counting.languages import write_languages
+from tokbench.errors import TokbenchError
+from tokbench.optimum.graph import graph_of
+from tokbench.optimum.search import search
+from tokbench.statistics.cells import INTRINSIC
+from tokbench.tabulation.bounds import bounds_table
+from tokbench.tabulation.gap import attained, gaps, read_bounds
+from tokbench.tokenizer import Tokenizer
+
+
+def test_gaps_of_every_language(tmp_path: Path) -> None:
+    """Counts that keep languages apart are bounded by language; a gap is tokens over the bound of the same text."""
+    parts = {language: counts_of(text_counts(30, seed)) for seed, language in enumerate(("de", "en"))}
+    whole = write_languages(parts, tmp_path / "counts.parquet")
+    result = tmp_path / "books" / "gpt2" / "270.json"
+    arguments = ["--counts", str(tmp_path / "counts.parquet"), "--size", "270", "--result", str(result)]
+    CliRunner().invoke(bound_command.command, arguments, catch_exceptions=False)
+    bounds = read_bounds([result])
+    texts = {"": whole, **parts}
+    alone = {one: search(graph_of(text, 270), gap=0.001, steps=1000) for one, text in texts.items()}
+    assert bounds == {("books", one, "gpt2", 270): found.proven.bound for one, found in alone.items()}
+    told = json.loads(result.read_text())["languages"]["de"]
+    assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxed, alone["de"].unsettled)
+    rows = bounds_table([result])
+    assert rows.select("corpus", "language", "pretokenization", "size").rows() == [
+        ("books", one, "gpt2", 270) for one in texts
+    ]
+    assert rows["unrounded"].to_list() == [found.unrounded for found in alone.values()]
+    (why := result.with_name("280.json")).write_text('{"bound": null, "reason": "too long", "size": 280}')
+    assert bounds_table([why]).select("bound", "gap", "reason").rows() == [(None, None, "too long")]
+    vocabulary = constructions["bpe"].function(whole, 270, constructions["bpe"].options(), seed=0, threads=1)
+    tokenizer = Tokenizer(vocabulary, "gpt2", "merge")
+    rows = [("bpe", 270, "books", one, "corpus_token_count", "", 1000.0 + at, 1, None) for at, one in enumerate(texts)]
+    measured = pl.DataFrame(rows, schema=INTRINSIC, orient="row")
+    for at, (one, found) in enumerate(alone.items()):
+        [(key, gap)] = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books", one)
+        assert (key, gap.value) == (("bpe", 270), (1000 + at) / found.proven.bound - 1)
+    told = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books")
+    pairs = pl.DataFrame([("bpe", 270, "books", "", "joined_pairs", "", 400.0, 1, None)], INTRINSIC, orient="row")
+    [(_, share)] = attained(pairs, told)
+    assert share.value == 400 / (1400 - alone[""].proven.bound)
+    [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
+    assert lacking.value is None
+    assert lacking.reason is not None
+
+
+def test_certificates_are_checked_by_another_program(tmp_path: Path) -> None:
+    words = text_counts(50, 1)
+    counts_of(words).write(counts := tmp_path / "counts.parquet")
+    certificate = tmp_path / "certificate"
+    arguments = ["--counts", str(counts), "--size", "270", "--steps", "60", "-o", str(certificate)]
+    ran = CliRunner().invoke(bound_command.command, arguments, catch_exceptions=False)
+    told = json.loads(ran.stdout)
+    assert told["bound"] <= told["tokens"]
+    assert told["gap"] == told["tokens"] / told["bound"] - 1
+    assert _checked(counts, certificate)["proven"] == told["bound"]
+    claim, *lines = certificate.read_text().splitlines()
+
+    def altered(*content: str) -> Path:
+        (tmp_path / "altered").write_text("\n".join(content) + "\n")
+        return tmp_path / "altered"
+
+    higher = json.dumps(json.loads(claim) | {"bound": told["bound"] + 1})
+    larger = json.dumps(json.loads(claim) | {"size": 300})
+    word, _, prices = lines[0].partition("\t")
+    dearer = f"{word}\t{' '.join(str(10**9) for _ in prices.split())}"
+    cheaper = f"{word}\t{' '.join('-1000000' for _ in prices.split())}"
+    for content in ((higher, *lines), (larger, *lines), (claim, dearer, *lines[1:]), (claim, cheaper, *lines[1:])):
+        with pytest.raises(TokbenchError):
+            _checked(counts, altered(*content))
+    for content in ((claim, *lines[1:]), (claim, *lines, lines[0]), ("{}", *lines), (claim, word, *lines[1:])):
+        with pytest.raises(TokbenchError):
+            _checked(counts, altered(*content))
+
+
+def test_a_certificate_says_how_long_tokens_may_be(tmp_path: Path) -> None:
+    counts_of(text_counts(50, 1)).write(counts := tmp_path / "counts.parquet")
+    arguments = ["--counts", str(counts), "--size", "270", "--steps", "60", "-o", str(tmp_path / "certificate")]
+    told = [
+        json.loads(CliRunner().invoke(bound_command.command, [*arguments, *more], catch_exceptions=False).stdout)
+        for more in ([], ["--max-token-bytes", "2"])
+    ]
+    assert [one["longest"] for one in told] == [None, 2]
+    assert told[0]["bound"] < told[1]["bound"]
+    assert _checked(counts, tmp_path / "certificate")["proven"] == told[1]["bound"]
+
+
+def _checked(counts: Path, certificate: Path) -> dict[str, int]:
+    ran = CliRunner().invoke(
+        check_command.command,
+        [str(certificate), "--counts", str(counts)],
+        catch_exceptions=False,
+        standalone_mode=False,
+    )
+    if ran.exception:
+        raise ran.exception
+    told: dict[str, int] = json.loads(ran.stdout)
+    return told

@@ -1,0 +1,136 @@
+"""The sentences above the scoreboard, each borne out by its rows."""
+
+import re
+from typing import Any
+
+import polars as pl
+
+from tests.drawn_board import SIZES, VARIANTS, drawn, shown
+from tests.small_report import altered, whole
+from tokbench.report.html import drawings, tables
+from tokbench.report.load import shown as shown_of
+from tokbench.report.summary import claims, summary
+from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.tabulation.intrinsic import INTRINSIC
+
+
+def test_what_is_smaller_than_its_size_is_named() -> None:
+    sizes = [("bpe", 300, 300.0), ("bpe", 400, 333.0), ("unigram", 400, 399.0), ("sage", 400, 400.0)]
+    rows = [(variant, size, "books", "", "vocabulary_size", "", tokens, 1, None) for variant, size, tokens in sizes]
+    content = altered(whole(), intrinsic=pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row"))
+    told = "Built with fewer tokens than their size, so not compared at equal size: "
+    assert summary(content)[-1] == f"{told}bpe (333 of 400) and unigram (399 of 400)."
+    assert not [sentence for sentence in summary(whole()) if sentence.startswith(told)]
+
+
+NUMBER = r"([−\d.,]+\d)"
+SENTENCE = re.compile(
+    rf"^[^:]*: {NUMBER}(?: %)? \(95 % interval {NUMBER} to {NUMBER}(?: %)?, over .*? The last, \S+, .*?{NUMBER} "
+    rf"(?:% more|bits per byte more|points behind|lower) \(95 % interval {NUMBER} to {NUMBER}(?: %)?\)\."
+)
+
+
+def _numbers(sentence: str) -> list[str]:
+    """What a sentence says of the best and of the last: value and interval, distance and interval."""
+    found = SENTENCE.match(sentence)
+    assert found is not None, sentence
+    return [one.replace(",", "").replace("−", "-") for one in found.groups()]
+
+
+def _numbers_of(best: dict[str, Any], last: dict[str, Any]) -> list[float]:
+    """The same from the board, in the sentence's units."""
+    percent, sign = (100 if best["measure"] == "accuracy" else 1), (-1 if last["behind"] < 0 else 1)
+    far = 100 if best["measure"] in ("accuracy", "tokens") else 1
+    apart = sorted(sign * far * last[name] for name in ("behind_low", "behind_high"))
+    return [*(percent * best[name] for name in ("value", "low", "high")), sign * far * last["behind"], *apart]
+
+
+def test_every_sentence_is_borne_out_by_the_board() -> None:
+    board, _, _ = drawn()
+    sentences = summary(shown())
+    measures = ["tokens", "bits_per_byte", "accuracy", "alignment"]
+    assert sentences.pop() == "Not ranked, since they do not give back all of a text: lossy."
+    assert len(sentences) == len(measures)
+    for sentence, measure in zip(sentences, measures, strict=True):
+        part = board.filter(measure=measure, size=max(SIZES))
+        rows = {row["variant"]: row for row in part.iter_rows(named=True) if row["verdict"] != "not ranked"}
+        told = re.match(r"At a vocabulary of 400, (?:with the language model “tiny”, )?(\S+) ", sentence)
+        assert told is not None
+        assert rows[told[1]]["verdict"] == "best"
+        end = max if measure in ("accuracy", "alignment") else min
+        assert told[1] == end(rows, key=lambda name: rows[name]["value"])
+        alike = sorted(name for name, row in rows.items() if row["verdict"] == "not told apart")
+        if not alike:
+            assert f"told apart from all {len(rows) - 1} others" in sentence
+        elif len(alike) < len(rows) - 1:
+            assert f"told apart from {len(rows) - 1 - len(alike)} of {len(rows) - 1} others" in sentence
+            assert f"but not from {' and '.join(alike)}." in sentence
+        else:
+            assert "not told apart from any" in sentence
+        drawn_n = rows[told[1]]["n"]
+        assert f"over {drawn_n:,} {rows[told[1]]['over']}" in sentence
+        assert ("of one training)" in sentence) == (measure in ("bits_per_byte", "accuracy"))
+        far = max(rows, key=lambda name: abs(rows[name]["behind"]))
+        assert f"The last, {far}, " in sentence
+        assert ("agrees best with the morphemes of the gold data: " in sentence) == (measure == "alignment")
+        others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
+        assert ("first at both sizes" in sentence) == (others == [told[1]])
+        close = board.filter(measure=measure, size=min(SIZES), verdict="not told apart")["variant"].sort().to_list()
+        tie = f"at {min(SIZES)} not told apart from {' and '.join(close)}"
+        assert bool(close) == (tie in sentence.replace("(", "").replace(")", ""))
+        assert sentence.endswith("and another might change them.") == (measure in ("bits_per_byte", "accuracy"))
+        for printed, value in zip(_numbers(sentence), _numbers_of(rows[told[1]], rows[far]), strict=True):
+            assert printed == f"{value:.{len(printed.partition('.')[2])}f}", sentence
+
+
+def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
+    """A larger vocabulary would need fewer of both."""
+    board, _, _ = drawn()
+    large = pl.lit(9000, pl.Int64)
+    more = board.filter(size=400, measure="tokens", variant="bpe").with_columns(size=large, value=pl.lit(1.0))
+    bits = board.filter(size=400, measure="bits_per_byte", variant="bpe").with_columns(size=large)
+    content = altered(shown(), scoreboard=pl.concat([board, more, bits]))
+    [figure] = [one for one in drawings(content) if one.name == "bits-against-tokens-books"]
+    here = {measure: board.filter(measure=measure, size=400) for measure in ("tokens", "bits_per_byte")}
+    few, low = (part.filter(verdict="best").row(0, named=True) for part in here.values())
+    first = here["bits_per_byte"].filter(variant=few["variant"])["value"].item()
+    end = ", the fewest, too." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest bits, "
+    start = f"At a vocabulary of 400, {few['variant']} has the fewest tokens and {first:.4f} bits per byte{end}"
+    assert figure.says.startswith(start)
+    forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
+    assert "in alignment with morphemes" in forest.caption
+    once = {
+        one.name.split("-")[3]: "Each tokenizer had one training: intervals are over its" in one.caption
+        for one in drawings(content)
+        if one.name.startswith("behind-the-best")
+    }
+    assert once == {"tokens": False, "bits_per_byte": True, "accuracy": True, "alignment": False}
+    [table] = [one for one in tables(content) if one.name == "bits-per-byte-tiny-offline"]
+    assert table.notes[-1].startswith("One training of each model")
+
+
+def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
+    """Not of the first corpus by name; what comes first on the others is told beside it."""
+    board, _, _ = drawn()
+    tokens = board.filter(measure="tokens")
+    turned = {"best": "worse", "worse": "best"}
+    other = tokens.with_columns(pl.col("verdict").replace(turned), corpus=pl.lit("articles"))
+    recipes = {name: {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"} for name in VARIANTS}
+    settings = {"name": "x", "variants": recipes, "corpora": {"articles": {}, "books": {}, "code": {}}}
+    content = shown_of(settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {})
+    assert (content.corpora, content.built_from) == (["books", "articles", "code"], ["books"])
+    [claim] = [one for one in claims(content) if one.measure == "tokens"]
+    [first] = other.filter(verdict="best", size=max(SIZES))["variant"].unique()
+    assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
+    sentences = summary(content)
+    assert sentences[0].startswith("At a vocabulary of 400, bpe needs the fewest tokens for books: ")
+    assert sentences[0].endswith(
+        f"On other texts the first is another: {first} on articles (not told apart from sage)."
+    )
+    assert sentences[-2] == (
+        "These sentences are about books, the corpus that the vocabularies were built from. Above the table, articles "
+        "can be chosen instead."
+    )
+    table = next(one for one in tables(content) if one.name == "scoreboard")
+    assert table.frame["corpus"].unique(maintain_order=True).to_list() == ["books", "articles"]
+    assert "on the evaluation splits of books and articles" in table.caption
