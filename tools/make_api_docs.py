@@ -32,7 +32,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         )
     },
     "Metrics": {
-        "metric/__init__.py": ("metric", "Metric", "Take"),
+        "metric/__init__.py": ("metric", "Metric", "Shown", "Take"),
         "intrinsic/measurement.py": ("Measurement",),
         "intrinsic/usage.py": ("Usage",),
         "intrinsic/words.py": ("Words",),
