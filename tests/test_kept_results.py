@@ -145,7 +145,7 @@ def test_the_readme_says_what_its_command_gives() -> None:
 def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:
     assert len(renderer.experiments()) == 11
     for place in renderer.experiments():
-        named = {table.name: table for table in renderer.declared()}
+        named = {table.name: table for table in renderer.DECLARED}
         for path in (place / "tidy").iterdir():
             table = named[path.stem]
             frame = renderer.kept(place / "tidy", table)
