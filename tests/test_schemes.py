@@ -96,9 +96,9 @@ def test_slugs_stay_as_they_are() -> None:
 WRONG: list[tuple[Any, str]] = [
     ("gtp2", "'gtp2' is not a pre-tokenization ("),
     ({"method": "gtp2"}, "Did you mean 'gpt2'?"),
-    ({"metod": "gpt2"}, "pretokenization: expected a scheme's name, or {method: name, option: value} (found"),
-    ("{method: gpt2", "pretokenization: expected a scheme's name, or {method: name, option: value} (found"),
-    (3, "pretokenization: expected a scheme's name"),
+    ({"metod": "gpt2"}, "pretokenization: expected a name, or {method: name, option: value} (found"),
+    ("{method: gpt2", "pretokenization: expected a name, or {method: name, option: value} (found"),
+    (3, "pretokenization: expected a name"),
     ("regex", "pretokenization (regex): pattern: this key is missing; add it"),
     (
         {"method": "gpt2", "pattern": "a"},
@@ -427,7 +427,7 @@ def test_the_whole_way(tokbench: Tokbench, tmp_path: Path) -> None:
     [
         ("{method: regex, pattern: '('}", "--pretokenization (regex): pattern: is no regular expression (missing )"),
         ("{method: regex}", "--pretokenization (regex): pattern: this key is missing; add it"),
-        ("[gpt2]", "--pretokenization: expected a scheme's name, or {method: name, option: value} (found ['gpt2'])"),
+        ("[gpt2]", "--pretokenization: expected a name, or {method: name, option: value} (found ['gpt2'])"),
         ("{method: regex, pattern: 'z|(?=ж)'}", "pattern 'z|(?=ж)': matches the empty string before 'жук'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Registries: how a construction, a segmentation, a scheme, a metric or a type of resource becomes known by its name.
+"""Registries: how a method of any kind, such as a construction or a metric, becomes known by its name.
 
 A kind of method is one frozen class, which says what must be known of a method before it is called, and one Protocol,
 which says how it is called; both stand in the package that holds the methods of the kind. Configuration, JSON schema,

@@ -47,7 +47,7 @@ class Tokenizer:
 
     Args:
         vocabulary: the tokens, with what the segmentation needs.
-        pretokenization: the scheme: its name, or a mapping with its ``method`` and options.
+        pretokenization: its name, or a mapping with its ``method`` and options.
         segmentation: name of the segmentation.
         options: the segmentation's options; its defaults where left out.
         name: what tables call this tokenizer.
@@ -211,8 +211,8 @@ class Tokenizer:
     def last_cut(self, text: bytes) -> int:
         """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
 
-        It is such a place whatever precedes and follows the text. 0 where there is none, as with schemes that no
-        kernel scans and methods that draw at random by place.
+        It is such a place whatever precedes and follows the text. 0 where there is none, as with pre-tokenizations
+        that no kernel scans and methods that draw at random by place.
         """
         if self._scanner is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
             return 0
@@ -243,7 +243,7 @@ class Tokenizer:
             raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
 
     def _cut_and_segment(self, text: bytes) -> NDArray[np.int32]:
-        """Ids by way of all boundaries, where the scheme or the segmentation is none of our kernels."""
+        """Ids by way of all boundaries, where the pre-tokenization or the segmentation is none of our kernels."""
         bounds = self._boundaries(text)
         data = np.frombuffer(text, np.uint8)
         if isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed:

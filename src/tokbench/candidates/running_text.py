@@ -33,7 +33,7 @@ class Documents:
 
 
 def read_documents(paths: Iterable[Path | str], scheme: str) -> Documents:
-    """The documents in these shards, in any order of the shards, to be cut by a pre-tokenization scheme.
+    """The documents in these shards, in any order of the shards, to be cut by a pre-tokenization.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.

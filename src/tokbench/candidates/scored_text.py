@@ -68,7 +68,7 @@ class ScoredDocuments:
 
 
 def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
-    """The byte scores in these shards, in any order of the shards, to be cut by a pre-tokenization scheme.
+    """The byte scores in these shards, in any order of the shards, to be cut by a pre-tokenization.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.

@@ -1,6 +1,6 @@
 """Fertility: tokens per word, for each meaning of "word" that pre-token counts can tell.
 
-Every scheme cuts the text without loss, so its spaces and line feeds can be counted exactly from the pre-tokens.
+Every pre-tokenization cuts the text without loss, so its spaces and line feeds can be counted exactly from pre-tokens.
 ByteSpan's benchmark counts ``len(line.split(" "))`` words a line: spaces plus lines. Line feeds stand for the lines
 here; that is exact when every document ends in one, and else misses one word per document.
 """
