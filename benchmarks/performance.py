@@ -215,7 +215,7 @@ def page(folder: Path, results: Path) -> str:
         "`make benchmarks TEXT=... PEERS=...` measures all of this anew, in one run, and writes this page;\n"
         "[`runs.csv`](performance/runs.csv) has every run, [`benchmarks/`](../benchmarks) what was run.",
         f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
-        f"of the GPT-2 scheme, {facts['unique_pretokens']:,} of them\ndifferent, "
+        f"as GPT-2 cuts, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "
         f"{about['memory_gib']} GiB, {about['system']},\nPython {about['python']}. Versions: {named}.",
         f"Every figure of this page is of that machine and of one run, which ended on {about['day']}; what has changed "

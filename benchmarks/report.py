@@ -20,15 +20,14 @@ from tokbench.report.content import ReportContent
 from tokbench.report.html import render
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.declared import declared as analysed
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.tabulation.accuracy import ACCURACY
 from tokbench.tabulation.curves import CURVES
-from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tidy.collection import tables_of
 
 VARIANTS = [f"variant_{index:02}" for index in range(18)]
 SIZES = (32768, 40960, 49152)
@@ -80,7 +79,7 @@ def content() -> ReportContent:
         configuration="name: 62 runs\n",
         provenance={"revision": "none"},
         models=["350M", "1.3B", "2.4B"],
-        declared=[*tabulated(), *analysed()],
+        declared=tables_of("tabulate", "analyse"),
         frames={
             "intrinsic": intrinsic,
             "accuracy": accuracy,

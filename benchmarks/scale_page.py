@@ -90,7 +90,7 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
         INTRODUCTION,
         fill(f"The text: {facts['about']}", 120, break_on_hyphens=False),
         table(("size", "bytes of text", "documents", "different pre-tokens"), texts),
-        f"Different pre-tokens (scheme `gpt2`) grow with the text to the power of {power(vocabulary(rows))}.\n"
+        f"Different pre-tokens (of `gpt2`) grow with the text to the power of {power(vocabulary(rows))}.\n"
         f"The machine: {about['processor']}, {about['cores']} processors, {about['memory_gib']} GiB,\n"
         f"{about['system']}, Python {about['python']}, shared with others while this was measured. Vocabularies have\n"
         f"{facts['tokens']:,} tokens; PathPiece and SaGe start from 65,536 n-grams. All took {number(seconds / 60)} "

@@ -150,7 +150,7 @@ rule leaderboard:
         mem_mb=doubling(2000),
         runtime=lengthening(60),
     message:
-        "write the scoreboard for other sites"
+        "write the leaderboard: the scoreboard with what it rests on, for other sites"
     shell:
         "tokbench leaderboard --name {params.name:q} {params.inputs:q} --table {output.csv:q} -o {output.json:q}"
         " &> {log:q}"

@@ -13,7 +13,6 @@ from tokbench.statistics.by_language import models_over_languages, ngrams_over_l
 from tokbench.statistics.by_question import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.declared import declared as analysed
 from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.measures import measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
@@ -26,15 +25,15 @@ from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.embedding_norms import embedding_norms
 from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
+from tokbench.tidy.collection import tables_of
 
-DECLARED = [*tabulated(), *analysed()]
+DECLARED = tables_of("tabulate", "analyse")
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
 SIZES = [1024, 2048]
 TASKS = ["choice_a", "choice_b", "choice_c", "choice_d", "choice_e"]

@@ -311,4 +311,4 @@ def test_counts_that_come_as_files(counts: PretokenCounts, tmp_path: Path, tokbe
     read = PretokenCounts.read(tmp_path / "words.parquet")
     assert (dict(read.items()), read.scheme) == ({b"the": 3, b"cat": 1, "Ġsat".encode(): 2}, "gpt2")
     outcome = tokbench("import_counts", "--scheme", "digit", "-o", tmp_path / "no.parquet", tmp_path / "counts.parquet")
-    assert "was counted with 'gpt2'; name that scheme" in outcome.message
+    assert "was counted with 'gpt2'; name that" in outcome.message

@@ -156,7 +156,7 @@ def test_merge_rejects_different_schemes(tmp_path: Path) -> None:
     count_pretokens([b"a"], "space").write(tmp_path / "0.parquet")
     with pytest.raises(TokbenchError, match=r"part 2: .*'gpt2'.*0\.parquet has those of 'space'"):
         merge_counts([tmp_path / "0.parquet", count_pretokens([b"a"], "gpt2")])
-    with pytest.raises(TokbenchError, match="an unnamed scheme"):
+    with pytest.raises(TokbenchError, match="an unnamed pre-tokenization"):
         merge_counts([count_pretokens([b"a"], "gpt2"), PretokenCounts.from_pairs([(b"a", 1)])])
     with pytest.raises(TokbenchError, match="no pre-token counts"):
         merge_counts([])

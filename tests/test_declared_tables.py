@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
@@ -19,19 +19,16 @@ import tokbench.statistics
 from tests.conftest import tool_of
 from tests.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
 from tokbench.errors import TokbenchError
-from tokbench.examples.declared import declared as cut
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
-from tokbench.statistics.declared import declared as analysed
-from tokbench.tabulation.declared import declared as tabulated
 from tokbench.tabulation.document_bits import document_bits_table
 from tokbench.tabulation.imported import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 from tokbench.tidy import modules
-from tokbench.tidy.collection import tables_in
+from tokbench.tidy.collection import tables_of
 from tokbench.tidy.columns import MODEL, SIZE
 from tokbench.tidy.make import make_tables, write_tables
-from tokbench.tidy.table import SHARE, Column, Print, TidyTable
+from tokbench.tidy.table import SHARE, Column, Print, TableCommand, TidyTable
 from tokbench.workflow import fingerprint as fingerprints
 
 ROOT = Path(__file__).parents[1]
@@ -124,8 +121,8 @@ def test_every_table_that_no_section_arranges_is_printed() -> None:
 
 def test_all_makers_are_given_what_they_take() -> None:
     for tables, material in (
-        (tabulated(), "tabulation.gathered.Gathered"),
-        (analysed(), "statistics.tidy_tables.TidyTables"),
+        (tables_of("tabulate"), "tabulation.gathered.Gathered"),
+        (tables_of("analyse"), "statistics.tidy_tables.TidyTables"),
     ):
         module, _, name = f"tokbench.{material}".rpartition(".")
         kind = getattr(import_module(module), name)
@@ -136,10 +133,10 @@ def test_all_makers_are_given_what_they_take() -> None:
 def test_what_takes_a_table_of_models_is_one() -> None:
     """Else a reader of an experiment without them would not be told why it is missing; the scoreboard and what is
     published have rows without them, too."""
-    models = {table.name for table in (*tabulated(), *analysed()) if table.of_models}
+    models = {table.name for table in tables_of("tabulate", "analyse") if table.of_models}
     assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
     assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
-    assert {table.name for table in analysed() if models.intersection(table.takes)} <= {
+    assert {table.name for table in tables_of("analyse") if models.intersection(table.takes)} <= {
         *models,
         "scoreboard",
         "published",
@@ -149,7 +146,9 @@ def test_what_takes_a_table_of_models_is_one() -> None:
 def test_documentation_is_up_to_date() -> None:
     generator = tool_of("make_table_docs")
     written = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    assert written == generator.page([*tabulated(), *analysed(), *cut()]), "run python tools/make_table_docs.py"
+    assert written == generator.page(tables_of("tabulate", "analyse", "cut_examples")), (
+        "run python tools/make_table_docs.py"
+    )
 
 
 # A new statistic is one module: the one that the documentation shows
@@ -163,9 +162,9 @@ def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     (folder / "gaps.py").write_text(code)
     monkeypatch.setattr(tokbench.statistics, "__path__", [*tokbench.statistics.__path__, str(folder)])
-    tables_in.cache_clear()
+    tables_of.cache_clear()
     yield folder / "gaps.py"
-    tables_in.cache_clear()
+    tables_of.cache_clear()
     sys.modules.pop("tokbench.statistics.gaps", None)
     vars(tokbench.statistics).pop("gaps", None)
 
@@ -204,7 +203,7 @@ def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) ->
     page = (tmp_path / "report.html").read_text()
     assert 'id="table-gaps" data-tables="statistics/gaps.csv"' in page
     assert page.index('<section id="statistics">') < page.index('id="table-gaps"') < page.index('id="provenance"')
-    docs = tool_of("make_table_docs").page([*tabulated(), *analysed()])
+    docs = tool_of("make_table_docs").page(tables_of("tabulate", "analyse"))
     assert "made by `tokbench.statistics.gaps.gaps` of `ranks`" in docs
     assert "| `gap` | Float64 | difference of shares | highest average minus the lowest |" in docs
 
@@ -218,7 +217,7 @@ def test_other_distributions_declare_statistics(new: Path, monkeypatch: pytest.M
     monkeypatch.setattr(modules, "entry_points", lambda group: [named] if group == named.group else [])
     for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
         function.cache_clear()
-    assert "gaps_of_others.gaps" in [table.made_by for table in analysed()]
+    assert "gaps_of_others.gaps" in [table.made_by for table in tables_of("analyse")]
     assert "gaps_of_others" in fingerprints.code_behind("tokbench.commands.analyse")
     for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
         function.cache_clear()
@@ -230,23 +229,20 @@ def test_two_tables_never_share_a_name(new: Path) -> None:
         TokbenchError,
         match=r"table power is declared twice, in tokbench.statistics.pairs and in tokbench.statistics.gaps",
     ):
-        analysed()
+        tables_of("analyse")
 
 
 def test_a_table_is_made_by_the_command_of_its_package(new: Path) -> None:
     new.write_text(new.read_text().replace("takes=", 'command="tabulate", takes='))
     with pytest.raises(TokbenchError, match="table gaps is one of 'tabulate'; those here are of 'analyse'"):
-        analysed()
+        tables_of("analyse")
 
 
 # What is gathered counts as imported
 
 
 def test_gathered_modules_are_behind_the_fingerprint() -> None:
-    makers = {
-        command: {table.maker.__module__ for table in tables}
-        for command, tables in (("tabulate", tabulated()), ("analyse", analysed()), ("cut_examples", cut()))
-    }
+    makers = {command: {table.maker.__module__ for table in tables_of(command)} for command in get_args(TableCommand)}
     behind = {
         command: fingerprints.code_behind(f"tokbench.commands.{command}").keys()
         for command in (*makers, "report", "draw")
@@ -260,16 +256,14 @@ def test_gathered_modules_are_behind_the_fingerprint() -> None:
     assert not any(name.startswith("tokbench.statistics") for name in behind["tabulate"])
 
 
-@pytest.mark.parametrize(
-    ("command", "package"), [("tabulate", "tabulation"), ("analyse", "statistics"), ("cut_examples", "examples")]
-)
-def test_what_gathering_loads_is_behind_the_fingerprint(command: str, package: str) -> None:
+@pytest.mark.parametrize("command", get_args(TableCommand))
+def test_what_gathering_loads_is_behind_the_fingerprint(command: str) -> None:
     """What the interpreter imports once a command is there, whatever the source seems to say."""
     code = (
         f"import sys, tokbench.commands.{command}\n"
         "before = set(sys.modules)\n"
-        f"from tokbench.{package}.declared import declared\n"
-        "assert declared()\n"
+        "from tokbench.tidy.collection import tables_of\n"
+        f"assert tables_of('{command}')\n"
         "print(*(name for name in sys.modules if name.startswith('tokbench.') and name not in before))\n"
     )
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

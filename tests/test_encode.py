@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.conftest import ODD, TOPICS, Tokbench
-from tokbench import tokenizer as tokenizer_module
+from tokbench import text_encoder
 from tokbench.commands import encode as encode_command
 from tokbench.commands import id_files
 from tokbench.construction.bpe import BpeOptions, build
@@ -196,7 +196,7 @@ def test_settled_places_are_found(scheme: str) -> None:
 def test_threads_change_nothing(
     scheme: str, options: ShortestPathOptions | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokenizer_module, "PART_BYTES", 50)
+    monkeypatch.setattr(text_encoder, "PART_BYTES", 50)
     chosen = Tokenizer(vocabulary(), scheme, "shortest_path" if options else "merge", options)
 
     @settings(max_examples=30)
@@ -356,7 +356,7 @@ def test_a_word_of_two_gigabytes_is_rejected(monkeypatch: pytest.MonkeyPatch) ->
         raise ValueError("a pre-token has 2147483648 bytes, more than 2147483632")
 
     with pytest.raises(TokbenchError, match="more than 2147483632; cut the text, or choose a pre-tokenization that"):
-        chosen._by_parts(reject, b"text", 1)
+        chosen._encoder._by_parts(reject, b"text", 1)
 
 
 def test_every_pre_token_as_a_part() -> None:

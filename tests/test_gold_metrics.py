@@ -15,7 +15,7 @@ from tests.outside import DATA, needs
 from tests.test_intrinsic import Greedy, value, vocabulary
 from tokbench.intrinsic import neighbours
 from tokbench.intrinsic.alignment_by_word import alignment_by_word
-from tokbench.intrinsic.gold import Decision, Segmentation
+from tokbench.intrinsic.gold import Decision, SegmentedWord
 from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.intrinsic.measure import ByLanguage, measure_words
 from tokbench.intrinsic.measurement import Measurement
@@ -39,7 +39,7 @@ class Cutter(Greedy):
 
 
 def gold(*words: Sequence[str], language: str = "en") -> pl.DataFrame:
-    return segmentation_table(Segmentation(language, "".join(parts), parts) for parts in words)
+    return segmentation_table(SegmentedWord(language, "".join(parts), parts) for parts in words)
 
 
 def whole(rows: ByLanguage) -> list[Measurement]:
@@ -107,11 +107,11 @@ def test_alignment_by_hand() -> None:
     cutter = Cutter(vocabulary(b" un", b"like", b" unl", b"ike", b" cats", b" cat", b" dog"))
     table = segmentation_table(
         [
-            Segmentation("en", "unlike", ["un", "like"]),
-            Segmentation("en", "cats", ["cat", "s"]),
-            Segmentation("en", "dogsled", ["dog", "sled"]),
-            Segmentation("en", "made", ["make", "ed"]),
-            Segmentation("en", "cat", ["cat"]),
+            SegmentedWord("en", "unlike", ["un", "like"]),
+            SegmentedWord("en", "cats", ["cat", "s"]),
+            SegmentedWord("en", "dogsled", ["dog", "sled"]),
+            SegmentedWord("en", "made", ["make", "ed"]),
+            SegmentedWord("en", "cat", ["cat"]),
         ]
     )
     rows = whole(measure_words(cutter, table, "segmentations", families={}))

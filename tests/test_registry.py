@@ -13,19 +13,18 @@ from pydantic import Field
 
 from tests.conftest import Tokbench
 from tokbench.api import build as tokbench_build
-from tokbench.better import better_end
+from tokbench.better import better_end, over_the_same
 from tokbench.candidates.initial import InitialName
 from tokbench.config.load import read_all
 from tokbench.construction import construction, constructions
 from tokbench.errors import TokbenchError
-from tokbench.metric import metric, metrics
+from tokbench.metric import Shown, Subject, metric, metrics
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.report.subjects import SUBJECTS, by_subject
 from tokbench.resource import ResourceOptions, resource, resource_types
 from tokbench.segmentation import segmentation, segmentations
-from tokbench.subjects import Subject
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
@@ -95,8 +94,9 @@ class TopDown(Options):
         (lambda: metric("mine", better={"a": "high"})(take), ("better end of a is 'high'",)),  # type: ignore[dict-item]
         (lambda: metric("mine", over_the_same="abc")(take), ("'abc'", "names of measurements")),
         (lambda: metric("mine", over_the_same=5)(take), ("is 5", "names of measurements")),  # type: ignore[arg-type]
-        (lambda: metric("mine", subjects="words")(take), ("'words'", "measurements to subjects")),  # type: ignore[arg-type]
-        (lambda: metric("mine", subjects={"a": "word"})(take), ("subject of a is 'word'", "compression, words,")),  # type: ignore[dict-item]
+        (lambda: metric("mine", shown="words")(take), ("'words'", "tuple of tokbench.metric.Shown")),  # type: ignore[arg-type]
+        (lambda: metric("mine", shown=[Shown("a", "words", 5)])(take), ("column=5", "each of texts")),  # type: ignore[arg-type]
+        (lambda: metric("mine", shown=[Shown("a", "word")])(take), ("subject of a is 'word'", "compression, words,")),  # type: ignore[arg-type]
         (lambda: resource("mine", gold="segmentations", files=None)(lambda p, la, o: iter(())), ("its files is None",)),  # type: ignore[arg-type]
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
@@ -257,12 +257,27 @@ def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbenc
     assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram', 768; ask for more")
 
 
-def test_a_metric_says_under_which_subject_a_report_shows_it() -> None:
+def test_a_metric_says_where_a_report_shows_its_measurements() -> None:
+    """After those that are there; of several places the one whose text is longest in the definition."""
     assert (*[subject.identifier for subject in SUBJECTS],) == get_args(Subject)
-    metric("mine", subjects={"mine_in_words": "words"})(take)
-    measures = [("mine_in_words", "things / words"), ("mine", "things"), ("fertility", "tokens / pre-tokens")]
-    shown = [(subject.title, [name for _, name in named]) for subject, named in by_subject(measures)]
-    assert shown == [
-        ("Tokens per word (fertility) and whole words", ["tokens per pre-token", "mine in words"]),
+    places = [Shown("mine_in_words", "words"), Shown("mine_in_words", "bytes", "mine, bytes", "/ bytes")]
+    metric("mine", shown=[Shown("a", "words", "first"), *places])(take)
+    mine = [("mine_in_words", "things / words"), ("mine_in_words", "things / bytes"), ("mine", "things"), ("a", "b")]
+    shown = by_subject([*mine, ("fertility", "tokens / pre-tokens")])
+    assert [(subject.title, [name for _, name in named]) for subject, named in shown] == [
+        ("Tokens per word (fertility) and whole words", ["tokens per pre-token", "first", "mine in words"]),
+        ("Byte fallback and broken characters", ["mine, bytes"]),
         ("Further measures", ["mine"]),
     ]
+
+
+def test_what_families_state_is_known_while_they_are() -> None:
+    """Nothing of it is kept beside the families: not of one that is no more, nor of one before it registered."""
+    assert (better_end("hops"), over_the_same("hops", "hops / steps")) == (None, False)
+    known = dict(metrics._methods)
+    metric("hopping", better={"hops": "highest"}, over_the_same=("hops / steps",))(take)
+    assert (better_end("hops"), over_the_same("hops", "hops / steps"), over_the_same("hops", "hops")) == (
+        "highest", True, False,
+    )  # fmt: skip
+    metrics._methods = known
+    assert (better_end("hops"), over_the_same("hops", "hops / steps")) == (None, False)

@@ -38,7 +38,8 @@ def test_languages_are_averaged_only_when_all_are_there() -> None:
     ],
 )
 def test_what_papers_have_a_name_for_is_found_by_it(metric: str, term: str) -> None:
-    definition = {"byte_fallback": "tokens of one byte", "fertility": "tokens / pre-tokens"}.get(metric, "nominal")
+    words = {"byte_fallback": "occurrences of tokens of one byte", "fertility": "tokens / pre-tokens"}
+    definition = words.get(metric, "entropy / log(nominal vocabulary size)")
     [(subject, _)] = by_subject([(metric, definition)])
     assert term.lower() in subject.title.lower()
 

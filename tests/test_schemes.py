@@ -71,9 +71,9 @@ def test_slugs_stay_as_they_are() -> None:
 WRONG: list[tuple[Any, str]] = [
     ("gtp2", "'gtp2' is not a pre-tokenization ("),
     ({"method": "gtp2"}, "Did you mean 'gpt2'?"),
-    ({"metod": "gpt2"}, "pretokenization: expected a scheme's name, or {method: name, option: value} (found"),
-    ("{method: gpt2", "pretokenization: expected a scheme's name, or {method: name, option: value} (found"),
-    (3, "pretokenization: expected a scheme's name"),
+    ({"metod": "gpt2"}, "pretokenization: expected a name, or {method: name, option: value} (found"),
+    ("{method: gpt2", "pretokenization: expected a name, or {method: name, option: value} (found"),
+    (3, "pretokenization: expected a name"),
     ("regex", "pretokenization (regex): pattern: this key is missing; add it"),
     (
         {"method": "gpt2", "pattern": "a"},

@@ -11,7 +11,7 @@ from tests.small_report import altered, whole
 from tokbench import better
 from tokbench.commands.experiment_comparison import _intrinsic as compared_by
 from tokbench.errors import TokbenchError
-from tokbench.metric import metric
+from tokbench.metric import metric, metrics
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.sections.board import scoreboard as board_of
@@ -108,11 +108,10 @@ def test_what_order_decides_has_no_better_end() -> None:
 
 
 def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(better, "_ENDS", dict(better._ENDS))
-    monkeypatch.setattr(better, "_OVER_THE_SAME", set(better._OVER_THE_SAME))
+    monkeypatch.setattr(metrics, "_methods", {one.name: one for one in metrics.methods()})
     with pytest.raises(TokbenchError, match="the better end of hops is 'most'; choose highest or lowest"):
         metric("hopping", better={"hops": "most"})(lambda seen, options: [])  # type: ignore[dict-item]
-    better.state({"hops": "highest"}, ["hops"])
+    metric("hopping", better={"hops": "highest"}, over_the_same=["hops"])(lambda seen, options: [])
     assert better.better_end("hops") == "highest"
     assert better.over_the_same("hops", "hops / steps")
     assert better.better_end("renyi_efficiency_2.5") is None

@@ -32,7 +32,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         )
     },
     "Metrics": {
-        "metric/__init__.py": ("metric", "Metric", "Take"),
+        "metric/__init__.py": ("metric", "Metric", "Shown", "Take"),
         "intrinsic/measurement.py": ("Measurement",),
         "intrinsic/usage.py": ("Usage",),
         "intrinsic/words.py": ("Words",),
@@ -40,7 +40,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Types of resource": {
         "resource/__init__.py": ("resource", "ResourceType", "Read", "ResourceOptions"),
-        "intrinsic/gold.py": ("Segmentation", "Decision"),
+        "intrinsic/gold.py": ("SegmentedWord", "Decision"),
     },
     "What constructions read besides counts": {
         "candidates/scored_text.py": ("ScoredDocuments", "ScoredDocument"),
@@ -54,8 +54,9 @@ INTRODUCTION = """\
 
 What stands here is kept: its names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
 registries are `tokbench.constructions`, `.segmentations`, `.schemes`, `.metrics` and `.resource_types`; each gives its
-methods by name and, gone through or printed, all names. [How to add a method](own_tokenizer.md) says how the
-decorators are used. This page is made from the docstrings by `tools/make_api_docs.py`.
+methods by name and, gone through or printed, all names; `scheme` is short for pre-tokenization. [How to add a
+method](own_tokenizer.md) says how the decorators are used. This page is made from the docstrings by
+`tools/make_api_docs.py`.
 
 Importing the package makes `transformers.AutoTokenizer` open the folders of our tokenizers: a finder for that one
 module stands in `sys.meta_path` until `transformers` imports it, and registers our class then. It imports nothing by

@@ -67,12 +67,13 @@ yaml-language-server, as that of VS Code) completes and checks a configuration t
 `# yaml-language-server: $schema=config.schema.json`. The schema and this page are generated from the types, the page by
 `tools/make_configuration_docs.py`.
 """
-SCHEMES = """\
-A scheme without options is given by its name; one with options by a mapping, such as
+PRETOKENIZATIONS = """\
+A pre-tokenization without options is given by its name; one with options by a mapping, such as
 `{method: regex, pattern: '\\p{L}+|\\p{N}{1,3}'}` or `{method: sequence, steps: [gpt2, {method: digits, group: 3}]}`.
 Patterns are those of Python's `regex` package; what a pattern does not match is a pre-token, too. A byte that is not
 valid UTF-8 is a character by itself, neither letter, number nor blank. A pattern that is broken, matches the empty
-string or takes too long ends in one line. Files and folders of such a scheme bear a hash of its options.
+string or takes too long ends in one line. Files and folders of one with options bear a hash of these. In paths and in
+names of Python, `scheme` is short for pre-tokenization.
 """
 ELSEWHERE = """\
 A variant that says `from` and `path` is a tokenizer as its maker hands it on, in place of a recipe. No size is asked of
@@ -98,7 +99,7 @@ def reference() -> str:
             *section("## Variants", "variants.NAME", Variant),
             *section("### Tokenizers made elsewhere", "variants.NAME", Elsewhere),
             ELSEWHERE,
-            *scheme_section(),
+            *pretokenization_section(),
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),
             *method_sections("### Segmentations", "variants.NAME.segmentation", segmentations.methods()),
             *section("## Byte language models", "byte_lms.NAME", ByteLmOptions),
@@ -162,9 +163,9 @@ def parallel_sections() -> Iterator[str]:
     yield from section("### Cleaning", "parallel_corpora.NAME.clean", parallel.Cleaning)
 
 
-def scheme_section() -> Iterator[str]:
+def pretokenization_section() -> Iterator[str]:
     """Every pre-tokenization with its pattern, and those that have options."""
-    yield from ("### Pre-tokenizations", "", SCHEMES)
+    yield from ("### Pre-tokenizations", "", PRETOKENIZATIONS)
     yield from ("| name | pattern | meaning |", "|---|---|---|")
     for method in schemes.methods():
         shown = ", then ".join(code(escaped(pattern)) for pattern in patterns_of(method))

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.examples.declared import declared as cut
 from tokbench.report.typeset import markdown
-from tokbench.statistics.declared import declared as analysed
-from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tidy.collection import tables_of
 from tokbench.tidy.table import Print, TidyTable
 
 PAGE = Path(__file__).parents[1] / "docs" / "tables.md"
@@ -111,4 +109,4 @@ def place(table: TidyTable, one: Print) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page([*tabulated(), *analysed(), *cut()]), encoding="utf-8")
+    PAGE.write_text(page(tables_of("tabulate", "analyse", "cut_examples")), encoding="utf-8")

@@ -19,24 +19,20 @@ from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
 from tokbench.report.load import shown
 from tokbench.report.typeset import write_table
-from tokbench.statistics.declared import declared as analysed
-from tokbench.tabulation.declared import declared as tabulated
+from tokbench.tidy.collection import tables_of
 from tokbench.tidy.table import TidyTable
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "results" / "published"
 PROVENANCE = "provenance.csv"
 """What made the results of an experiment, ``what`` and ``value``, where it is kept; today's would be another."""
+DECLARED = tables_of("tabulate", "analyse")
+"""Every table that may be kept of an experiment."""
 
 
 def experiments() -> list[Path]:
     """The folders of experiments whose tidy tables are kept."""
     return sorted(folder.parent for folder in PUBLISHED.glob("*/tidy"))
-
-
-def declared() -> list[TidyTable]:
-    """Every table that an experiment may have."""
-    return [*tabulated(), *analysed()]
 
 
 def content_of(place: Path) -> ReportContent:
@@ -51,9 +47,9 @@ def content_of(place: Path) -> ReportContent:
     experiment: dict[str, Any] = {}
     for name in named[1].split():
         experiment = over(experiment, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
-    frames = {table.name: kept(place / "tidy", table) for table in declared() if table.prints}
+    frames = {table.name: kept(place / "tidy", table) for table in DECLARED if table.prints}
     there = {name: frame for name, frame in frames.items() if frame is not None}
-    return shown(experiment, declared(), there, made(place))
+    return shown(experiment, DECLARED, there, made(place))
 
 
 def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:

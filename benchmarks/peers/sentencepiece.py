@@ -1,7 +1,7 @@
 """``sentencepiece``: trainers for BPE and Unigram, which read lines of a file, and the encoder for Unigram.
 
-Normalisation and the space put before the text are off, and pieces may hold what the GPT-2 scheme keeps together;
-where it still cuts otherwise than that scheme, it has its own way.
+Normalisation and the space put before the text are off, and pieces may hold what GPT-2 keeps together; where it
+still cuts otherwise than that, it has its own way.
 """
 
 from itertools import islice

@@ -52,7 +52,7 @@ def count(texts: Text | Iterable[Text], scheme: Setting = "gpt2") -> PretokenCou
             ``method`` and options.
 
     Raises:
-        TokbenchError: no text, or no such scheme or option.
+        TokbenchError: no text, or no such pre-tokenization or option.
     """
     return count_pretokens(_documents(texts), scheme)
 
@@ -124,7 +124,7 @@ def measure(
 
     Args:
         tokenizer: the tokenizer.
-        texts: texts, or their counts under the tokenizer's own scheme.
+        texts: texts, or their counts under the tokenizer's own pre-tokenization.
         options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
@@ -132,8 +132,8 @@ def measure(
         none), ``n`` (things it is over) and ``reason`` (why there is no value).
 
     Raises:
-        TokbenchError: no tokenizer, no text, counts under another scheme, no such family or option, or a family that
-            sees something else than a text.
+        TokbenchError: no tokenizer, no text, counts under another pre-tokenization, no such family or option, or a
+            family that sees something else than a text.
     """
     import polars as pl
 

@@ -35,7 +35,7 @@ def build_tokenizer(
 
     Args:
         construction: the method.
-        source: what the method reads; its scheme is the tokenizer's.
+        source: what the method reads; its pre-tokenization is the tokenizer's.
         size: tokens wanted, the 256 bytes included; fewer come where the text yields no more.
         options: an instance of the method's class of options.
         segmentation: name of the segmentation.

@@ -21,7 +21,7 @@ BATCH = 1 << 16
 
 
 def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays]]]:
-    """The scheme of a file of counts, and its rows by language in the arrays of ``PretokenCounts.merged``.
+    """The pre-tokenization of a file of counts, and its rows by language in the arrays of ``PretokenCounts.merged``.
 
     Raises:
         TokbenchError: the file is missing or holds no counts; the message names it.

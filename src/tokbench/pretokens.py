@@ -1,7 +1,7 @@
 """Pre-token counts: the one artefact that feeds every trainer and every count-based metric.
 
-Stored as Parquet (``pretoken``: binary, ``count``: int64; the scheme in the file's metadata) in a canonical order,
-count descending and bytes ascending, so that equal corpora give equal files whatever the number of shards or
+Stored as Parquet (``pretoken``: binary, ``count``: int64; the pre-tokenization in the file's metadata) in a canonical
+order, count descending and bytes ascending, so that equal corpora give equal files whatever the number of shards or
 threads. Also read from TSV, one ``hex<TAB>count`` a line.
 
 pyarrow is imported where a table is read or written, and its arrays are taken by their buffers (``to_numpy`` imports
@@ -98,7 +98,7 @@ class PretokenCounts:
         return cls.merged(data, offsets, np.array([count for _, count in rows], np.int64), scheme)
 
     def to_arrow(self) -> "pa.Table":
-        """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; the scheme as metadata."""
+        """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""
         import pyarrow as pa
 
         offsets, data, counts = (

@@ -1,4 +1,4 @@
-"""Registries: how a construction, a segmentation, a scheme, a metric or a type of resource becomes known by its name.
+"""Registries: how a method of any kind, such as a construction or a metric, becomes known by its name.
 
 A kind of method is one frozen class, which says what must be known of a method before it is called, and one Protocol,
 which says how it is called; both stand in the package that holds the methods of the kind. Configuration, JSON schema,
@@ -49,6 +49,7 @@ class Method:
 
 
 Kind = TypeVar("Kind", bound=Method)
+Derived = TypeVar("Derived")
 
 
 def several_texts(value: Any) -> bool:
@@ -79,6 +80,7 @@ class Registry(Generic[Kind]):
         self.package = package
         self.protocol = protocol
         self._methods: dict[str, Kind] = {}
+        self._derived: dict[Callable[[list[Kind]], Any], tuple[list[Kind], Any]] = {}
         self._loaded = False
 
     def add(self, method: Kind, keywords: Iterable[str] = (), protocol: type | None = None) -> None:
@@ -234,3 +236,11 @@ class Registry(Generic[Kind]):
     def methods(self) -> list[Kind]:
         """All methods, ordered by name."""
         return [self[name] for name in self]
+
+    def derived(self, make: Callable[[list[Kind]], Derived]) -> Derived:
+        """What a function makes of all methods: called once, and again where others are known than before."""
+        methods = self.methods()
+        if make not in self._derived or self._derived[make][0] != methods:
+            self._derived[make] = methods, make(methods)
+        made: Derived = self._derived[make][1]
+        return made

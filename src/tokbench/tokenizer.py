@@ -5,9 +5,7 @@ bytes can be encoded, and decoding gives back exactly the bytes that were encode
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError, shortened
-from tokbench.given import bytes_of, numbers_of, several
-from tokbench.inputs.numbers import MOST_THREADS, whole_argument
-from tokbench.kernels.encode import Encoder, document_number
-from tokbench.kernels.ids import joined
-from tokbench.kernels.scan import settled_after, settled_before
-from tokbench.kernels.segmenter import PretokenSegmenter
+from tokbench.given import bytes_of, several
 from tokbench.offsets import character_spans
 from tokbench.options import Options
 from tokbench.parallel import mapped
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
+from tokbench.text_encoder import TextEncoder
+from tokbench.token_bytes import TokenBytes
 from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS, is_adapted, read_settings, sealed
 from tokbench.vocabulary import Named, Vocabulary
@@ -38,8 +33,6 @@ if TYPE_CHECKING:
 
 PARTS = 64
 """Parts into which unique pre-tokens are cut for threads; fixed, though the result does not depend on it."""
-PART_BYTES = 1 << 20
-"""About as much of a text is a thread's part; again the result does not depend on it."""
 
 
 class Tokenizer:
@@ -47,7 +40,7 @@ class Tokenizer:
 
     Args:
         vocabulary: the tokens, with what the segmentation needs.
-        pretokenization: the scheme: its name, or a mapping with its ``method`` and options.
+        pretokenization: its name, or a mapping with its ``method`` and options.
         segmentation: name of the segmentation.
         options: the segmentation's options; its defaults where left out.
         name: what tables call this tokenizer.
@@ -82,11 +75,9 @@ class Tokenizer:
         self.options = options or method.options()
         self.name = name
         self.origin = origin or {}
-        self._scanner = self.scheme.scanner
-        self._boundaries = self.scheme.boundaries
         self._segmenter: Segmenter = method.function(vocabulary, self.options)
-        self._numbers = _renumbered(vocabulary)
-        self._encoders: list[Encoder] = []
+        self._encoder = TextEncoder(self.scheme, self._segmenter, vocabulary)
+        self._bytes = TokenBytes(vocabulary)
 
     library_name: str = ""
     """The library that it works through; empty where it is our three phases."""
@@ -116,7 +107,7 @@ class Tokenizer:
     @property
     def id_limit(self) -> int:
         """One more than the largest id: the number of tokens, but where the ids were given elsewhere."""
-        return len(self) if self._places is None else len(self._places)
+        return self._bytes.id_limit
 
     @property
     def ids_given(self) -> bool:
@@ -164,12 +155,11 @@ class Tokenizer:
         Raises:
             TokbenchError: it is no text, or a pre-token has 2 GiB or more.
         """
-        parts = self._by_parts(Encoder.encode, bytes_of(text), threads)
-        return parts[0] if len(parts) == 1 else _concatenated(parts, threads)
+        return self._encoder.encode(bytes_of(text), threads)
 
     def count(self, text: bytes | str, threads: int = 1) -> int:
         """How many tokens a text has: the length of what :meth:`encode` gives, in less memory."""
-        return sum(self._by_parts(Encoder.count, bytes_of(text), threads))
+        return self._encoder.count(bytes_of(text), threads)
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order; threads share the texts out in groups.
@@ -177,18 +167,14 @@ class Tokenizer:
         Raises:
             TokbenchError: they are a single text, or one of them is none.
         """
-        given = several(texts)
-        if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
-            return [self.encode(text) for text in given]
-        groups = mapped(lambda group: [self.encode(text) for text in group], _groups(map(bytes_of, given)), threads)
-        return [ids for group in groups for ids in group]
+        return self._encoder.encode_batch(map(bytes_of, several(texts)), threads)
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
 
         Token i of what :meth:`encode` gives is ``text[offsets[i] : offsets[i + 1]]``, of a ``str`` its UTF-8 bytes.
         """
-        return self._borders(self.encode(text, threads))
+        return self._bytes.borders(self.encode(text, threads))
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
         """Where each token starts and ends in the characters of a text, int64 [tokens, 2].
@@ -199,67 +185,13 @@ class Tokenizer:
             raise TokbenchError(f"{shortened(repr(text))} has no characters; give str, or ask for offsets()")
         return character_spans(text, self.offsets(text, threads))
 
-    def _borders(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
-        borders = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self._lengths[ids if self._places is None else self._places[ids]], out=borders[1:])
-        return borders
-
-    @cached_property
-    def _lengths(self) -> NDArray[np.int64]:
-        return np.diff(self._flat[1])
-
     def last_cut(self, text: bytes) -> int:
         """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
 
-        It is such a place whatever precedes and follows the text. 0 where there is none, as with schemes that no
-        kernel scans and methods that draw at random by place.
+        It is such a place whatever precedes and follows the text. 0 where there is none, as with pre-tokenizations
+        that no kernel scans and methods that draw at random by place.
         """
-        if self._scanner is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
-            return 0
-        return int(settled_before(self._scanner, text, len(text)))
-
-    def _by_parts(self, action: Callable[..., Any], text: bytes, threads: int) -> list[Any]:
-        """Results of a method of :class:`Encoder`, or of what stands in for it, over the parts of a text."""
-        threads = whole_argument("threads", threads, 1, MOST_THREADS)
-        if self._scanner is None or not isinstance(self._segmenter, PretokenSegmenter):
-            ids = self._cut_and_segment(text)
-            return [ids if action is Encoder.encode else len(ids)]
-        edges = [0]
-        while threads > 1 and edges[-1] + PART_BYTES < len(text):
-            edges.append(int(settled_after(self._scanner, text, edges[-1] + PART_BYTES)))
-        if edges[-1] < len(text) or len(edges) == 1:
-            edges.append(len(text))
-        document = document_number(text) if self._segmenter.placed else None
-
-        def part(edge: tuple[int, int]) -> Any:
-            encoder = self._encoder()
-            done = action(encoder, text, *edge, document)
-            self._encoders.append(encoder)
-            return done
-
-        try:
-            return [part((0, len(text)))] if len(edges) == 2 else list(mapped(part, pairwise(edges), threads))
-        except ValueError as error:
-            raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
-
-    def _cut_and_segment(self, text: bytes) -> NDArray[np.int32]:
-        """Ids by way of all boundaries, where the scheme or the segmentation is none of our kernels."""
-        bounds = self._boundaries(text)
-        data = np.frombuffer(text, np.uint8)
-        if isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed:
-            ids, _ = self._segmenter.segment(data, bounds, document_number(text))
-        else:
-            ids, _ = self._segmenter.segment(data, bounds)
-        return ids if self._numbers is None else self._numbers[ids]
-
-    def _encoder(self) -> Encoder:
-        """An encoder that no other thread uses until it is given back; it has kept what it learnt of other texts."""
-        try:
-            return self._encoders.pop()
-        except IndexError:
-            assert self._scanner is not None
-            assert isinstance(self._segmenter, PretokenSegmenter)
-            return Encoder(self._scanner, self._segmenter, numbers=self._numbers)
+        return self._encoder.last_cut(text)
 
     def decode(self, ids: ArrayLike) -> bytes:
         """The bytes of a sequence of ids.
@@ -267,34 +199,7 @@ class Tokenizer:
         Raises:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        values = numbers_of(ids)
-        if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.id_limit:
-            wrong = next(value for value in values.tolist() if not 0 <= value < self.id_limit)
-            raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {self.id_limit - 1})")
-        if self._places is not None and values.size:
-            places = self._places[values]
-            if places.min() < 0:
-                raise TokbenchError(f"id {values[places.argmin()]} is not in the vocabulary, whose ids have holes")
-            values = places
-        return bytes(joined(values.astype(np.int64), *self._flat))
-
-    @cached_property
-    def _places(self) -> NDArray[np.int32] | None:
-        """int32 [ids], where the bytes of each id stand in :attr:`_flat`, -1 where there is no such id."""
-        if self.vocabulary.ids is None:
-            return None
-        places = np.full(self.vocabulary.id_limit, -1, np.int32)
-        places[self.vocabulary.ids] = np.arange(len(self.vocabulary), dtype=np.int32)
-        places[list(self.vocabulary.special)] = np.arange(len(self.vocabulary.special), dtype=np.int32) + len(self)
-        return places
-
-    @cached_property
-    def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The bytes of the tokens and, after them, of special ids, end to end, and where each starts."""
-        data, offsets = self.vocabulary.flat()
-        special = [*self.vocabulary.special.values()]
-        ends = offsets[-1] + np.cumsum([len(token) for token in special], dtype=np.int64)
-        return np.concatenate([data, np.frombuffer(b"".join(special), np.uint8)]), np.concatenate([offsets, ends])
+        return self._bytes.decode(ids)
 
     def segment(self, counts: "PretokenCounts", threads: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment unique pre-tokens, each once.
@@ -382,34 +287,3 @@ def adapted(folder: Path) -> Tokenizer:
     module = importlib.import_module("tokbench.adapters.adapted")  # By name: no command is to depend on libraries.
     loaded: Tokenizer = module.AdaptedTokenizer.load(folder)
     return loaded
-
-
-def _renumbered(vocabulary: Vocabulary) -> NDArray[np.int32] | None:
-    """The ids of a vocabulary's tokens where they are not their places."""
-    ids = vocabulary.ids
-    return None if ids is None or np.array_equal(ids, np.arange(len(ids))) else np.ascontiguousarray(ids, np.int32)
-
-
-def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.int32]:
-    """One array of several, copied by several threads: first touching its memory takes most of the time."""
-    ends = np.cumsum([len(part) for part in parts]).tolist()
-    whole = np.empty(ends[-1], np.int32)
-
-    def put(part: NDArray[np.int32], end: int) -> None:
-        np.copyto(whole[end - len(part) : end], part)
-
-    list(mapped(lambda one: put(*one), zip(parts, ends, strict=True), threads))
-    return whole
-
-
-def _groups(texts: Iterable[bytes | str]) -> Iterator[list[bytes | str]]:
-    """Texts in groups that are worth a thread's while."""
-    group: list[bytes | str] = []
-    size = 0
-    for text in texts:
-        group.append(text)
-        size += len(text)
-        if size >= PART_BYTES:
-            yield group
-            group, size = [], 0
-    yield group

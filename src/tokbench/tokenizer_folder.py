@@ -31,7 +31,7 @@ def _setting(value: Any) -> Any:
     return value
 
 
-class Segmentation(BaseModel):
+class SegmentationSetting(BaseModel):
     """A segmentation's name, and its options as further keys."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
@@ -45,7 +45,7 @@ class Settings(BaseModel):
     Attributes:
         format: 2 is written. Format 1, whose checksum is that of the vocabulary alone, is read as well.
         name: what tables call the tokenizer.
-        pretokenization: the scheme: its name where it has no options, otherwise with its options.
+        pretokenization: its name where it has no options, otherwise with its options.
         segmentation: the method with its options.
         size: tokens of the vocabulary.
         sha256: checksum of every file of the vocabulary and of all other settings.
@@ -57,7 +57,7 @@ class Settings(BaseModel):
     format: Literal[1, 2] = 2
     name: str
     pretokenization: Annotated[str | dict[str, Any], PlainValidator(_setting)]
-    segmentation: Segmentation
+    segmentation: SegmentationSetting
     size: int
     sha256: str = ""
     origin: dict[str, Any]

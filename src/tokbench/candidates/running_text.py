@@ -1,15 +1,13 @@
 """Running text, for constructions that look at tokens in their context."""
 
-import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import parquet, pieces, raw, require
+from tokbench.candidates.shards import Form, batches, existing, in_order, opened
 
-ROWS_AT_ONCE = 64
+FORM = Form("documents", "prepare", "prepare it again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,37 +28,20 @@ class Documents:
         Raises:
             TokbenchError: a shard is unreadable, out of order, or shares a document with another.
         """
-        previous = None
-        for document, text in heapq.merge(*map(_rows, self.paths), key=itemgetter(0)):
-            if document == previous:
-                raise TokbenchError(f"document {document} stands twice in the documents; give each shard once")
-            previous = document
+        for _, text in in_order(map(_rows, self.paths), itemgetter(0), FORM):
             yield text
 
 
 def read_documents(paths: Iterable[Path | str], scheme: str) -> Documents:
-    """The documents in these shards, in any order of the shards, to be cut by a pre-tokenization scheme.
+    """The documents in these shards, in any order of the shards, to be cut by a pre-tokenization.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.
     """
-    found = tuple(Path(path) for path in paths)
-    if not found:
-        raise TokbenchError("no files of documents; make them with 'tokbench prepare'")
-    for path in found:
-        if not path.is_file():
-            raise TokbenchError(f"{path}: no such file of documents; make it with 'tokbench prepare'")
-    return Documents(found, scheme)
+    return Documents(existing(paths, FORM), scheme)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    previous = None
-    with parquet(path, "a readable file of documents", "prepare it again") as file:
-        require(file.schema_arrow, document="whole numbers", text="text")
-        for batch in pieces(file, ["document", "text"], ROWS_AT_ONCE):
-            texts = raw(batch.column("text"))
-            for document, text in zip(batch.column("document").to_pylist(), texts, strict=True):
-                if document is None or text is None or (previous is not None and document <= previous):
-                    raise TokbenchError(f"{path}: document {document} is out of order or empty; prepare it again")
-                previous = document
-                yield document, text
+    with opened(path, FORM, "document", "text") as file:
+        for documents, texts, _ in batches(path, file, FORM):
+            yield from zip(documents, texts, strict=True)

@@ -77,7 +77,7 @@ def _of(method: Method) -> tuple[str, ...]:
 
 
 def _of_scheme(setting: Setting) -> Iterator[str]:
-    """Of a scheme, and of the steps of a sequence."""
+    """Of a pre-tokenization, and of the steps of a sequence."""
     scheme = pretokenization_of(setting)
     yield from _of(schemes[scheme.method.name])
     for step in getattr(scheme.options, "steps", ()):

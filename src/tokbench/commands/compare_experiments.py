@@ -26,10 +26,9 @@ def command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json
 
     from tokbench.side_by_side.run import read_run
     from tokbench.side_by_side.several import compare_several
-    from tokbench.statistics.declared import declared as analysed
-    from tokbench.tabulation.declared import declared as tabulated
+    from tokbench.tidy.collection import tables_of
 
-    declared = [*tabulated(), *analysed()]
+    declared = tables_of("tabulate", "analyse")
     folders = [a, *b]
     names = [Path(folder).resolve().name for folder in folders]
     called = names if len(set(names)) == len(names) else folders

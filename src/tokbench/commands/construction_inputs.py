@@ -83,7 +83,7 @@ def read_counts(path: str, scheme: str | None, least: int = 1) -> tuple[Pretoken
     if scheme and counts.scheme and scheme != counts.scheme:
         raise TokbenchError(f"{FLAG} {scheme}: {path} was counted with '{counts.scheme}'; leave the option out")
     if not (scheme or counts.scheme):
-        click.echo(f"{path} does not say its scheme: taking 'none'; name it with {FLAG}", err=True)
+        click.echo(f"{path} does not say its pre-tokenization: taking 'none'; name it with {FLAG}", err=True)
     return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none"), left_out
 
 

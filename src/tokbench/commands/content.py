@@ -19,16 +19,14 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     def with_content(tables: str, statistics: str, examples: str | None, experiment: str, **others: Any) -> None:
         from tokbench.config.errors import validated
         from tokbench.config.experiment import Experiment
-        from tokbench.examples.declared import declared as cut
         from tokbench.inputs.json import parse_json
         from tokbench.report.load import load
-        from tokbench.statistics.declared import declared as analysed
-        from tokbench.tabulation.declared import declared as tabulated
+        from tokbench.tidy.collection import tables_of
 
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
         validated(configured, Experiment, "--experiment")
         folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
-        command(load(folders, configured, [*tabulated(), *analysed(), *cut()]), **others)
+        command(load(folders, configured, tables_of("tabulate", "analyse", "cut_examples")), **others)
 
     return with_content

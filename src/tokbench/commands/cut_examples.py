@@ -23,9 +23,9 @@ def command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], outp
     """
     from tokbench.config.errors import validated
     from tokbench.examples.chosen import Chosen
-    from tokbench.examples.declared import declared
     from tokbench.examples.recipe import Recipe
     from tokbench.inputs.json import parse_json
+    from tokbench.tidy.collection import tables_of
     from tokbench.tidy.make import make_tables, write_tables
 
     memory.purpose("cut examples")
@@ -37,7 +37,7 @@ def command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], outp
         dict(map(_shard, shards)),
         asked.examples,
     )
-    write_tables(make_tables(declared(), chosen), Path(output), "examples")
+    write_tables(make_tables(tables_of("cut_examples"), chosen), Path(output), "examples")
 
 
 def _folders(names: Sequence[str], known: dict[str, str]) -> list[str]:

@@ -32,7 +32,7 @@ def command(pretokenization: str, output: str, megabytes: int | None, files: tup
     scheme = chosen_scheme(pretokenization)
     memory.purpose(f"take the counts of {files[0]}")
     if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):
-        raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that scheme")
+        raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that")
     found: PretokenCounts | Totals
     if len(files) == 1 and megabytes is not None:
         found = take_within(files[0], scheme.text, output, Bound(megabytes))

@@ -1,4 +1,4 @@
-"""``tokbench leaderboard``: write the scoreboard for others' sites."""
+"""``tokbench leaderboard``: write the leaderboard, the scoreboard for other sites."""
 
 import click
 
@@ -20,13 +20,13 @@ def command(
     table: str | None,
     output: str,
 ) -> None:
-    """Write the scoreboard with versions, commit, and checksums of corpora and tokenizers, for other sites."""
+    """Write the leaderboard: the scoreboard with versions, commit, and checksums of corpora and tokenizers."""
     from pathlib import Path
 
     from tokbench.atomic import atomic_file
     from tokbench.corpus.digest import Contents, counts_of, splits_of
     from tokbench.inputs.frames import read_frame
-    from tokbench.leaderboard.board import as_table, leaderboard
+    from tokbench.leaderboard.files import as_table, leaderboard
     from tokbench.plain_json import written
     from tokbench.provenance import provenance
     from tokbench.spreadsheets import write_csv

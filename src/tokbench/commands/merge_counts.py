@@ -11,7 +11,7 @@ from tokbench.commands.memory_option import memory_option
 @memory_option()
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
-    """Add up the counts in PARTS, all of the same scheme, each language by itself.
+    """Add up the counts in PARTS, all of the same pre-tokenization, each language by itself.
 
     Where the counts would take more than --memory, they are sorted on disk, beside the output.
     """

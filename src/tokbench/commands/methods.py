@@ -1,4 +1,4 @@
-"""``tokbench methods``: list constructions, segmentations, schemes, metrics and resources with their options."""
+"""``tokbench methods``: list methods of every kind and types of resources, with their options."""
 
 import shutil
 

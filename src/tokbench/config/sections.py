@@ -74,7 +74,7 @@ class Variant(Options):
     corpus: str | None = None
     """Corpus whose tokenizer split builds the vocabulary; the first corpus where it is left out."""
     pretokenization: Scheme
-    """Scheme that cuts documents into pre-tokens."""
+    """What cuts documents into pre-tokens."""
     construction: Construction
     """Method that chooses the tokens, with its options."""
     min_count: int = Field(1, ge=1)

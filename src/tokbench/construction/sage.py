@@ -86,7 +86,7 @@ class Lines(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class Segmentation(NamedTuple):
+class SegmentedLines(NamedTuple):
     """Lines as tokens.
 
     Attributes:
@@ -217,7 +217,7 @@ def _line_starts(text: bytes) -> NDArray[np.int64]:
     return np.array([0, *starts.tolist(), *last], np.int64)
 
 
-def segment(lines: Lines, trie: Trie, threads: int) -> Segmentation:
+def segment(lines: Lines, trie: Trie, threads: int) -> SegmentedLines:
     """Each line by the longest match."""
     segmenter = GreedySegmenter(trie, trie)
 
@@ -230,10 +230,10 @@ def segment(lines: Lines, trie: Trie, threads: int) -> Segmentation:
     parts = list(mapped(part, _edges(lines.offsets), threads))
     bounds = np.zeros(len(lines.offsets), np.int64)
     np.cumsum(np.concatenate([np.diff(own) for _, own in parts]), out=bounds[1:])
-    return Segmentation(trie, np.concatenate([ids for ids, _ in parts]), bounds)
+    return SegmentedLines(trie, np.concatenate([ids for ids, _ in parts]), bounds)
 
 
-def embed(text: Segmentation, tokens: int, options: SageOptions, seed: int) -> NDArray[np.float32]:
+def embed(text: SegmentedLines, tokens: int, options: SageOptions, seed: int) -> NDArray[np.float32]:
     """Embeddings, float32 [tokens, columns]; see :func:`tokbench.kernels.skipgram.train`."""
     embeddings: NDArray[np.float32] = train(
         text.ids,
@@ -251,7 +251,7 @@ def embed(text: Segmentation, tokens: int, options: SageOptions, seed: int) -> N
 
 
 def ablate(
-    lines: Lines, text: Segmentation, lengths: NDArray[np.int32], embeddings: NDArray[np.float32], threads: int
+    lines: Lines, text: SegmentedLines, lengths: NDArray[np.int32], embeddings: NDArray[np.float32], threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Loss (fixed point) and occurrences of each token, int64 [tokens]."""
     losses, occurrences = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)

@@ -51,9 +51,9 @@ def build(
 ) -> Vocabulary:
     """Merge pieces until there are ``size`` of them, the 512 of the alphabet included: each byte in both forms.
 
-    The space before a word is its pre-token's first byte like any other: where a scheme leaves it there, the words'
-    first pieces start with it, and ``the`` after a space is another piece than ``the`` at the start of a line. No text
-    has an unknown piece, however long its words.
+    The space before a word is its pre-token's first byte like any other: where a pre-tokenization leaves it there, the
+    words' first pieces start with it, and ``the`` after a space is another piece than ``the`` at the start of a line.
+    No text has an unknown piece, however long its words.
 
     Args:
         counts: pre-tokens; no merge crosses them.

@@ -98,7 +98,7 @@ def check_scheme(name: str, scheme: str | None, first: tuple[str, str | None]) -
 
 
 def _quoted(scheme: str | None) -> str:
-    return "an unnamed scheme" if scheme is None else f"'{scheme}'"
+    return "an unnamed pre-tokenization" if scheme is None else f"'{scheme}'"
 
 
 def cut_by(scheme: Pretokenization, text: bytes, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -111,6 +111,6 @@ def cut_by(scheme: Pretokenization, text: bytes, number: int) -> tuple[NDArray[n
     if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(text) or (np.diff(bounds) <= 0).any():
         raise TokbenchError(
             f"pre-tokenization '{scheme.label}' ({scheme.method.module}): boundaries of document {number} do not "
-            f"ascend from 0 to its {len(text)} bytes; correct the scheme"
+            f"ascend from 0 to its {len(text)} bytes; correct the pre-tokenization"
         )
     return np.frombuffer(text, np.uint8), bounds

@@ -1,7 +1,7 @@
 """Texts around a token's bytes in which it may come out, where it does not by itself.
 
-The built-in schemes decide whether they cut within a stretch of text by its own characters, by the state in which they
-come to it and by the one character after it. Every such state is reached by one or two characters before it
+The built-in pre-tokenizations decide whether they cut within a stretch of text by its own characters, by the state in
+which they come to it and by the one character after it. Every such state is reached by one or two characters before it
 (:data:`BEFORE`), and characters count by their class alone. So these contexts stand for all, and a token that they all
 cut is cut in every text. Where a token begins or ends within a character, characters of every class that have those
 bytes complete it.
@@ -28,7 +28,7 @@ _STANDS = {"letter": "a", "number": "1", "numeral": "\u00bd", "blank": "\n", "ot
 
 
 def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """What to put before and after a token so that every state of a built-in scheme is met, likeliest first."""
+    """What to put before and after a token to meet every state of a built-in pre-tokenization, likeliest first."""
     before, after = BEFORE, AFTER
     if tail := _tail(token):
         leads = heads_of(tail)
@@ -56,7 +56,7 @@ def _diagonally(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tup
 
 
 def likeness(token: bytes) -> bytes:
-    """A text that built-in schemes cut as they cut a token: another character of the same class for each.
+    """A text that built-in pre-tokenizations cut as they cut a token: another character of the same class for each.
 
     Letters stay that may belong to a contraction: the first two, and two after an apostrophe. A token that is not UTF-8
     is like itself alone.

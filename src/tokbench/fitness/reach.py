@@ -7,7 +7,7 @@ A token whose own bytes encode to it is reached. For the others, in this order:
   they would take its place in any text. Where pre-tokens that are tokens are taken whole, merges must not make it, and
   no text may have it as a pre-token by itself, see :mod:`tokbench.fitness.pieces`.
 - **context**: a text around its bytes has it. That text is its witness.
-- **pre-tokenization**: a built-in scheme cuts its bytes in every context, see :mod:`tokbench.fitness.contexts`, or
+- **pre-tokenization**: a built-in one cuts its bytes in every context, see :mod:`tokbench.fitness.contexts`, or
   patterns that are compiled do in every state of their automaton, see :mod:`tokbench.fitness.pieces`.
 - **search**: none of those, and no context has it. That is no proof.
 """
@@ -146,7 +146,7 @@ def _in_context(subject: Subject, one: int, token: bytes, cut: set[bytes]) -> Re
         subject: the tokenizer.
         one: the token's id.
         token: its bytes.
-        cut: likenesses that the scheme cuts in every context; what is found is added.
+        cut: likenesses that the pre-tokenization cuts in every context; what is found is added.
     """
     boundaries = subject.traits.boundaries if subject.traits.scheme in KERNEL_SCHEMES else None
     alike = b"" if boundaries is None else likeness(token)
@@ -174,7 +174,7 @@ def _in_context(subject: Subject, one: int, token: bytes, cut: set[bytes]) -> Re
 
 
 def _cuts(boundaries: Boundaries, text: bytes, start: int, end: int) -> bool:
-    """Whether a scheme cuts a text strictly between two places."""
+    """Whether a pre-tokenization cuts a text strictly between two places."""
     bounds = np.asarray(boundaries(text))
     return bool(np.any((bounds > start) & (bounds < end)))
 

@@ -119,7 +119,7 @@ class Subject:
 
         try:
             return Pieces(automaton_of_sequence(self.traits.patterns)) if self.traits.patterns else None
-        except LanguageError:  # As of the built-in schemes that count the end of a text.
+        except LanguageError:  # As of the built-in pre-tokenizations that count the end of a text.
             return None
 
     def _decodes(self, one: int) -> bool:

@@ -1,7 +1,7 @@
 """What a tokenizer may have beside ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``.
 
-Ours have a vocabulary and a scheme, adapters the library that they work through. A tokenizer of anybody's may have the
-attributes of :class:`Traits` itself. What asks for a part that a tokenizer has not may raise our own error.
+Ours have a vocabulary and a pre-tokenization, adapters the library that they work through. A tokenizer of anybody's may
+have the attributes of :class:`Traits` itself. What asks for a part that a tokenizer has not may raise our own error.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,8 @@ class Traits:
         normalized: the normaliser that it declares, ``normalized`` or ``library.normalized``.
         boundaries: what cuts a text into its pre-tokens, that of ``scheme`` or of ``pretokenization``.
         scheme: the name of its pre-tokenization.
-        patterns: regular expressions that cut as the scheme does, one after another, where a scanner was made of them.
+        patterns: regular expressions that cut as the pre-tokenization does, one after another, where a scanner was made
+            of them.
         segmentation: the name of its segmentation.
         last_cut: what tells where a text may be cut.
     """

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 
-class Segmentation(NamedTuple):
+class SegmentedWord(NamedTuple):
     """A word and its parts, as a file gives them; no parts where the file tells of the word but not how to cut it."""
 
     language: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from tokbench.intrinsic.gold import Decision, Segmentation, boundaries
+from tokbench.intrinsic.gold import Decision, SegmentedWord, boundaries
 
 SEGMENTATIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "language": pl.String,
@@ -28,7 +28,7 @@ DECISIONS: dict[str, type[pl.DataType]] = {
 ``accuracy``: share of people who judged it rightly."""
 
 
-def segmentation_table(rows: Iterable[Segmentation]) -> pl.DataFrame:
+def segmentation_table(rows: Iterable[SegmentedWord]) -> pl.DataFrame:
     """The columns of :data:`SEGMENTATIONS`, in the order of first appearance; what stands twice is taken once."""
     seen: dict[tuple[str, str, tuple[int, ...] | None], None] = {}
     for language, word, segments in rows:

@@ -32,7 +32,7 @@ def measure(
 
     Args:
         tokenizer: anything with ``segment(counts)`` and ``vocabulary``.
-        counts: the pre-tokens of the text, cut by the tokenizer's own scheme.
+        counts: the pre-tokens of the text, cut by the tokenizer's own pre-tokenization.
         families: the metrics to take, with the options of each; every registered one of a text with its defaults when
             None.
         nominal_size: the vocabulary size that was asked for; the number of tokens when None.

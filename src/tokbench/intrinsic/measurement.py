@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+ADDED, DROPPED = "(added)", "(dropped)"
+"""How definitions mark the tokens that a vocabulary has and its baseline lacks, and those that it lacks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:

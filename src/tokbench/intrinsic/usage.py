@@ -66,7 +66,7 @@ def usage_of(tokenizer: CountSegmenter, counts: PretokenCounts, nominal_size: in
 
     Args:
         tokenizer: what segments.
-        counts: the pre-tokens of the text, cut by the tokenizer's own scheme.
+        counts: the pre-tokens of the text, cut by the tokenizer's own pre-tokenization.
         nominal_size: the vocabulary size that was asked for; the number of tokens when None.
 
     Raises:

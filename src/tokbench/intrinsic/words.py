@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class WordSegmenter(CountSegmenter, Protocol):
-    """What is asked of a tokenizer: its vocabulary, its scheme, and the segmentation of unique pre-tokens."""
+    """What is asked of a tokenizer: its vocabulary, its pre-tokenization, and the segmentation of unique pre-tokens."""
 
     @property
     def pretokenization(self) -> str: ...
@@ -87,7 +87,7 @@ def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
     """Cut the words of a resource, column ``word``, all at once.
 
     Raises:
-        TokbenchError: the tokenizer's scheme is not known.
+        TokbenchError: the tokenizer's pre-tokenization is not known.
     """
     boundaries = pretokenization_of(tokenizer.pretokenization).boundaries
     pieces: list[bytes] = []

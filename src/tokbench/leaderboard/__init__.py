@@ -1,1 +1,1 @@
-"""The scoreboard for others' sites: with what made it, and checksums of what it was measured on."""
+"""The leaderboard: the scoreboard with what made it and checksums of what it was measured on, for other sites."""

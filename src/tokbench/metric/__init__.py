@@ -5,14 +5,45 @@ A value that cannot be had is a row with a reason, so that every tokenizer yield
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from tokbench.better import End, state
 from tokbench.options import Options
 from tokbench.registry import Method, Registry, several_texts
-from tokbench.subjects import Subject, state_subjects
 
 Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
+End = Literal["highest", "lowest"]
+Subject = Literal[
+    "compression",
+    "words",
+    "morphology",
+    "reading",
+    "vocabulary",
+    "lengths",
+    "exchanged",
+    "renyi",
+    "frequency",
+    "bytes",
+    "languages",
+    "embeddings",
+]
+"""The subjects under which a report shows measurements, as links to their headings name them, in the report's order."""
+
+
+class Shown(NamedTuple):
+    """Where a report shows a measurement.
+
+    Attributes:
+        metric: its name.
+        subject: the table that it stands in.
+        column: its column's name; empty where that is the metric's, in words.
+        definition: what its definition has in it, where others of the same name stand elsewhere or under another
+            column's name. Of several that fit, the longest says where it stands.
+    """
+
+    metric: str
+    subject: Subject
+    column: str = ""
+    definition: str = ""
 
 
 class Take(Protocol):
@@ -49,7 +80,14 @@ class Metric(Method):
         per_language: whether each language of a text deserves its own rows, too.
         of_ids: whether it takes an :class:`~tokbench.intrinsic.encoded_text.EncodedText` in place of a usage, too, and
             gives those of its rows that need neither pre-tokens nor the bytes of tokens.
-        better: the better end of its measurements, by name, of those that have one.
+        better: the better end, ``highest`` or ``lowest``, by name of the measurement, for those of which one end is
+            better. They are ranked in the report and by ``tokbench compare``; the others stand there without a best.
+        over_the_same: names of measurements, or definitions of some, that two tokenizers may be compared by only where
+            their ``n`` is equal, as what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
+        shown: where the report shows its measurements, in an order of reading; those left out come under "Further
+            measures".
+
+    The last three may speak of measurements, too, that tables derive from the family's.
     """
 
     function: Take
@@ -57,6 +95,8 @@ class Metric(Method):
     per_language: bool = False
     of_ids: bool = False
     better: Mapping[str, End] = field(default_factory=dict)
+    over_the_same: Collection[str] = ()
+    shown: Collection[Shown] = ()
 
 
 metrics: Registry[Metric] = Registry("metric", "tokbench.metric", Take)
@@ -73,19 +113,10 @@ def metric(
     of_ids: bool = False,
     better: Mapping[str, End] | None = None,
     over_the_same: Collection[str] = (),
-    subjects: Mapping[str, Subject] | None = None,
+    shown: Collection[Shown] = (),
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
-    """Register a family of metrics; the arguments are the attributes of :class:`Metric`, and three more.
-
-    Args:
-        name, options, of, per_language, of_ids, cites: see :class:`Metric`.
-        better: ``highest`` or ``lowest`` by name of the measurement, for those of which one end is better. They are
-            ranked in the report and by ``tokbench compare``; the others stand there without a best.
-        over_the_same: names of measurements, or definitions of some, that two tokenizers may be compared by only where
-            their ``n`` is equal, as what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
-        subjects: the subject under which the report shows them, by name of the measurement; those without one come
-            under "Further measures". Built-in ones stand in :mod:`tokbench.report.subjects`.
+    """Register a family of metrics; the arguments are the attributes of :class:`Metric`.
 
     Raises:
         TokbenchError: the name is none, ``of`` is nothing that a metric can see, an end is neither, a subject is none,
@@ -99,16 +130,16 @@ def metric(
         ends = {} if better is None else better
         named = isinstance(ends, Mapping) and several_texts(ends)
         check(named, name, f"its better is {ends!r:.60}; give a mapping of measurements to highest or lowest")
-        for one, end in ends.items():
-            check(end in get_args(End), name, f"the better end of {one} is {end!r}; choose highest or lowest")
+        for measured, end in ends.items():
+            check(end in get_args(End), name, f"the better end of {measured} is {end!r}; choose highest or lowest")
         told = f"its over_the_same is {over_the_same!r:.60}; give a tuple of names of measurements"
         check(several_texts(over_the_same), name, told)
-        shown = {} if subjects is None else subjects
-        named = isinstance(shown, Mapping) and several_texts(shown)
-        check(named, name, f"its subjects is {shown!r:.60}; give a mapping of measurements to subjects")
-        for one, subject in shown.items():
+        places = isinstance(shown, Collection) and all(isinstance(one, Shown) and several_texts(one) for one in shown)
+        check(places, name, f"its shown is {shown!r:.60}; give a tuple of tokbench.metric.Shown, each of texts")
+        for one in shown:
             known = ", ".join(get_args(Subject))
-            check(subject in get_args(Subject), name, f"the subject of {one} is {subject!r:.60}; choose among {known}")
+            told = f"the subject of {one.metric} is {one.subject!r:.60}; choose among {known}"
+            check(one.subject in get_args(Subject), name, told)
         metrics.add(
             Metric(
                 name=name,
@@ -118,11 +149,11 @@ def metric(
                 per_language=per_language,
                 of_ids=of_ids,
                 better=dict(ends),
+                over_the_same=tuple(over_the_same),
+                shown=tuple(shown),
                 cites=cites,
             )
         )
-        state(ends, over_the_same)
-        state_subjects(shown)
         return function
 
     return decorate

@@ -8,13 +8,16 @@ import numpy as np
 
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"
-SINGLE = "occurrences of tokens of one byte / tokens of the text"
-PART = "occurrences of tokens of one byte of a longer character / tokens of the text"
+OCCURRENCES = "occurrences of tokens of one byte"
+SINGLE = f"{OCCURRENCES} / tokens of the text"
+OF_BYTES = f"{OCCURRENCES} / bytes of the text"
+PART = f"{OCCURRENCES} of a longer character / tokens of the text"
 BROKEN = "occurrences of tokens that are not whole characters (no valid UTF-8) / tokens of the text"
+CUTTING = "tokens of the vocabulary that are not whole characters (no valid UTF-8) / tokens of the vocabulary"
 
 
 @metric(
@@ -23,6 +26,14 @@ BROKEN = "occurrences of tokens that are not whole characters (no valid UTF-8) /
     cites=(),
     better={"byte_fallback": "lowest", "tokens_cutting_characters": "lowest"},
     over_the_same=(SINGLE, PART, BROKEN),
+    shown=(
+        Shown("byte_fallback", "bytes", "single bytes / tokens", SINGLE),
+        Shown("byte_fallback", "bytes", "single bytes / bytes", OF_BYTES),
+        Shown("byte_fallback", "bytes", "bytes of longer characters / tokens", PART),
+        Shown("byte_fallback", "bytes", "single bytes", OCCURRENCES),
+        Shown("tokens_cutting_characters", "bytes", "tokens cutting characters / tokens", BROKEN),
+        Shown("tokens_cutting_characters", "bytes", "vocabulary cutting characters", CUTTING),
+    ),
 )
 def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
@@ -33,23 +44,12 @@ def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
     name, used = "byte_fallback", usage.frequencies
     lost = int(used[single].sum())
     return [
-        Measurement(name, "occurrences of tokens of one byte", float(lost), total),
+        Measurement(name, OCCURRENCES, float(lost), total),
         ratio(name, SINGLE, lost, total, NO_TOKENS),
-        ratio(
-            name,
-            "occurrences of tokens of one byte / bytes of the text",
-            lost,
-            usage.counts.total_bytes,
-            "the text is empty",
-        ),
+        ratio(name, OF_BYTES, lost, usage.counts.total_bytes, "the text is empty"),
         ratio(name, PART, int(used[part].sum()), total, NO_TOKENS),
         ratio("tokens_cutting_characters", BROKEN, int(used[broken].sum()), total, NO_TOKENS),
-        Measurement(
-            "tokens_cutting_characters",
-            "tokens of the vocabulary that are not whole characters (no valid UTF-8) / tokens of the vocabulary",
-            int(broken.sum()) / len(tokens),
-            len(tokens),
-        ),
+        Measurement("tokens_cutting_characters", CUTTING, int(broken.sum()) / len(tokens), len(tokens)),
     ]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokbench.exact import correlation
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.words import Words
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 KINDS = {"W": "words", "N": "nonwords"}
@@ -30,6 +30,15 @@ def chunkability(words: Words) -> NDArray[np.float64]:
     of="lexical_decisions",
     cites=("beinborn2023", "uzan2024"),
     better={"cognitive_plausibility": "highest"},
+    shown=(
+        Shown("cognitive_plausibility", "reading"),
+        *(
+            Shown(f"cognitive_{kind}_{column}", "reading", f"r, {measure}, {kind}")
+            for kind in KINDS.values()
+            for column, measure in MEASURES.items()
+        ),
+        Shown("lexical_decisions_left_out", "reading", "left out"),
+    ),
 )
 def cognition(words: Words, options: Options) -> list[Measurement]:
     """The four signed correlations, the mean of their absolute values, and the items left out."""

@@ -1,25 +1,33 @@
 """Compression: how many tokens a text takes."""
 
-from tokbench.better import End
 from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"
 
 
-BETTER: dict[str, End] = {
-    "corpus_token_count": "lowest",
-    "relative_corpus_token_count": "lowest",
-    "gap": "lowest",
-    "bytes_per_token": "highest",
-}
-"""Of the counts, and of what tables derive from those of several tokenizers and from bounds."""
-
-
-@metric("compression", per_language=True, of_ids=True, cites=("schmidt2024",), better=BETTER, over_the_same=("gap",))
+@metric(
+    "compression",
+    per_language=True,
+    of_ids=True,
+    cites=("schmidt2024",),
+    better={
+        "corpus_token_count": "lowest",
+        "relative_corpus_token_count": "lowest",
+        "gap": "lowest",
+        "bytes_per_token": "highest",
+    },
+    over_the_same=("gap",),
+    shown=(
+        Shown("corpus_token_count", "compression", "tokens"),
+        Shown("relative_corpus_token_count", "compression", "tokens / baseline's"),
+        Shown("gap", "compression", "gap to the optimum"),
+        Shown("bytes_per_token", "compression", "bytes per token"),
+    ),
+)
 def compression(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Corpus token count, and bytes per token.
 

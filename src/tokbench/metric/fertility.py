@@ -1,6 +1,6 @@
 """Fertility: tokens per word, for each meaning of "word" that pre-token counts can tell.
 
-Every scheme cuts the text without loss, so its spaces and line feeds can be counted exactly from the pre-tokens.
+Every pre-tokenization cuts the text without loss, so its spaces and line feeds can be counted exactly from pre-tokens.
 ByteSpan's benchmark counts ``len(line.split(" "))`` words a line: spaces plus lines. Line feeds stand for the lines
 here; that is exact when every document ends in one, and else misses one word per document.
 """
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 
 LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 SPACE, LINE_FEED = 0x20, 0x0A
+PER_SPLIT_WORD = "tokens / (spaces + line feeds)"
+PER_PRETOKEN = "tokens / pre-tokens"
+PER_WORD = "tokens / pre-tokens that hold a letter or a number"
+IN_WORDS = "tokens of the pre-tokens that hold a letter or a number / those pre-tokens"
 
 
 def words(counts: PretokenCounts) -> NDArray[np.bool_]:
@@ -40,6 +44,12 @@ def split_words(counts: PretokenCounts) -> int:
     cites=("rust2021", "goriely2025"),
     better={"fertility": "lowest"},
     over_the_same=("fertility",),
+    shown=(
+        Shown("fertility", "words", "tokens per space-separated word", PER_SPLIT_WORD),
+        Shown("fertility", "words", "tokens per pre-token", PER_PRETOKEN),
+        Shown("fertility", "words", "tokens per word-like pre-token", PER_WORD),
+        Shown("fertility", "words", "tokens in a word-like pre-token", IN_WORDS),
+    ),
 )
 def fertility(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
     """Tokens per pre-token, per word, and per space-separated word."""
@@ -52,18 +62,12 @@ def fertility(usage: Usage | EncodedText, options: Options) -> list[Measurement]
     pretokens = usage.counts.total
     no_word = "no pre-token of the text holds a letter or a number"
     return [
-        ratio("fertility", "tokens / pre-tokens", usage.total, pretokens, "the text has no pre-tokens"),
-        ratio("fertility", "tokens / pre-tokens that hold a letter or a number", usage.total, word_count, no_word),
-        ratio(
-            "fertility",
-            "tokens of the pre-tokens that hold a letter or a number / those pre-tokens",
-            word_tokens,
-            word_count,
-            no_word,
-        ),
+        ratio("fertility", PER_PRETOKEN, usage.total, pretokens, "the text has no pre-tokens"),
+        ratio("fertility", PER_WORD, usage.total, word_count, no_word),
+        ratio("fertility", IN_WORDS, word_tokens, word_count, no_word),
         _per_split_word(usage.total, split_words(usage.counts)),
     ]
 
 
 def _per_split_word(tokens: int, breaks: int) -> Measurement:
-    return ratio("fertility", "tokens / (spaces + line feeds)", tokens, breaks, "the text has no space or line feed")
+    return ratio("fertility", PER_SPLIT_WORD, tokens, breaks, "the text has no space or line feed")

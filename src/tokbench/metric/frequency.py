@@ -9,17 +9,18 @@ from pydantic import Field
 
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 USED = "tokens of the vocabulary that the text uses"
+PERCENTILES = (50, 95, 99)
 
 
 class FrequencyOptions(Options):
     classes: int = Field(17, ge=1, le=62)
     """Classes of frequency beside 0: once, 2 to 3 times, 4 to 7 times, each twice as wide; the last has no end."""
 
-    percentiles: tuple[Annotated[int, Field(ge=1, le=100)], ...] = (50, 95, 99)
+    percentiles: tuple[Annotated[int, Field(ge=1, le=100)], ...] = PERCENTILES
     """Shares of the vocabulary, in per cent and from the most frequent token on, whose least frequency is told."""
 
 
@@ -35,7 +36,12 @@ def class_names(classes: int) -> list[str]:
     return ["0 times", *named, f"2^{classes - 1:02} times or more"]
 
 
-@metric("frequency", options=FrequencyOptions, cites=())
+@metric(
+    "frequency",
+    options=FrequencyOptions,
+    cites=(),
+    shown=[Shown(f"token_frequency_at_{one}", "frequency", f"least of the top {one} %") for one in PERCENTILES],
+)
 def frequency(usage: Usage, options: FrequencyOptions) -> list[Measurement]:
     """The distribution of token frequencies, whose left tail holds the rare tokens.
 

@@ -4,13 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.measurement import ADDED, DROPPED, Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
 
 NO_TOKENS = "the text has no tokens"
+OF_VOCABULARY, OF_TEXT = "/ tokens of the vocabulary", "/ tokens of the text"
+BYTES, CHARACTERS = "bytes", "characters (bytes that begin a UTF-8 character)"
+INITIAL, MARKED = "tokens that begin with a space", "tokens marked as beginning a pre-token"
 
 
 def byte_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
@@ -42,7 +45,25 @@ class LengthOptions(Options):
     """Greatest length in bytes that the distribution tells apart; longer tokens are counted together."""
 
 
-@metric("length", options=LengthOptions, cites=())
+@metric(
+    "length",
+    options=LengthOptions,
+    cites=(),
+    shown=(
+        Shown("mean_token_length", "lengths", "characters, vocabulary", f"{CHARACTERS} {OF_VOCABULARY}"),
+        Shown("mean_token_length", "lengths", "bytes, vocabulary", f"{BYTES} {OF_VOCABULARY}"),
+        Shown("mean_token_length", "lengths", "characters, text", f"{CHARACTERS} {OF_TEXT}"),
+        Shown("mean_token_length", "lengths", "bytes, text", f"{BYTES} {OF_TEXT}"),
+        Shown("word_initial_share", "words", "text's tokens that begin a word", f"{INITIAL} {OF_TEXT}"),
+        Shown("word_initial_share", "words", "text's tokens marked as beginning", f"{MARKED} {OF_TEXT}"),
+        Shown("word_initial_share", "vocabulary", "begin a word", f"{INITIAL} {OF_VOCABULARY}"),
+        Shown("word_initial_share", "vocabulary", "marked as beginning", f"{MARKED} {OF_VOCABULARY}"),
+        Shown("mean_token_length", "exchanged", "mean characters, added", ADDED),
+        Shown("mean_token_length", "exchanged", "mean characters, dropped", DROPPED),
+        Shown("word_initial_share", "exchanged", "begin a word, added", ADDED),
+        Shown("word_initial_share", "exchanged", "begin a word, dropped", DROPPED),
+    ),
+)
 def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
     """Mean token length in bytes and in characters, the share of word-initial tokens, and the lengths' distribution.
 
@@ -51,25 +72,15 @@ def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
     """
     vocabulary, used, total = usage.vocabulary, usage.frequencies, usage.total
     rows = []
-    units = (
-        ("bytes", byte_lengths(vocabulary)),
-        ("characters (bytes that begin a UTF-8 character)", character_lengths(vocabulary)),
-    )
-    for unit, lengths in units:
+    for unit, lengths in ((BYTES, byte_lengths(vocabulary)), (CHARACTERS, character_lengths(vocabulary))):
         rows += [
-            _over_vocabulary("mean_token_length", f"{unit} / tokens of the vocabulary", lengths),
-            ratio("mean_token_length", f"{unit} / tokens of the text", int(lengths @ used), total, NO_TOKENS),
+            _over_vocabulary("mean_token_length", f"{unit} {OF_VOCABULARY}", lengths),
+            ratio("mean_token_length", f"{unit} {OF_TEXT}", int(lengths @ used), total, NO_TOKENS),
         ]
     initial = space_initial(vocabulary)
     rows += [
-        _over_vocabulary("word_initial_share", "tokens that begin with a space / tokens of the vocabulary", initial),
-        ratio(
-            "word_initial_share",
-            "tokens that begin with a space / tokens of the text",
-            int(used[initial].sum()),
-            total,
-            NO_TOKENS,
-        ),
+        _over_vocabulary("word_initial_share", f"{INITIAL} {OF_VOCABULARY}", initial),
+        ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", int(used[initial].sum()), total, NO_TOKENS),
     ]
     return rows + _marked_initial(usage) + _distribution(vocabulary, options.longest)
 
@@ -86,8 +97,7 @@ def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
 
 def _marked_initial(usage: Usage) -> list[Measurement]:
     name = "word_initial_share"
-    of_vocabulary = "tokens marked as beginning a pre-token / tokens of the vocabulary"
-    of_text = "tokens marked as beginning a pre-token / tokens of the text"
+    of_vocabulary, of_text = f"{MARKED} {OF_VOCABULARY}", f"{MARKED} {OF_TEXT}"
     if usage.vocabulary.continuation is None:
         reason = "the vocabulary has no continuation forms: its tokens match anywhere"
         return [Measurement(name, definition, None, 0, reason) for definition in (of_vocabulary, of_text)]

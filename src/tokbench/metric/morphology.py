@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from tokbench.intrinsic.forms import Form, forms
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.words import Words
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 SCORED = "words that are no token and whose gold segments all are"
 NO_TOKEN = "words that are no token"
 ALIGNED = "words with gold boundaries inside"
+ALL_TOKENS = "words whose gold segments are all tokens"
+ONE_SEGMENT = "words of one gold segment"
 WIDEST = 1 << 32
 """More bytes than any word has."""
 
@@ -76,11 +78,30 @@ def scored_boundaries(words: Words) -> NDArray[np.int64]:
     return found
 
 
-BOUNDARIES: tuple[str, ...] = ("morphological_alignment", "morphological_precision", "morphological_recall")
+OF_BOUNDARIES = {
+    "morphological_alignment": "F1",
+    "morphological_precision": "precision",
+    "morphological_recall": "recall",
+}
+"""What is said of boundaries, with the columns' names."""
 
 
 @metric(
-    "morphology", of="segmentations", cites=("uzan2024", "goriely2025"), better=dict.fromkeys(BOUNDARIES, "highest")
+    "morphology",
+    of="segmentations",
+    cites=("uzan2024", "goriely2025"),
+    better=dict.fromkeys(OF_BOUNDARIES, "highest"),
+    shown=(
+        *(
+            Shown(name, "morphology", column, over)
+            for name, short in OF_BOUNDARIES.items()
+            for column, over in ((f"{short}, spellable words", SCORED), (short, ""))
+        ),
+        Shown("morphological_coverage", "morphology", "words with all morphemes as tokens", ALL_TOKENS),
+        Shown("morphological_coverage", "morphology", "the same, words that are no token"),
+        Shown("gold_words_left_out", "morphology", "left out: one segment", ONE_SEGMENT),
+        Shown("gold_words_left_out", "morphology", "left out: spelt otherwise"),
+    ),
 )
 def morphology(words: Words, options: Options) -> list[Measurement]:
     """Alignment over the words that can be scored and over all that are no token, coverage, and what is left out."""
@@ -93,10 +114,10 @@ def morphology(words: Words, options: Options) -> list[Measurement]:
     name, n, none = "morphological_coverage", len(words), "no word has a gold boundary inside"
     return [
         *rows,
-        ratio(name, f"words whose gold segments are all tokens / {ALIGNED}", int(covered.sum()), n, none),
+        ratio(name, f"{ALL_TOKENS} / {ALIGNED}", int(covered.sum()), n, none),
         ratio(name, f"{SCORED} / {ALIGNED}", int((~whole & covered).sum()), n, none),
         Measurement("gold_words_left_out", "words that their gold segments do not spell", float(unspelt), total),
-        Measurement("gold_words_left_out", "words of one gold segment", float(single), total),
+        Measurement("gold_words_left_out", ONE_SEGMENT, float(single), total),
     ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 
@@ -26,6 +26,10 @@ class ParityOptions(Options):
     of_ids=True,
     cites=("petrov2023",),
     better={"parity_range": "lowest"},
+    shown=(
+        Shown("parity_range", "languages", "most / fewest tokens of a language"),
+        Shown("parity", "languages", "tokens / those of the cheapest language"),
+    ),
 )
 def parity(usages: Mapping[str, Usage | EncodedText], options: ParityOptions) -> list[tuple[str, Measurement]]:
     """Tokens of each language relative to the reference, and how far the languages lie apart."""

@@ -14,18 +14,26 @@ from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
 from tokbench.kernels.covered import covered_pairs
 from tokbench.kernels.trie import Trie
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 JOINED = "pairs of adjacent bytes of the text's pre-tokens inside one token (bytes - tokens)"
 COVERED = "pairs of adjacent bytes of the text's pre-tokens inside some occurrence of some token"
 
 
-DERIVED = ("partition_cover_ratio", "partition_cover_attained")
-"""What tables derive from the joined pairs of several tokenizers, and from bounds."""
-
-
-@metric("partition_cover", cites=("lim2025",), better={"partition_cover_ratio": "highest"}, over_the_same=DERIVED)
+@metric(
+    "partition_cover",
+    cites=("lim2025",),
+    better={"partition_cover_ratio": "highest"},
+    over_the_same=("partition_cover_ratio", "partition_cover_attained"),
+    shown=(
+        Shown("partition_cover_attained", "compression", "joined pairs / most possible"),
+        Shown("partition_cover_ratio", "compression", "joined / GreedWMC covers"),
+        Shown("joined_pairs", "compression", "joined pairs"),
+        Shown("covered_pairs", "compression", "covered pairs"),
+        Shown("joined_share_of_covered_pairs", "compression", "joined / covered pairs"),
+    ),
+)
 def partition_cover(usage: Usage, options: Options) -> list[Measurement]:
     """Pairs that the tokenizer joins, pairs that its vocabulary covers, and the share of the one in the other."""
     pairs = usage.counts.total_bytes - usage.counts.total

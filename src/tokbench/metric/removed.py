@@ -8,12 +8,13 @@ import numpy as np
 
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
-from tokbench.metric.length import character_length
+from tokbench.metric import Shown, metric
+from tokbench.metric.length import CHARACTERS, INITIAL, character_length
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
 
 NONE_REMOVED = "no token was removed"
+OF_REMOVED = "/ removed tokens"
 WITHOUT = "the vocabulary keeps no record of removals"
 
 
@@ -23,7 +24,15 @@ def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
     return [token for token, split in last.items() if split]
 
 
-@metric("removed", cites=("chizhov2024",))
+@metric(
+    "removed",
+    cites=("chizhov2024",),
+    shown=(
+        Shown("removed_tokens", "vocabulary", "removed while built"),
+        Shown("word_initial_share", "vocabulary", "removed that begin a word", OF_REMOVED),
+        Shown("mean_token_length", "lengths", "characters, removed while built", OF_REMOVED),
+    ),
+)
 def removed(usage: Usage, options: Options) -> list[Measurement]:
     """Number of removed tokens, their share of word-initial ones and their mean length."""
     events = usage.vocabulary.events
@@ -32,12 +41,10 @@ def removed(usage: Usage, options: Options) -> list[Measurement]:
     initial = sum(token[0] == 0x20 for token in tokens)
     rows = [
         Measurement("removed_tokens", "tokens made and removed for good", float(n), len(events or ())),
-        ratio(
-            "word_initial_share", "removed tokens that begin with a space / removed tokens", initial, n, NONE_REMOVED
-        ),
+        ratio("word_initial_share", f"removed {INITIAL} {OF_REMOVED}", initial, n, NONE_REMOVED),
         ratio(
             "mean_token_length",
-            "characters (bytes that begin a UTF-8 character) / removed tokens",
+            f"{CHARACTERS} {OF_REMOVED}",
             int(np.sum([character_length(token) for token in tokens], dtype=np.int64)),
             n,
             NONE_REMOVED,

@@ -17,12 +17,15 @@ from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import Usage
 from tokbench.kernels.elementary import logs_of, powers_of
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
+
+ORDERS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5)
+SEEN = "types seen"
 
 
 class RenyiOptions(Options):
-    orders: tuple[Annotated[float, Field(gt=0, le=100)], ...] = Field((1.0, 1.5, 2.0, 2.5, 3.0, 3.5), min_length=1)
+    orders: tuple[Annotated[float, Field(gt=0, le=100)], ...] = Field(ORDERS, min_length=1)
     """Orders of the entropy; order 1 is Shannon's, 2.5 is the one Zouhar et al. recommend."""
 
 
@@ -59,14 +62,25 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     return renyi_entropy(frequencies, order) / float(logs_of(types))
 
 
-@metric("renyi", options=RenyiOptions, per_language=True, of_ids=True, cites=("zouhar2023",))
+@metric(
+    "renyi",
+    options=RenyiOptions,
+    per_language=True,
+    of_ids=True,
+    cites=("zouhar2023",),
+    shown=[
+        Shown(f"renyi_efficiency_{order:g}", "renyi", f"α = {order:g}{which}", over)
+        for over, which in (("", ""), (SEEN, f", {SEEN}"))
+        for order in ORDERS
+    ],
+)
 def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement]:
     """Rényi efficiency of the token distribution at several orders, over the size asked for and over the types seen."""
     observed = int(np.count_nonzero(usage.frequencies))
-    denominators = [
+    denominators = (
         ("entropy / log(nominal vocabulary size)", usage.nominal_size),
-        ("entropy / log(number of types seen in the text)", observed),
-    ]
+        (f"entropy / log(number of {SEEN} in the text)", observed),
+    )
     rows = []
     for order in options.orders:
         for definition, types in denominators:

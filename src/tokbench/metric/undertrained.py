@@ -11,13 +11,16 @@ import numpy as np
 from pydantic import Field
 
 from tokbench.exact import correlation, mean, total
-from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.intrinsic.measurement import ADDED, DROPPED, Measurement, ratio
 from tokbench.kernels.elementary import decimal_logs_of
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 
 if TYPE_CHECKING:
     from tokbench.intrinsic.embeddings import Embeddings
+
+
+NEVER = "never holds"
 
 
 class UndertrainedOptions(Options):
@@ -31,6 +34,18 @@ class UndertrainedOptions(Options):
     options=UndertrainedOptions,
     of="embeddings",
     cites=("chizhov2024", "land2024"),
+    shown=(
+        Shown("undertrained_tokens", "embeddings"),
+        Shown("unseen_tokens", "embeddings", "tokens never seen"),
+        Shown("embedding_norm_correlation", "embeddings", "r of norm and probability"),
+        Shown("mean_embedding_norm", "embeddings", "mean norm, added", ADDED),
+        Shown("mean_embedding_norm", "embeddings", "mean norm, dropped", DROPPED),
+        Shown("mean_embedding_norm", "embeddings", "mean norm, never seen", NEVER),
+        Shown("mean_embedding_norm", "embeddings", "mean norm"),
+        Shown("mean_token_probability", "embeddings", "mean probability, added", ADDED),
+        Shown("mean_token_probability", "embeddings", "mean probability, dropped", DROPPED),
+        Shown("mean_token_probability", "embeddings", "mean probability"),
+    ),
 )
 def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list[Measurement]:
     """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""
@@ -46,12 +61,12 @@ def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list
         Measurement(name, "mean L2 norm of the input embeddings", mean(norms.tolist()), n),
         ratio(
             name,
-            f"mean L2 norm of the input embeddings of tokens that the {text} never holds",
+            f"mean L2 norm of the input embeddings of tokens that the {text} {NEVER}",
             total(norms[unseen]),
             int(unseen.sum()),
             none,
         ),
-        Measurement("unseen_tokens", f"tokens that the {text} never holds", float(np.count_nonzero(unseen)), n),
+        Measurement("unseen_tokens", f"tokens that the {text} {NEVER}", float(np.count_nonzero(unseen)), n),
         _correlation(norms[~unseen], decimal_logs_of(embeddings.probabilities[~unseen]), text),
         Measurement(
             "undertrained_tokens",

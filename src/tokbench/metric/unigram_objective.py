@@ -19,7 +19,7 @@ from tokbench.intrinsic.usage import Usage, token_frequencies
 from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import Segmenter
@@ -30,7 +30,8 @@ from tokbench.vocabulary import Vocabulary
 NAME = "unigram_objective"
 PROBABILITY = "sum over tokens of the text of ln(substring occurrences / those of the whole vocabulary), nats"
 OWN = "text cut by the tokenizer"
-OTHERS = {"each pre-token cut so that its sum is greatest": likelihood, "text cut by cover in order of ids": cover}
+GREATEST, BY_COVER = "each pre-token cut so that its sum is greatest", "text cut by cover in order of ids"
+OTHERS = {GREATEST: likelihood, BY_COVER: cover}
 
 
 def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
@@ -46,7 +47,15 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
     return found
 
 
-@metric(NAME, cites=("lim2025", "kudo2018"))
+@metric(
+    NAME,
+    cites=("lim2025", "kudo2018"),
+    shown=(
+        Shown(NAME, "frequency", "unigram objective", OWN),
+        Shown(NAME, "frequency", "unigram objective, cover", BY_COVER),
+        Shown(NAME, "frequency", "unigram objective, best cut", GREATEST),
+    ),
+)
 def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
     """Sum over the tokens of the text of the natural logarithm of their substring probability, in nats."""
     cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]

@@ -6,9 +6,11 @@ from pydantic import Field
 from tokbench.intrinsic.encoded_text import EncodedText
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.intrinsic.usage import Usage
-from tokbench.metric import metric
+from tokbench.metric import Shown, metric
 from tokbench.metric.fertility import words
 from tokbench.options import Options
+
+OF_VOCABULARY, OF_LONGER = "/ tokens of the vocabulary", "/ tokens longer than one byte"
 
 
 class VocabularyOptions(Options):
@@ -40,6 +42,18 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     of_ids=True,
     cites=(),
     better={"unused_tokens": "lowest", "unused_token_share": "lowest"},
+    shown=(
+        Shown("vocabulary_size", "vocabulary", "tokens in it"),
+        Shown("unused_tokens", "vocabulary"),
+        Shown("unused_token_share", "vocabulary", "share unused"),
+        Shown("whole_word_share", "words", "vocabulary that is whole words", OF_VOCABULARY),
+        Shown("whole_word_share", "words", "longer tokens that are whole words", OF_LONGER),
+        Shown("single_byte_token_share", "bytes", "single-byte tokens / tokens"),
+        Shown("single_byte_tokens_used", "bytes", "single-byte tokens in use"),
+        Shown("common_token_share", "exchanged", "in common"),
+        Shown("added_tokens", "exchanged", "added"),
+        Shown("dropped_tokens", "exchanged", "dropped"),
+    ),
 )
 def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[Measurement]:
     """Size, unused tokens, single bytes in use, and whole words.
@@ -58,9 +72,7 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
     return [
         _size(size),
         Measurement("unused_tokens", "tokens of the vocabulary that the text never uses", float(unused), size),
-        Measurement(
-            "unused_token_share", "tokens that the text never uses / tokens of the vocabulary", unused / size, size
-        ),
+        Measurement("unused_token_share", f"tokens that the text never uses {OF_VOCABULARY}", unused / size, size),
         Measurement(
             "single_byte_tokens_used",
             "tokens of one byte that the text uses",
@@ -74,10 +86,10 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
             total,
             "the text has no tokens",
         ),
-        Measurement("whole_word_share", f"tokens that are one of {top} / tokens of the vocabulary", whole / size, size),
+        Measurement("whole_word_share", f"tokens that are one of {top} {OF_VOCABULARY}", whole / size, size),
         ratio(
             "whole_word_share",
-            f"tokens longer than one byte that are one of {top} / tokens longer than one byte",
+            f"tokens longer than one byte that are one of {top} {OF_LONGER}",
             whole_words(usage, options.frequent_words, longer=True),
             size - int(single.sum()),
             "all tokens are of one byte",

@@ -1,7 +1,7 @@
-"""Pre-tokenization: the schemes that cut a document into pre-tokens.
+"""Pre-tokenization: one module per method of cutting a document into pre-tokens, and several where these are short.
 
-A scheme with its options is written as a setting, ``gpt2`` or ``{method: regex, pattern: ...}``;
-:func:`pretokenization_of` makes of one what cuts texts.
+A pre-tokenization with its options is written as a setting, ``gpt2`` or ``{method: regex, pattern: ...}``;
+:func:`pretokenization_of` makes of one what cuts texts. In names and paths ``scheme`` is short for it.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from tokbench.options import Options
 from tokbench.registry import Method, Registry
 
 Setting = str | Mapping[str, Any]
-"""A scheme's name, where it has no options or takes their defaults; or its ``method`` and options."""
+"""A pre-tokenization's name, where it has no options or takes their defaults; or its ``method`` and options."""
 
 
 class Boundaries(Protocol):
-    """How a scheme without options is called."""
+    """How a pre-tokenization without options is called."""
 
     def __call__(self, text: bytes) -> NDArray[np.int64]:
         """Where pre-tokens begin and end: int64 [n + 1], the first 0, the last the length; ``[0]`` for an empty text.
@@ -36,7 +36,7 @@ class Boundaries(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What a scheme does once its options are chosen.
+    """What a pre-tokenization does once its options are chosen.
 
     Attributes:
         boundaries: where it cuts a text.
@@ -44,8 +44,8 @@ class Cut:
             what matches and what lies between is a piece. Empty where a document stays whole, None where none do it.
         scanner: what kernels cut by without a call into Python; None where they call ``boundaries``.
         characters: the same as ``splits``, each a function from text to where its pieces end, in characters; None where
-            the scheme works on bytes.
-        modules: modules of other schemes that it calls.
+            the pre-tokenization works on bytes.
+        modules: modules of other pre-tokenizations that it calls.
     """
 
     boundaries: Boundaries
@@ -56,7 +56,7 @@ class Cut:
 
 
 class Choose(Protocol):
-    """How a scheme with options is called: once for an instance of its class of options."""
+    """How a pre-tokenization with options is called: once for an instance of its class of options."""
 
     def __call__(self, options: Any) -> Cut: ...
 
@@ -91,7 +91,7 @@ class ChosenScheme(Scheme):
         """What it does with these options.
 
         Raises:
-            TokbenchError: they make no scheme.
+            TokbenchError: they make no pre-tokenization.
         """
         made: Cut = self.function(options)
         return made
@@ -109,7 +109,7 @@ def pretokenization(
     options: type[Options] | None = None,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
-    """Register a scheme.
+    """Register a pre-tokenization.
 
     Args:
         name: the name in configuration and on the command line.
@@ -137,14 +137,14 @@ def pretokenization(
 
 @dataclass(frozen=True)
 class Pretokenization:
-    """A scheme with its options: what cuts texts, and what names it in files, paths and tables.
+    """A pre-tokenization with its options: what cuts texts, and what names it in files, paths and tables.
 
     Two are equal where their settings are.
 
     Attributes:
-        text: the setting on one line, by which files of counts name it: the name alone where the scheme has no
-            options, else canonical JSON. It is itself a setting.
-        method: the scheme.
+        text: the setting on one line, by which files of counts name it: the name alone where it has no options, else
+            canonical JSON. It is itself a setting.
+        method: the pre-tokenization as it registered.
         options: an instance of its class of options.
     """
 
@@ -157,7 +157,7 @@ class Pretokenization:
 
     @cached_property
     def setting(self) -> str | dict[str, Any]:
-        """The name alone where the scheme has no options, else ``method`` and all options, as JSON holds them."""
+        """The name alone where it has no options, else ``method`` and all options, as JSON holds them."""
         return _setting(self.method, self.options)
 
     @property
@@ -167,7 +167,7 @@ class Pretokenization:
 
     @property
     def slug(self) -> str:
-        """What file names call it: its name alone where the scheme has no options, else with a hash of them."""
+        """What file names call it: its name alone where it has no options, else with a hash of them."""
         if isinstance(self.setting, str):
             return self.setting
         return f"{self.method.name}_{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
@@ -177,7 +177,7 @@ class Pretokenization:
         """What it does.
 
         Raises:
-            TokbenchError: the options make no scheme.
+            TokbenchError: the options make no pre-tokenization.
         """
         return self.method.cut(self.options)
 
@@ -198,19 +198,19 @@ class Pretokenization:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules that its results depend on: the scheme's own, and those of the schemes that it calls."""
+        """The modules that its results depend on: its own, and those of others that it calls."""
         return tuple(dict.fromkeys((self.method.module, *self.cut.modules)))
 
 
 def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretokenization") -> Pretokenization:
-    """The scheme of a setting.
+    """The pre-tokenization of a setting.
 
     Args:
-        setting: a scheme's name, a mapping with its ``method`` and options, such a mapping as JSON, or the scheme.
+        setting: the name, a mapping with ``method`` and options, such a mapping as JSON, or what this function gave.
         key: what messages call the setting: a key of the configuration or an option of the command line.
 
     Raises:
-        TokbenchError: there is no such scheme, or an option is missing, unknown or of another type.
+        TokbenchError: there is no such pre-tokenization, or an option is missing, unknown or of another type.
     """
     if isinstance(setting, Pretokenization):
         return setting
@@ -227,7 +227,7 @@ def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretoke
 
 
 def _parts(setting: Setting, key: str) -> tuple[str, dict[str, Any]]:
-    """A scheme's name and the options that are given."""
+    """A pre-tokenization's name and the options that are given."""
     found: Any = setting
     if isinstance(setting, str):
         if not setting.startswith("{"):
@@ -238,7 +238,7 @@ def _parts(setting: Setting, key: str) -> tuple[str, dict[str, Any]]:
             found = None
     if not isinstance(found, Mapping) or not isinstance(found.get("method"), str):
         shown = shortened(setting if isinstance(setting, str) else repr(setting))
-        raise TokbenchError(f"{key}: expected a scheme's name, or {{method: name, option: value}} (found {shown})")
+        raise TokbenchError(f"{key}: expected a name, or {{method: name, option: value}} (found {shown})")
     return found["method"], {name: value for name, value in found.items() if name != "method"}
 
 

@@ -1,4 +1,4 @@
-"""The built-in schemes: those of "Tokenization Is More Than Compression" (section 3.1) and of GPT-2.
+"""The built-in pre-tokenizations: those of "Tokenization Is More Than Compression" (section 3.1) and of GPT-2.
 
 A blank is a character with the property White_Space, a letter one of category L, a number of N, a digit of Nd. In the
 look-ahead ``\\s+(?!\\S)`` a run of blanks leaves its last one to what follows, which takes it along if it is a space.
@@ -15,7 +15,7 @@ from tokbench.pretokenization import pretokenization
 KERNEL_SCHEMES: dict[str, Scanner] = {
     name.lower(): SchemeScanner(scheme) for name, scheme in Scheme.__members__.items()
 }
-"""The scanners of the schemes that kernels know, without a call into Python."""
+"""The scanners of the pre-tokenizations that kernels know, without a call into Python."""
 
 
 @pretokenization("none", pattern=None, cites=())

@@ -1,4 +1,4 @@
-"""Several schemes one after another, as in ``Sequence`` of the ``tokenizers`` library.
+"""Several pre-tokenizations one after another, as in ``Sequence`` of the ``tokenizers`` library.
 
 Each cuts every pre-token of the one before as if that were the whole text, which is not what one pattern with
 alternatives would do: a step sees nothing beyond its piece.

@@ -1,4 +1,4 @@
-"""Plain-Python reference of the encoder: cut a text by its scheme, then each pre-token by itself."""
+"""Plain-Python reference of the encoder: cut a text by its pre-tokenization, then each pre-token by itself."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -33,7 +33,7 @@ class Read(Protocol):
     """How a type of resource is called."""
 
     def __call__(self, path: Path, language: str, options: Any) -> Iterator[Any]:
-        """The records of one file: :class:`~tokbench.intrinsic.gold.Segmentation` or
+        """The records of one file: :class:`~tokbench.intrinsic.gold.SegmentedWord` or
         :class:`~tokbench.intrinsic.gold.Decision`.
 
         Args:

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import lines, records
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("compoundpiece", gold="segmentations", files="*", cites=("minixhofer2023",))
-def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Words with their constituents; those that are no compounds are one part."""
     for parts, tag in _rows(path):
         segments = parts.split("-")
-        yield Segmentation(language or tag, "".join(segments), segments)
+        yield SegmentedWord(language or tag, "".join(segments), segments)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import lines
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("dagobert", gold="segmentations", files="sents_*.txt*", cites=("hofmann2020",))
-def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Derivatives with prefix, base and suffix; those whose base has changed its spelling cannot be cut."""
     for number, line in lines(path):
         row = line.split("|||")
@@ -23,4 +23,4 @@ def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[Se
             raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; mend the line")
         word, base = row[1].strip(), row[2].strip()
         before, found, after = word.partition(base) if base else ("", "", "")
-        yield Segmentation(language or "en", word, [part for part in (before, base, after) if part] if found else ())
+        yield SegmentedWord(language or "en", word, [part for part in (before, base, after) if part] if found else ())

@@ -7,14 +7,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import records
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("ladec", gold="segmentations", files="LADEC*.csv*", cites=("gagne2019",))
-def ladec(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def ladec(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Compounds with their two constituents, those whose parse is correct."""
     for _, (compound, first, second, parse) in records(path, ("stim", "c1", "c2", "correctParse"), ","):
         if parse == "yes":
-            yield Segmentation(language or "en", compound, (first, second))
+            yield SegmentedWord(language or "en", compound, (first, second))

@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import MOST, first_line
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import records
 from tokbench.resource import ResourceOptions, resource
 
@@ -21,12 +21,12 @@ COLUMNS = ("Word", "MorphoLexSegm")
 
 
 @resource("morpholex", gold="segmentations", files="*.xlsx", cites=("sanchez2018",))
-def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Words with prefixes, roots and suffixes."""
     for word, notation in _rows(path):
         if word and notation:
             segments = [next(filter(None, found)) for found in MORPHEME.findall(notation)]
-            yield Segmentation(language or "en", word, segments)
+            yield SegmentedWord(language or "en", word, segments)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, ...]]:

@@ -7,14 +7,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import language_tag, records
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("morphscore", gold="segmentations", files="*_morph_data.csv*", cites=("arnett2025",))
-def morphscore(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def morphscore(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Words with a first part and the rest of them; where there is no rest, the word is one part."""
     tag = language or language_tag(path, "_morph_data")
     for _, (word, first, rest) in records(path, ("full_word", "pt1", "rest"), ","):
-        yield Segmentation(tag, word, (first, rest) if rest else (first,))
+        yield SegmentedWord(tag, word, (first, rest) if rest else (first,))

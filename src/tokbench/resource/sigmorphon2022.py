@@ -7,14 +7,14 @@ theirs. The test set without its answers (``eng.word.test.tsv``) has one field a
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import fields, language_tag
 from tokbench.resource import ResourceOptions, resource
 
 
 @resource("sigmorphon2022", gold="segmentations", files="*.word.*.tsv*", cites=("batsuren2022",))
-def sigmorphon2022(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def sigmorphon2022(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Words with their canonical morphemes."""
     tag = language or language_tag(path, ".")
     for _, (word, morphemes, *_) in fields(path, 2, "word<TAB>m @@m<TAB>code"):
-        yield Segmentation(tag, word, morphemes.replace(" @@", "\0").split("\0"))
+        yield SegmentedWord(tag, word, morphemes.replace(" @@", "\0").split("\0"))

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import records
 from tokbench.resource import ResourceOptions, resource
 
@@ -19,14 +19,14 @@ LETTERS = frozenset("ABCXPSO")
 
 
 @resource("unblend", gold="segmentations", files="complex_words.tsv*", cites=("pinter2020",))
-def unblend(path: Path, language: str, options: ResourceOptions) -> Iterator[Segmentation]:
+def unblend(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Blends and compounds cut where the letters of one base end and those of the other begin."""
     columns = ("word", "bases", "sequence", "linearity")
     for number, (word, bases, sequence, linearity) in records(path, columns, "\t"):
         if len(sequence) != len(word) or not LETTERS.issuperset(sequence):
             raise TokbenchError(f"{path}:{number}: sequence {sequence!r} does not fit the word {word!r}; mend the line")
         parts = _parts(word, bases.split(), sequence) if linearity == "linear" else ()
-        yield Segmentation(language or "en", word, parts)
+        yield SegmentedWord(language or "en", word, parts)
 
 
 def _parts(word: str, bases: list[str], sequence: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from tokbench.intrinsic.gold import Segmentation
+from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import fields
 from tokbench.resource import ResourceOptions, resource
 
@@ -20,11 +20,11 @@ class UniMorphOptions(ResourceOptions):
 
 
 @resource("unimorph", gold="segmentations", files="*", options=UniMorphOptions, cites=("batsuren2022unimorph",))
-def unimorph(path: Path, language: str, options: UniMorphOptions) -> Iterator[Segmentation]:
+def unimorph(path: Path, language: str, options: UniMorphOptions) -> Iterator[SegmentedWord]:
     """Forms with their parts, or with their lemma and its ending."""
     tag = language or options.language
     for _, (lemma, form, _, *parts) in fields(path, 3, "lemma<TAB>form<TAB>features"):
         if parts and parts[0] and parts[0] != "-":
-            yield Segmentation(tag, form, parts[0].split("|"))
+            yield SegmentedWord(tag, form, parts[0].split("|"))
         else:
-            yield Segmentation(tag, form, (lemma, form[len(lemma) :]) if form != lemma else (form,))
+            yield SegmentedWord(tag, form, (lemma, form[len(lemma) :]) if form != lemma else (form,))

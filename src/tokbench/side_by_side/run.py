@@ -12,7 +12,7 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
-from tokbench.leaderboard.board import NAME as LEADERBOARD
+from tokbench.leaderboard.files import NAME as LEADERBOARD
 from tokbench.tidy.table import TidyTable
 from tokbench.tokenizer_folder import SETTINGS
 

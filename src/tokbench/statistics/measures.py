@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.better import End, better_end
+from tokbench.better import better_end
+from tokbench.metric import End
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.judgement import BETTER, WORSE
 from tokbench.statistics.power import ALPHA

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tokbench.better import End
+from tokbench.metric import End
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgement import judged
 from tokbench.statistics.pairing import compared, unordered

@@ -11,8 +11,8 @@ import polars as pl
 
 from tokbench.exact import mean
 from tokbench.intrinsic.forms import Form, forms
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.metric.length import character_length
+from tokbench.intrinsic.measurement import ADDED, DROPPED, Measurement, ratio
+from tokbench.metric.length import CHARACTERS, character_length
 from tokbench.vocabulary import Vocabulary
 
 Tokenizer = tuple[str, int]
@@ -39,8 +39,8 @@ def exchanged_tokens(vocabularies: Vocabularies, baseline: str) -> Compared:
         other = vocabularies.get((baseline, size))
         own, theirs = forms(vocabulary), frozenset() if other is None else forms(other)
         found = [
-            *_described("dropped_tokens", f"tokens of {baseline} that the vocabulary lacks (dropped)", theirs - own),
-            *_described("added_tokens", f"tokens of the vocabulary that {baseline} lacks (added)", own - theirs),
+            *_described("dropped_tokens", f"tokens of {baseline} that the vocabulary lacks {DROPPED}", theirs - own),
+            *_described("added_tokens", f"tokens of the vocabulary that {baseline} lacks {ADDED}", own - theirs),
             _common(own, theirs, baseline),
         ]
         if other is None:
@@ -55,11 +55,10 @@ def _described(name: str, which: str, tokens: frozenset[Form]) -> list[Measureme
     n, none = len(tokens), "there are no such tokens"
     initial = sum(token[0] == 0x20 for token, _ in tokens)
     characters = sum(character_length(token) for token, _ in tokens)
-    length = "mean characters (bytes that begin a UTF-8 character)"
     return [
         Measurement(name, which, float(n), n),
         ratio("word_initial_share", f"share that begins with a space, of the {which}", initial, n, none),
-        ratio("mean_token_length", f"{length} of the {which}", characters, n, none),
+        ratio("mean_token_length", f"mean {CHARACTERS} of the {which}", characters, n, none),
     ]
 
 
@@ -149,11 +148,11 @@ def exchanged_embeddings(
         own, theirs = _spelt(vocabularies[variant, size]), _spelt(other)
         added = table.filter(pl.Series([form not in theirs for form in own]))
         rows += (
-            ((variant, size), row) for row in marked(added, f"tokens that {baseline} lacks (added); model {model}")
+            ((variant, size), row) for row in marked(added, f"tokens that {baseline} lacks {ADDED}; model {model}")
         )
         if base is not None:
             dropped = base.filter(pl.Series([form not in own for form in theirs]))
-            which = f"tokens of {baseline} that the vocabulary lacks (dropped), in {baseline}'s model {model}"
+            which = f"tokens of {baseline} that the vocabulary lacks {DROPPED}, in {baseline}'s model {model}"
             rows += (((variant, size), row) for row in marked(dropped, which))
     return rows
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
+from tokbench.intrinsic.measurement import ADDED, DROPPED
 from tokbench.tabulation.between_tokenizers import marked
 from tokbench.tabulation.embedding_norms import CLASSES, norm_cells, norm_step
 from tokbench.tabulation.reading import framed, size_of, taken
@@ -84,8 +85,8 @@ def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str
                 added = own.join(base, on="token", how="anti")
                 dropped = base.join(own, on="token", how="anti")
                 found = [
-                    *marked(added, f"tokens that {first.tokenizers} lacks (added)"),
-                    *marked(dropped, f"tokens of {first.tokenizers} that are lacking (dropped), in its model"),
+                    *marked(added, f"tokens that {first.tokenizers} lacks {ADDED}"),
+                    *marked(dropped, f"tokens of {first.tokenizers} that are lacking {DROPPED}, in its model"),
                 ]
                 rows += ((*one.keys, one.tokenizers, *asdict(row).values()) for row in found)
     return framed(rows, TRANSLATION_EMBEDDINGS.schema, "embeddings of translation models")

@@ -4,6 +4,13 @@ import pkgutil
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 
+PLACES: dict[str, tuple[str, ...]] = {
+    "tabulate": ("tokbench.tabulation",),
+    "analyse": ("tokbench.statistics", "tokbench.published.beside", "tokbench.published.translated"),
+    "cut_examples": ("tokbench.examples",),
+}
+"""The packages, and modules by themselves, whose tables each command makes."""
+
 
 def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
     """Names of modules that may declare tables.

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
-from tokbench.tidy.modules import modules_in
+from tokbench.tidy.modules import PLACES, modules_in
 from tokbench.workflow.syntax import KEPT, Kept, Syntax
 
 PACKAGE = "tokbench"
@@ -199,7 +199,7 @@ def _imports(syntax: Syntax, module: str, *, is_package: bool) -> Iterator[str]:
 
 def _gathered(syntax: Syntax) -> Iterator[str]:
     """The modules in the packages whose tables are gathered, those of other distributions included."""
-    for place in syntax.gathered:
+    for place in (place for command in syntax.gathered for place in PLACES[command]):
         yield place
         yield from modules_in(place, _folder(place))
 

@@ -31,8 +31,8 @@ class Measurements:
         return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
 
     def schemes(self, wildcards: Any) -> list[str]:
-        """The scheme by which the text was counted that a tokenizer is measured on; none where it counts by itself,
-        since what a tokenizer made elsewhere cuts by is known only once it is read."""
+        """The pre-tokenization of the counts that a tokenizer is measured on; none where it counts by itself:
+        what a tokenizer made elsewhere cuts by is known only once it is read."""
         variant = self.experiment.built.get(wildcards.variant)
         return [] if variant is None else [pretokenization_of(variant.pretokenization).slug]
 

@@ -24,13 +24,13 @@ class Pretokenization:
     experiment: Experiment
 
     def source(self, wildcards: Any) -> str:
-        """Fingerprint of counting and of the scheme; of merging, too, because the counts of shards are not kept."""
+        """Fingerprint of counting, merging and the pre-tokenization: the counts of shards are not kept."""
         return fingerprint(
             "tokbench.commands.count", "tokbench.commands.merge_counts", *self._scheme(wildcards).modules
         )
 
     def setting(self, wildcards: Any) -> str:
-        """The scheme that paths name, with its options."""
+        """The pre-tokenization that paths name, with its options."""
         return canonical_setting(self._scheme(wildcards))
 
     def _scheme(self, wildcards: Any) -> Scheme:
@@ -38,7 +38,7 @@ class Pretokenization:
 
     @cached_property
     def _schemes(self) -> dict[str, Scheme]:
-        """The schemes of the variants that are built, by what paths call them."""
+        """The pre-tokenizations of the variants that are built, by what paths call them."""
         chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.built.values()]
         return {scheme.slug: scheme for scheme in chosen}
 

@@ -75,10 +75,10 @@ def all_counted(experiment: Experiment) -> list[Measured]:
 
 
 def all_bounds(experiment: Experiment) -> list[Bounded]:
-    """Every corpus, scheme and size that a tokenizer has, each once.
+    """Every corpus, pre-tokenization and size that a tokenizer has, each once.
 
-    Documents that are not cut have too many substrings to bound what they need. Schemes and sizes of tokenizers made
-    elsewhere are known only once these are read: they have the bounds of built ones that share both.
+    Documents that are not cut have too many substrings to bound what they need. Both are known of
+    tokenizers made elsewhere only once these are read: they have the bounds of built ones that share both.
     """
     schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.built.items()}
     found = (

@@ -16,8 +16,8 @@ from tokbench.errors import TokbenchError
 
 KEPT = Path(".snakemake", "tokbench", "syntax.json")
 """In the workflow engine's own folder of the directory in which it runs."""
-GATHERING = "tables_in"
-"""The function by which all modules of some packages are imported, see :mod:`tokbench.tidy.collection`."""
+GATHERING = "tables_of"
+"""The function by which all modules with tables of some commands are imported, see :mod:`tokbench.tidy.collection`."""
 LONGEST_NAME = 100
 """Characters of the longest text that may name a file."""
 MOST = 4000
@@ -39,7 +39,7 @@ class Syntax(NamedTuple):
         code: hash of the syntax tree, docstrings left out.
         imports: its import statements.
         texts: its string constants that are short enough to name a file, sorted.
-        gathered: the packages whose tables it gathers.
+        gathered: the commands whose tables it gathers.
     """
 
     code: str
@@ -67,18 +67,18 @@ def parsed(source: bytes) -> Syntax:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= LONGEST_NAME:
             texts.add(node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
-            gathered += _places(node)
+            gathered += _commands(node)
         pending.extend(ast.iter_child_nodes(node))
     code = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     return Syntax(code, tuple(sorted(imports, key=str)), tuple(sorted(texts)), tuple(sorted(gathered)))
 
 
-def _places(call: ast.Call) -> list[str]:
-    """The packages that a call which gathers tables names."""
-    places = [str(place.value) for place in call.args[1:] if isinstance(place, ast.Constant)]
-    if len(places) < len(call.args) - 1:
-        raise ValueError(f"{ast.unparse(call)}: name packages as they are, so that they can be found")
-    return places
+def _commands(call: ast.Call) -> list[str]:
+    """The commands that a call which gathers tables names."""
+    commands = [str(command.value) for command in call.args if isinstance(command, ast.Constant)]
+    if len(commands) < len(call.args):
+        raise ValueError(f"{ast.unparse(call)}: name commands as they are, so that they can be found")
+    return commands
 
 
 def _is_documentation(statement: ast.AST) -> bool:
