@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from tokbench.reference import shares as sharing
 from tokbench.segmentation import segmentations
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import bounds_table
-from tokbench.tabulation.gap import attained, gaps, read_bounds
+from tokbench.tabulation.gap import attained, gap_of, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -326,7 +327,22 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     assert share.value == 400 / (1400 - alone[""].proven.bound)
     [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
     assert lacking.value is None
-    assert lacking.reason is not None
+    assert lacking.reason == "no lower bound was proven for pre-tokens by “gpt2” at this size"
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "reason"),
+    [
+        ({"tokens": [b"ab"], "continuation": [True]}, "tokens inside a word count apart from the same letters at its "),
+        ({"tokens": [b"ab"] * 1003, "continuation": None}, "the vocabulary has 1,003 tokens of two bytes or more, as "
+         "it lacks some single bytes; the bound was proven for 1,000 of them at most"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
+    tokenizer: Any = SimpleNamespace(library_name="", pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary))
+    found = gap_of(100.0, 1256, tokenizer, 90)
+    assert found.value is None
+    assert (found.reason or "").startswith(reason)
 
 
 def test_where_bpe_is_far_from_the_best() -> None:
