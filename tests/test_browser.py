@@ -4,12 +4,15 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.small_report import VARIANTS, altered, whole
+from tokbench.examples.tables import CUTS, EXAMPLES
 from tokbench.report.html import render
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -70,6 +73,23 @@ found.keys = [
 ];
 const drawn = document.querySelector("#figure-corpus_token_count-books svg");
 found.stepped = [keyed(drawn, "ArrowRight") === drawn, lines()[0], drawn.classList.contains("pointing")];
+const around = document.documentElement;
+const cuts = document.querySelector(".cuts .scroll");
+if (window.innerWidth < 720) document.body.style.width = "360px"; // Windows are no narrower than 500.
+found.sideways = [around.scrollWidth - around.clientWidth, cuts.scrollWidth - cuts.clientWidth];
+for (const folded of document.querySelectorAll("details")) folded.open = true;
+found.kept = ["ranks-tiny-offline", "overlaps", "correlations", "scoreboard"].map((name) => {
+  const box = document.querySelector(`#table-${name} .scroll`);
+  box.style.width = "16rem";
+  box.scrollLeft = 500;
+  const row = Array.from(box.querySelectorAll("tbody tr")).find((one) => !one.hidden);
+  const stays = (one) => getComputedStyle(one).position === "sticky";
+  const names = Array.from(row.querySelectorAll("td.name")).filter(stays);
+  const left = box.getBoundingClientRect().left;
+  const told = names.map((one) => [one.textContent, Math.round((one.getBoundingClientRect().left - left) / 8) / 2]);
+  box.scrollLeft = 0;
+  return told;
+});
 found.sizes = ["1,024", "512", "16,384"].sort(bySize);
 document.getElementById("found").textContent = JSON.stringify(found);
 }
@@ -80,7 +100,16 @@ document.getElementById("found").textContent = JSON.stringify(found);
 @pytest.mark.parametrize("size", ["1280,900", "390,844"])
 def test_the_page_answers(tmp_path: Path, size: str) -> None:
     page = tmp_path / "report.html"
-    render(altered(whole(), speeds={("books", 1024, "bpe"): 12.3}), page)
+    content = altered(whole(), speeds={("books", 1024, "bpe"): 12.3})
+    frames = {
+        "examples": pl.DataFrame([(1, "configuration", "", "", None, "word " * 30)], EXAMPLES.schema, orient="row"),
+        "cuts": pl.DataFrame(
+            [(1, "a_name_of_words_that_is_wide", 2048, n, 5 * n, 5 * n + 5, 300, b"word ".hex()) for n in range(30)],
+            CUTS.schema, orient="row",
+        ),
+    }  # fmt: skip
+    content = replace(content, declared=[*content.declared, EXAMPLES, CUTS], frames=content.frames | frames)
+    render(content, page)
     page.write_text(page.read_text(encoding="utf-8").replace("</body>", TRIAL), encoding="utf-8")
     call = [
         str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
@@ -104,6 +133,9 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     assert recipe.startswith("recipe of ")
     assert found["keys"] == [-1, -1, "tables/accuracy.csv", recipe, True, True, 1]
     assert found["stepped"] == [True, f"{VARIANTS[0]} at 1,024: 118,976", True]
+    assert found["sideways"] == [0, 0]
+    second = [["sage", 5.5]] if size.startswith("390") else []
+    assert found["kept"] == [[["sage", 0]], [["bpe", 0], *second], [["alignment", 0]], [["random", 0]]]
     assert found["sizes"] == ["512", "1,024", "16,384"]
     (mouse, gone), (touch, stays) = found["pointed"]
     assert mouse == touch == [f"{VARIANTS[0]} at 1,024: 118,976"]

@@ -327,7 +327,7 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     both = [set(table.filter(variant=name).select("metric", "definition").rows()) for name in ("native", "pieces")]
     assert both[0] == both[1]
     gap = table.filter(metric="gap")["reason"].to_list()
-    assert "no bound was proven for gpt2 at this size" in gap
+    assert "no lower bound was proven for pre-tokens by “gpt2” at this size" in gap
     assert any("works through sentencepiece" in reason for reason in gap)
 
 

@@ -2,6 +2,8 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,7 +19,7 @@ from tokbench.optimum.graph import graph_of
 from tokbench.optimum.search import search
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import bounds_table
-from tokbench.tabulation.gap import attained, gaps, read_bounds
+from tokbench.tabulation.gap import attained, gap_of, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
 
 
@@ -54,7 +56,22 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     assert share.value == 400 / (1400 - alone[""].proven.bound)
     [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
     assert lacking.value is None
-    assert lacking.reason is not None
+    assert lacking.reason == "no lower bound was proven for pre-tokens by “gpt2” at this size"
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "reason"),
+    [
+        ({"tokens": [b"ab"], "continuation": [True]}, "tokens inside a word count apart from the same letters at its "),
+        ({"tokens": [b"ab"] * 1003, "continuation": None}, "the vocabulary has 1,003 tokens of two bytes or more, as "
+         "it lacks some single bytes; the bound was proven for 1,000 of them at most"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
+    tokenizer: Any = SimpleNamespace(library_name="", pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary))
+    found = gap_of(100.0, 1256, tokenizer, 90)
+    assert found.value is None
+    assert (found.reason or "").startswith(reason)
 
 
 def test_certificates_are_checked_by_another_program(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """What an experiment says of two of its tokenizers: its tables of metrics, and the answers of its models."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,14 +9,14 @@ import polars as pl
 
 from tokbench.better import better_end, over_the_same
 from tokbench.commands.alignment_comparison import alignment_part
-from tokbench.commands.sides import Side, Sizes, distinct, size_label
+from tokbench.commands.sides import Side, Sizes, distinct, size_label, unequal
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
 from tokbench.report.numbers import probability
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.terminal import Line, Part
-from tokbench.report.wording import words
+from tokbench.report.wording import listed, words
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
 from tokbench.statistics.pairs import differences
@@ -26,6 +26,7 @@ Files = tuple[tuple[int, int], Path, Path]
 KEYS = ("variant", "size", "value", "n")
 ONE_TRAINING = "  One trained model each: how much training again would change it is in no interval here."
 UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
+WITHOUT = "  Without answers at {}, where one of the two has fewer tokens than the other."
 RIGHT = "share of questions answered right, all sizes together"
 OF_TOKENS = ("corpus_token_count", "relative_corpus_token_count", "bytes_per_token", "fertility")
 """Metrics that are the count of tokens, over what is the same for both."""
@@ -108,19 +109,27 @@ def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
             other = experiment / "downstream" / model / b.name / str(size_b) / path.name
             if other.is_file():
                 found[model, suite].append(((size_a, size_b), path, other))
-    names = distinct(a, b)
-    return [part for (model, suite), files in found.items() for part in _answers(model, suite, files, names)]
+    names, apart = distinct(a, b), unequal(a, b, sizes)
+    return [part for (model, suite), files in found.items() for part in _answers(model, suite, files, names, apart)]
 
 
-def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, str]) -> list[Part]:
+def _answers(
+    model: str, suite: str, files: Sequence[Files], names: tuple[str, str], apart: Collection[tuple[int, int]]
+) -> list[Part]:
+    """Accuracy over all sizes together and bits per byte at each.
+
+    Sizes at which one of the two has fewer tokens are no part of the former, unless there is no other.
+    """
     questions: dict[str, tuple[dict[Question, bool], dict[Question, bool]]] = {}
     cells: dict[Cell, float] = {}
     bits = []
-    sizes = [pair for pair, *_ in files]
+    every = [pair for pair, *_ in files]
+    sizes = [pair for pair in every if pair not in apart] or every
+    smaller = [pair for pair in every if pair not in sizes]
     under = f"with the language model {model}"
     for place, (pair, *paths) in enumerate(files):
         results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
-        for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()):
+        for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()) if pair in sizes else ():
             both = [result["tasks"][task] for result in results]
             for answers, one in zip(questions.setdefault(task, ({}, {})), both, strict=True):
                 answers |= {(place, row["document"]): row["correct"] for row in one["documents"]}
@@ -138,6 +147,8 @@ def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, s
     ]
     part = Part(f"{model} on {suite}, accuracy in percent; intervals over questions", "percent", "percent", lines)
     if lines:
+        if smaller:
+            part.notes.append(WITHOUT.format(listed([size_label(*pair) for pair in smaller])))
         part.notes.append(ONE_TRAINING)
     if cells and lines:
         over, other = differences(cells)
@@ -148,7 +159,7 @@ def _answers(model: str, suite: str, files: Sequence[Files], names: tuple[str, s
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
             name = f"the average of the suite {suite} {under}"
             lines.append(Line("average", average, "highest", name, AVERAGE, sizes=sizes))
-        if over.p_value is not None:
+        if over.p_value is not None and not set(sizes) & set(apart):
             part.notes.append(
                 "  average: intervals are over cells, a size and a task each. One-sided exact Wilcoxon signed-rank "
                 f"test over them: p = {probability(over.p_value)} that {names[0]} is better, "

@@ -11,7 +11,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.report.wording import few
-from tokbench.statistics.scoreboard import with_fewer_tokens
+from tokbench.statistics.equal_size import smaller_than_asked, with_fewer_tokens
 from tokbench.tidy import many
 from tokbench.tidy.table import SHARE, TidyTable
 
@@ -106,6 +106,12 @@ class ReportContent:
         """Variant and size of vocabularies that have fewer tokens than others of the size, and are ranked nowhere."""
         measured = self.frames.get("intrinsic")
         return set() if measured is None else with_fewer_tokens(measured)
+
+    @cached_property
+    def smaller(self) -> Set[tuple[str, int]]:
+        """Variant and size of vocabularies that have fewer tokens than the size, whatever others have."""
+        measured = self.frames.get("intrinsic")
+        return set() if measured is None else smaller_than_asked(measured)
 
     def alike(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
         """Values by variant and size without those of :attr:`fewer`; all where nothing else is there."""

@@ -89,7 +89,8 @@ Exhibit = Table | Drawing | Cutting | Heading
 
 @dataclass(frozen=True)
 class Section:
-    """One section: paragraphs, exhibits in order of reading, paragraphs after these, what is missing, verbatim text.
+    """One section: paragraphs, exhibits in order of reading, sentences after these, what is folded below them under a
+    line of its own, what is missing, verbatim text.
 
     What is missing is ``NAME: REASON``; the page says each reason once.
     """
@@ -99,5 +100,6 @@ class Section:
     paragraphs: Sequence[str] = ()
     exhibits: Sequence[Exhibit] = ()
     after: Sequence[str] = ()
+    folded: tuple[str, Sequence[str]] | None = None
     missing: Sequence[str] = ()
     verbatim: str = ""

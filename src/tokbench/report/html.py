@@ -49,11 +49,24 @@ _OF_EXPERIMENT = "experiment"
 """The section that says what is not there."""
 
 
+_KEPT = ("variant", "tokenizers", "metric")
+"""Columns that say what a row is of: the first of them that a table has stays in view, or its first column."""
+
+
 @dataclass(frozen=True)
 class _ShownTable:
     table: Table
     number: int
     layout: Layout
+
+    @property
+    def names(self) -> list[str]:
+        """The class of each column: what it is kept in view by where the table is scrolled, empty for most."""
+        columns = [column.name for column in self.table.shown]
+        if {"a", "b"} <= set(columns):
+            return [{"a": "pair name", "b": "pair second name"}.get(column, "") for column in columns]
+        kept = next((name for name in _KEPT if name in columns), columns[0])
+        return ["name" * (column == kept) for column in columns]
 
 
 @dataclass(frozen=True)

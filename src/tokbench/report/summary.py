@@ -1,4 +1,4 @@
-"""The answer in three or four sentences, each of which says what the scoreboard says and nothing more.
+"""What the scoreboard says of each measure in words, and nothing more: the best, and what is told apart from it.
 
 Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
 """
@@ -13,7 +13,8 @@ from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, FEWER, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.equal_size import FEWER
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.table import Kind
@@ -78,7 +79,7 @@ def summary(content: ReportContent) -> list[str]:
     frame = content.frames.get(SCOREBOARD.name)
     told += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
-        told.append(f"Not ranked, since they do not give back all of a text: {_few(lossy)}.")
+        told.append(f"Not ranked, since they do not give back all of a text: {few_of(lossy)}.")
     return told + _smaller(content)
 
 
@@ -164,12 +165,16 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row]) -
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
-    names = {"best": best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
-    subject = _FIRST[claim.measure].format(**names)
-    text = f"At a vocabulary of {claim.size:,}, {subject}: {_number(claim, best['value'])}{_interval(claim)}."
-    told = (text, _others(claim), _sizes(claim), _corpora(claim), one_training(best).strip())
+    text = f"At a vocabulary of {claim.size:,}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
+    told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim), one_training(best).strip())
     return " ".join(filter(None, told))
+
+
+def subject(claim: Claim) -> str:
+    """Which tokenizer is the best at what, the middle of a sentence."""
+    corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
+    names = {"best": claim.best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
+    return _FIRST[claim.measure].format(**names)
 
 
 def _number(claim: Claim, value: object) -> str:
@@ -216,26 +221,27 @@ def _others(claim: Claim) -> str:
         told = f"After correction it is not told apart from {others}."
     else:
         apart = rest - len(claim.alike)
-        told = f"After correction it is told apart from {apart} of {rest} others, but not from {_few(claim.alike)}."
-    return f"{told} The last, {claim.last['variant']}, {_far(claim)}." if claim.last["behind"] else told
+        told = f"After correction it is told apart from {apart} of {rest} others, but not from {few_of(claim.alike)}."
+    return f"{told} The last, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
 
 
-def _far(claim: Claim) -> str:
-    """How far the last is behind the best, in the measure's unit, with the interval of the distance."""
+def how_far(claim: Claim, *, bare: bool = False) -> str:
+    """How far the last is behind the best, in the measure's unit, with the interval of the distance unless bare."""
     last = claim.last
     sign = -1 if claim.measure in (ACCURACY, ALIGNMENT) else 1
     kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
     decimals = 1 if kind == "percent" else fitting_decimals([last["behind"]])
     number = printed(sign * last["behind"], kind, decimals)
     far = _BEHIND[claim.measure].format(number)
-    if last["behind_low"] is None:
+    if bare or last["behind_low"] is None:
         return far
     low, high = sorted(sign * last[end] for end in ("behind_low", "behind_high"))
     unit = " %" * (claim.measure == TOKENS)
     return f"{far} (95 % interval {printed(low, kind, decimals)} to {printed(high, kind, decimals)}{unit})"
 
 
-def _sizes(claim: Claim) -> str:
+def other_sizes(claim: Claim) -> str:
+    """Which is the best at other sizes; nothing where there are none."""
     others = {size: one for size, one in claim.elsewhere.items() if size != claim.size}
     if not others:
         return ""
@@ -246,12 +252,11 @@ def _sizes(claim: Claim) -> str:
     ]
     close = f", {listed(ties)}" if ties else ""
     if not different:
-        return f"It comes first at {'both' if number == 2 else f'all {number}'} sizes{close}."
+        return f"{best} comes first at {'both' if number == 2 else f'all {number}'} sizes{close}."
     if len(different) == len(others):
-        return f"At {'other sizes' if number > 2 else 'the other size'} the first is another: {_few(different)}."
-    return (
-        f"It comes first at {number - len(different)} of {number} sizes{close}; at the others it is {_few(different)}."
-    )
+        return f"At {'other sizes' if number > 2 else 'the other size'} the first is another: {few_of(different)}."
+    at = f"{number - len(different)} of {number}"
+    return f"{best} comes first at {at} sizes{close}; at the others it is {few_of(different)}."
 
 
 def _tie(claim: Claim, where: int | str) -> str:
@@ -260,18 +265,19 @@ def _tie(claim: Claim, where: int | str) -> str:
 
 
 def _close(claim: Claim, where: int | str) -> str:
-    return f"not told apart from {_few(claim.tied[where])}"
+    return f"not told apart from {few_of(claim.tied[where])}"
 
 
-def _corpora(claim: Claim) -> str:
+def on_other_corpora(claim: Claim) -> list[str]:
+    """On which other corpora it is the best as well, and which is the best on the others."""
     first: dict[str, list[str]] = {}
     for corpus, variant in claim.on_others.items():
         first.setdefault(variant, []).append(f"{corpus}{_tie(claim, corpus)}")
     same = first.pop(str(claim.best["variant"]), [])
     different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
-    told = [f"It comes first on {_few(same)}, too."] * bool(same)
-    told += [f"On other texts the first is another: {_few(different)}."] * bool(different)
-    return " ".join(told)
+    told = [f"{claim.best['variant']} comes first on {few_of(same)}, too."] * bool(same)
+    told += [f"On other texts the first is another: {few_of(different)}."] * bool(different)
+    return told
 
 
 def _smaller(content: ReportContent) -> list[str]:
@@ -285,10 +291,11 @@ def _smaller(content: ReportContent) -> list[str]:
     board = content.frames.get(SCOREBOARD.name)
     unranked = board is not None and not board.filter(reason=FEWER).is_empty()
     return [
-        f"Built with fewer tokens than their size, so not compared at equal size: {_few(told)}."
+        f"Built with fewer tokens than their size, so not compared at equal size: {few_of(told)}."
         + " Those with fewer than others of their size are not ranked." * unranked
     ] * bool(told)
 
 
-def _few(names: list[str]) -> str:
+def few_of(names: list[str]) -> str:
+    """The names, or three of them and how many more there are."""
     return listed(names) if len(names) <= _NAMED else listed([*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"])

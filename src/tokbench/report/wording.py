@@ -29,6 +29,11 @@ def few(names: Sequence[str], most: int = many.EVERY_PAIR_UP_TO) -> str:
     return listed([*names[:shown], f"{len(names) - shown:,} more"])
 
 
+def without_rank(variants: Sequence[str]) -> str:
+    """What a caption says of variants that are not ranked; nothing of none."""
+    return f" Not ranked, with fewer tokens than others of a size: {few(variants)}." * bool(variants)
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 size``, ``3 sizes``, ``2 vocabularies``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

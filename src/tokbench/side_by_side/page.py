@@ -14,9 +14,15 @@ STYLE = """\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
 h1, p, li { overflow-wrap: anywhere; }
 .scrolls { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .8rem .2rem 0; text-align: right; border-bottom: 1px solid #8884; vertical-align: top; }
 th:nth-child(-n+3), td:nth-child(-n+3) { text-align: left; }
+th:nth-child(2), td:nth-child(2) { position: sticky; left: 0; background: Canvas; overflow-wrap: anywhere; }
+@media screen and (max-width: 45rem) {
+  table { font-size: .85rem; }
+  th, td { padding-right: .5rem; }
+  td:nth-child(2) { min-width: 9rem; }
+}
 summary { cursor: pointer; font-weight: 600; }"""
 OPEN = 50
 """Changes up to which a table is open at first."""

@@ -1,6 +1,6 @@
 """The answers of variants as arrays that line up, so that two are compared without joining tables."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -146,6 +146,15 @@ def restricted(given: dict[str, Answered], cells: set[Cell]) -> dict[str, Answer
         if part.questions:
             found[variant] = Answered(part, answered.values[kept])
     return found
+
+
+def without_sizes(answered: Answered, sizes: Collection[int]) -> Answered:
+    """The answers at other vocabulary sizes alone; the same where none is named."""
+    if not sizes:
+        return answered
+    catalogue, places = answered.sheet.catalogue, answered.sheet.places
+    kept = np.array([size not in sizes for size, _ in catalogue.cells])[catalogue.cell[places]]
+    return Answered(catalogue.sheet(places[kept]), answered.values[kept])
 
 
 def cells_of(given: dict[str, Answered]) -> list[Cell]:

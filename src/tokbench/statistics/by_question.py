@@ -13,15 +13,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.answers import Answered, answers, cells_of, restricted
+from tokbench.statistics.answers import Answered, answers, cells_of, restricted, without_sizes
 from tokbench.statistics.bootstrap import stratified_sums, summarized
-from tokbench.statistics.cells import name_cells
+from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
 from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
-from tokbench.statistics.pairs import adjusted, unadjusted
+from tokbench.statistics.pairs import adjusted, unadjusted, why_left_out
 from tokbench.statistics.tails import binomial_tail
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tidy import columns
 from tokbench.tidy.table import Column, Print, TidyTable
+
+NO_QUESTION = "no question in common"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,12 @@ class Answers:
 
 
 def compare_questions(
-    outcomes: pl.DataFrame, ranks: pl.DataFrame | None = None, baselines: Mapping[str, str] | None = None
+    outcomes: pl.DataFrame,
+    ranks: pl.DataFrame | None = None,
+    baselines: Mapping[str, str] | None = None,
+    fewer: Fewer = NONE,
 ) -> pl.DataFrame:
-    """Compare variants over the questions that both answered.
+    """Compare variants over the questions that both answered, at sizes for which neither has fewer tokens than others.
 
     Args:
         outcomes: see :data:`tokbench.statistics.answers.OUTCOME`; with a column ``seed``, a question's outcome is its
@@ -58,6 +63,7 @@ def compare_questions(
         ranks: the table of ranks, for the best of each model and suite, see
             :func:`tokbench.statistics.pairing.compared`.
         baselines: each variant's, likewise.
+        fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
 
     Returns:
         One row per model, suite and ordered pair: the columns of :class:`Answers`, ``holm`` and
@@ -73,12 +79,14 @@ def compare_questions(
         pairs = compared(list(given), best.get(head), baselines or {})
         cells = {variant: answered.sheet.answered_cells for variant, answered in given.items()}
         found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
+        sizes = {size for size, _ in cells_of(given)}
         for a, b in unordered(pairs):
-            differences = given[a] - given[b]
+            smaller = sizes_with_fewer((a, b), sizes, fewer)
+            differences = without_sizes(given[a] - given[b], smaller)
             single = sorted(cells[a] ^ cells[b])
-            reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
+            reason = why_left_out(single, left_out(cells[a] | cells[b], smaller))
             if not differences.sheet.questions:
-                reason = "no question in common"
+                reason = NO_QUESTION + AS_MANY * bool(smaller)
             forth, back = _compared(differences)
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
@@ -105,11 +113,12 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=QUESTION_INTERVALS.schema, orient="row")
 
 
-def behind_the_best(outcomes: pl.DataFrame) -> pl.DataFrame:
+def behind_the_best(outcomes: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
     """Test every accuracy against the best of its model, suite, size and task, on the questions that both answered.
 
     Args:
         outcomes: as for :func:`compare_questions`.
+        fewer: variant and size of those that are tested beside none, likewise.
 
     Returns:
         One row per variant that is not the best, for every task and, with an empty ``task``, for the average over
@@ -122,7 +131,8 @@ def behind_the_best(outcomes: pl.DataFrame) -> pl.DataFrame:
         cells = cells_of(given)
         for size in sorted({size for size, _ in cells}):
             here = {(size, task) for at, task in cells if at == size}
-            part = restricted(given, here)
+            alike = {variant: one for variant, one in given.items() if (variant, size) not in fewer}
+            part = restricted(alike, here)
             whole = {variant: one for variant, one in part.items() if one.sheet.cells == len(here)}
             rows += [(*head, size, "", *tested) for tested in _behind(whole, averaged=True)]
             for cell in sorted(here):
@@ -206,7 +216,7 @@ QUESTION_COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_questions,
-    takes=("outcomes", "ranks", "baselines"),
+    takes=("outcomes", "ranks", "baselines", "fewer"),
     prints=(
         Print(
             "statistics",
@@ -273,7 +283,7 @@ BEHIND_THE_BEST = TidyTable(
         replace(columns.QUESTIONS, definition="questions that both answered"),
     ),
     maker=behind_the_best,
-    takes=("answered",),
+    takes=("answered", "fewer"),
     prints=(
         Print(
             "downstream",

@@ -13,6 +13,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.exact import correlation
+from tokbench.statistics.equal_size import NOMINAL, NONE, Fewer, smaller_than_asked
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.tails import correlation_tail
 from tokbench.tidy import columns
@@ -72,22 +73,26 @@ def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
     return Correlation(r, correlation_tail(square, len(common)), len(common), missing, None)
 
 
-def between_sizes(accuracy: pl.DataFrame) -> pl.DataFrame:
+def between_sizes(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
     """Correlate the variants' average accuracies at one vocabulary size with those at another.
+
+    Args:
+        accuracy: the tidy table of accuracies, see :data:`tokbench.tidy.columns.ACCURACY`.
+        fewer: variant and size of those that are left out, see :mod:`tokbench.statistics.equal_size`.
 
     Returns:
         One row per model, suite and pair of sizes: ``size_a``, ``size_b``, ``r``, ``r_squared``, ``p_value``, ``n``
-        (variants), ``missing`` (variants with an average at one of the two sizes only), ``reason``.
+        (variants), ``missing`` (variants with a ranked average at one of the two sizes only), ``reason``.
 
     Raises:
         TokbenchError: a column is missing, or a cell stands twice.
     """
     correlated = {name: dtype for name, dtype in R_SQUARED.schema.items() if name != "r_squared"}
     rows = []
-    by_size = averages_by_size(accuracy)
+    by_size = averages_by_size(accuracy, fewer)
     for (model, suite), part in by_size.group_by("model", "suite", maintain_order=True):
         at = {
-            size: dict(part.filter(pl.col("size") == size).drop_nulls("average").select("variant", "average").rows())
+            size: dict(part.filter(pl.col("size") == size).drop_nulls("rank").select("variant", "average").rows())
             for size in part["size"].unique().sort().to_list()
         }
         for size_a, size_b in combinations(at, 2):
@@ -137,9 +142,11 @@ def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
 
 
 def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]]:
-    """Values by tokenizer, for each (corpus, language, metric, definition); missing values are absent."""
+    """Values by tokenizer, for each (corpus, language, metric, definition); missing values are absent, and so are those
+    by a nominal size of vocabularies that are smaller."""
     require(intrinsic, columns.INTRINSIC, "intrinsic table")
     found: dict[tuple[str, ...], dict[Point, float]] = {}
+    smaller = smaller_than_asked(intrinsic)
     seen = set()
     ordered = intrinsic.select([column.name for column in columns.INTRINSIC]).sort(
         "corpus", "language", "metric", "definition", "variant", "size"
@@ -152,7 +159,8 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
             )
         seen.add((name, variant, size))
         points = found.setdefault(name, {})
-        if value is not None and not isnan(value):
+        divided_by_more = NOMINAL in definition and (variant, size) in smaller
+        if value is not None and not isnan(value) and not divided_by_more:
             points[variant, size] = value
     return found
 
@@ -172,7 +180,7 @@ R_SQUARED = TidyTable(
         Column("r_squared", pl.Float64, "variance that the average accuracies at both sizes share", "", "R²", 3),
     ),
     maker=between_sizes,
-    takes=("accuracy",),
+    takes=("accuracy", "fewer"),
     prints=(
         Print(
             "statistics",

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
+from tokbench.statistics.equal_size import NONE, Fewer, fewer_at, sizes_with_fewer
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.tails import chi_squared_tail
 from tokbench.statistics.wilcoxon import DECIMALS
@@ -16,14 +17,16 @@ from tokbench.tidy.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
 
 
-def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.DataFrame:
+def critical_differences(accuracy: pl.DataFrame, fewer: Fewer = NONE, alpha: float = ALPHA) -> pl.DataFrame:
     """Average ranks over all cells, and the difference of average ranks that tells two variants apart.
 
     Each cell, a vocabulary size and task, ranks the variants from 1, the best; ties share their average rank. A variant
-    that lacks a cell is left out whole, and its row says which cells it lacks.
+    that lacks a cell is left out whole, and its row says which cells it lacks; so is one whose vocabulary has fewer
+    tokens than others of its size.
 
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
         alpha: level of Nemenyi's test.
 
     Returns:
@@ -35,17 +38,24 @@ def critical_differences(accuracy: pl.DataFrame, alpha: float = ALPHA) -> pl.Dat
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     for (model, suite), grid in grids(accuracy).items():
-        lacking = {variant: cells for variant in grid.accuracies if (cells := grid.missing(variant, grid.sizes))}
+        lacking = {variant: why for variant in grid.accuracies if (why := _why_left_out(grid, variant, fewer))}
         whole = [variant for variant in grid.accuracies if variant not in lacking]
         blocks = len(grid.sizes) * len(grid.tasks)
         ranks, friedman, p_value = _friedman(grid, whole)
         critical = nemenyi(len(whole), blocks, alpha) if len(whole) > 1 else None
-        reason = None if len(whole) > 1 else "no other variant has all cells"
+        reason = None if len(whole) > 1 else f"no other variant {'is ranked in' if fewer else 'has'} all cells"
         for variant in sorted(whole, key=lambda variant: (ranks[variant], variant)):
             rows.append((model, suite, variant, ranks[variant], blocks, friedman, p_value, critical, reason))
-        for variant, cells in lacking.items():
-            rows.append((model, suite, variant, None, blocks, None, None, None, f"missing: {name_cells(cells)}"))
+        rows += [(model, suite, variant, None, blocks, None, None, None, why) for variant, why in lacking.items()]
     return pl.DataFrame(rows, schema=CRITICAL_DIFFERENCES.schema, orient="row")
+
+
+def _why_left_out(grid: Grid, variant: str, fewer: Fewer) -> str:
+    """Why a variant is not ranked beside the others; empty where it is."""
+    if cells := grid.missing(variant, grid.sizes):
+        return f"missing: {name_cells(cells)}"
+    smaller = sizes_with_fewer([variant], grid.sizes, fewer)
+    return fewer_at(smaller) if smaller else ""
 
 
 def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
@@ -107,7 +117,7 @@ CRITICAL_DIFFERENCES = TidyTable(
         REASON,
     ),
     maker=critical_differences,
-    takes=("accuracy",),
+    takes=("accuracy", "fewer"),
     prints=(
         Print(
             "statistics",

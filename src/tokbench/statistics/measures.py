@@ -8,6 +8,7 @@ import polars as pl
 from tokbench.better import better_end
 from tokbench.metric import End
 from tokbench.statistics.correlation import SMALLER
+from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
 from tokbench.statistics.judgement import BETTER, WORSE
 from tokbench.statistics.power import ALPHA
 from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
@@ -82,12 +83,17 @@ def _agreement(pairs: list[tuple[float, str]], end: End) -> Row:
 def _measured(
     intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
 ) -> Iterator[tuple[tuple[str, str, str], End, dict[Point, float]]]:
-    """Corpus, metric and definition of each measure, its better end, and its value for every tokenizer."""
+    """Corpus, metric and definition of each measure, its better end, and its value for every tokenizer; a nominal size
+    gives none to vocabularies that are smaller."""
+    smaller = smaller_than_asked(intrinsic)
     alone = pl.col("language").n_unique().over("corpus") == 1
     whole = intrinsic.filter((pl.col("language") == "") | alone).drop_nulls("value")
     for (corpus, metric, definition), part in whole.group_by("corpus", "metric", "definition", maintain_order=True):
         if (end := claimed_end(str(metric))) is not None:
-            yield (str(corpus), str(metric), str(definition)), end, _values(part)
+            values = _values(part)
+            if NOMINAL in str(definition):
+                values = {point: value for point, value in values.items() if point not in smaller}
+            yield (str(corpus), str(metric), str(definition)), end, values
     for (corpus, order, budget), part in ngram_bits.filter(language="").group_by(
         "corpus", "order", "training_bytes", maintain_order=True
     ):

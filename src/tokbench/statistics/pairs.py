@@ -1,6 +1,6 @@
 """Pairwise comparison of variants ("Tokenization Is More Than Compression", section 5.1 and figure 2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from math import fsum
 
@@ -11,6 +11,7 @@ from tokbench.statistics.bootstrap import Bootstrap, resampled_means, summarized
 from tokbench.statistics.cells import Cell, grids, name_cells
 from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.effects import deviation, rank_biserial, standardized_mean
+from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
 from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.wilcoxon import Null, signed_rank
@@ -60,6 +61,7 @@ def compare_pairs(
     accuracy: pl.DataFrame,
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
+    fewer: Fewer = NONE,
     *,
     null: Null = "tied",
 ) -> pl.DataFrame:
@@ -67,13 +69,14 @@ def compare_pairs(
 
     Every pair, or of many variants those with the baseline and the best, see
     :func:`tokbench.statistics.pairing.compared`. Accuracies are paired by vocabulary size and task within one model and
-    suite, over the cells that both have. The p-values are adjusted for the number of tests that are made here for the
-    model and suite.
+    suite, over the cells that both have and at whose size neither has fewer tokens than others. The p-values are
+    adjusted for the number of tests that are made here for the model and suite.
 
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         ranks: the table of ranks, for the best of each model and suite.
         baselines: each variant's, by variant.
+        fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
         null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank`.
 
     Returns:
@@ -91,16 +94,30 @@ def compare_pairs(
         found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
         for a, b in unordered(pairs):
             cells_a, cells_b = grid.accuracies[a], grid.accuracies[b]
-            common = {cell: cells_a[cell] - cells_b[cell] for cell in sorted(cells_a.keys() & cells_b.keys())}
+            smaller = sizes_with_fewer((a, b), grid.sizes, fewer)
+            both = sorted(cell for cell in cells_a.keys() & cells_b.keys() if cell[0] not in smaller)
+            common = {cell: cells_a[cell] - cells_b[cell] for cell in both}
             single = sorted(cells_a.keys() ^ cells_b.keys())
-            reason = f"left out, in one of the two only: {name_cells(single)}" if single else None
+            reason = why_left_out(single, left_out(cells_a.keys() | cells_b.keys(), smaller))
             if not common:
-                reason = "no cell in common"
+                reason = "no cell in common" + AS_MANY * bool(smaller)
             forth, back = differences(common, null)
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
         rows += [(model, suite, *pair, *found[pair]) for pair in pairs]
     return adjusted(pl.DataFrame(rows, schema=unadjusted(COMPARISONS), orient="row"))
+
+
+def why_left_out(single: Sequence[Cell], smaller: str | None) -> str | None:
+    """Why a comparison of two is not over all that either has; None where it is.
+
+    Args:
+        single: cells that one of the two has alone.
+        smaller: what is said of sizes at which one has fewer tokens, see
+            :func:`tokbench.statistics.equal_size.left_out`.
+    """
+    alone = f"left out, in one of the two only: {name_cells(single)}" if single else None
+    return "; ".join(filter(None, (alone, smaller))) or None
 
 
 def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Difference, Difference]:
@@ -221,7 +238,7 @@ COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_pairs,
-    takes=("accuracy", "ranks", "baselines"),
+    takes=("accuracy", "ranks", "baselines", "fewer"),
     prints=(
         Print(
             "statistics",

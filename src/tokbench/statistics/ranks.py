@@ -1,7 +1,8 @@
 """Average accuracy, rank, and distance from random guessing, per variant.
 
 Averages over different cells cannot be compared. A variant that lacks a cell of its model and suite therefore has no
-average and no rank, and the row says which cells are missing.
+average and no rank, and the row says which cells are missing. One whose vocabulary has fewer tokens than others of its
+size keeps its average and has no rank.
 """
 
 from bisect import bisect_right
@@ -11,22 +12,25 @@ from math import fsum
 import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
+from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
 from tokbench.tidy.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
 Row = tuple[str | int | float | None, ...]
 
 
-def averages_by_size(accuracy: pl.DataFrame) -> pl.DataFrame:
+def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
     """Average over tasks, with ranks among the variants of the same model, suite and size.
 
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        fewer: variant and size of those that are not ranked, see :mod:`tokbench.statistics.equal_size`.
 
     Returns:
         One row per model, suite, size and variant: ``average`` (unit of the accuracies), ``rank`` (1 is best, equal
         averages share the smaller rank), ``random_baseline`` (average of the tasks' baselines), ``above_random``
-        (their difference), ``n`` (cells), ``reason``. Rows follow the rank; variants without average come last.
+        (their difference), ``n`` (cells), ``reason``. Rows follow the rank; after these come averages that are not
+        ranked, variants without average last.
 
     Raises:
         TokbenchError: a column is missing, or a cell stands twice.
@@ -34,11 +38,11 @@ def averages_by_size(accuracy: pl.DataFrame) -> pl.DataFrame:
     rows: list[Row] = []
     for (model, suite), grid in grids(accuracy).items():
         for size in grid.sizes:
-            rows += [(model, suite, size, *row) for row in _ranked(grid, [size])]
+            rows += [(model, suite, size, *row) for row in _ranked(grid, [size], fewer)]
     return pl.DataFrame(rows, schema=RANKS_BY_SIZE.schema, orient="row")
 
 
-def averages(accuracy: pl.DataFrame) -> pl.DataFrame:
+def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
     """Average over sizes and tasks, with ranks among the variants of the same model and suite.
 
     Returns:
@@ -46,11 +50,11 @@ def averages(accuracy: pl.DataFrame) -> pl.DataFrame:
     """
     rows: list[Row] = []
     for (model, suite), grid in grids(accuracy).items():
-        rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes)]
+        rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes, fewer)]
     return pl.DataFrame(rows, schema=RANKS.schema, orient="row")
 
 
-def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
+def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer) -> list[Row]:
     guesses = [guess for guess in (grid.baselines[task] for task in grid.tasks) if guess is not None]
     baseline = fsum(guesses) / len(guesses) if len(guesses) == len(grid.tasks) else None
     known: dict[str, float] = {}
@@ -62,11 +66,13 @@ def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
             values = [cells[size, task] for size in sizes for task in grid.tasks]
             known[variant] = fsum(values) / len(values)
     rows: list[Row] = []
-    ascending = sorted(known.values())
-    for variant, average in sorted(known.items(), key=lambda item: (-item[1], item[0])):
-        rank = 1 + len(ascending) - bisect_right(ascending, average)
+    smaller = {variant: gone for variant in known if (gone := sizes_with_fewer([variant], sizes, fewer))}
+    ascending = sorted(average for variant, average in known.items() if variant not in smaller)
+    for variant, average in sorted(known.items(), key=lambda item: (item[0] in smaller, -item[1], item[0])):
+        rank = None if variant in smaller else 1 + len(ascending) - bisect_right(ascending, average)
         above = None if baseline is None else average - baseline
-        rows.append((variant, average, rank, baseline, above, len(sizes) * len(grid.tasks), None))
+        why = None if variant not in smaller else FEWER if len(sizes) == 1 else fewer_at(smaller[variant])
+        rows.append((variant, average, rank, baseline, above, len(sizes) * len(grid.tasks), why))
     for variant, reason in unknown.items():
         cells_left = sum(size in sizes for size, _ in grid.accuracies[variant])
         rows.append((variant, None, None, baseline, None, cells_left, reason))
@@ -75,18 +81,19 @@ def _ranked(grid: Grid, sizes: Sequence[int]) -> list[Row]:
 
 _AVERAGED = (
     AVERAGE,
-    Column("rank", pl.Int64, "place by average, 1 the best; equal averages share the smaller one"),
+    Column("rank", pl.Int64, "place by average, 1 the best; equal averages share the smaller one; none for a "
+           "vocabulary with fewer tokens than others of its size"),
     Column("random_baseline", pl.Float64, "mean of the tasks' expected accuracies of guessing", SHARE),
     Column("above_random", pl.Float64, "average minus random_baseline", DIFFERENCE, "above random"),
     Column("n", pl.Int64, "cells averaged", "cells"),
     REASON,
-)
+)  # fmt: skip
 RANKS = TidyTable(
     "ranks",
     "a variant under a model and suite",
     (MODEL, SUITE, VARIANT, *_AVERAGED),
     maker=averages,
-    takes=("accuracy",),
+    takes=("accuracy", "fewer"),
     prints=(
         Print(
             "downstream",
@@ -105,7 +112,7 @@ RANKS_BY_SIZE = TidyTable(
     "a variant at a vocabulary size under a model and suite",
     (MODEL, SUITE, SIZE, VARIANT, *_AVERAGED),
     maker=averages_by_size,
-    takes=("accuracy",),
+    takes=("accuracy", "fewer"),
     prints=(
         Print(
             "downstream",

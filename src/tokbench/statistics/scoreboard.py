@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokbench.statistics.board_alignment import METRIC, alignment
 from tokbench.statistics.board_answers import accuracies
 from tokbench.statistics.board_bits import model_bits, over_documents
+from tokbench.statistics.equal_size import FEWER, Fewer, with_fewer_tokens
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
 from tokbench.statistics.standing import (
     ALIKE,
@@ -31,7 +32,6 @@ TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
 )  # fmt: skip
 UNCOUNTED = "tokens were not counted document by document"
 LOSSY = "does not give back all of a text"
-FEWER = "has fewer tokens than others of its size"
 OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
 Documents = Mapping[str, NDArray[np.float64]]
 
@@ -89,14 +89,7 @@ def _without(family: Family, lossy: set[str]) -> Family:
     return replace(family, values=values)
 
 
-def with_fewer_tokens(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
-    """Variant and size of vocabularies that a text did not fill as far as others of the size."""
-    tokens = intrinsic.filter(metric="vocabulary_size")
-    fewer = tokens.filter(pl.col("value") < pl.col("value").max().over("size"))
-    return set(fewer.select("variant", "size").iter_rows())
-
-
-def _of_equal_size(family: Family, fewer: set[tuple[str, int]]) -> Family:
+def _of_equal_size(family: Family, fewer: Fewer) -> Family:
     """The family in which those are not ranked that have fewer tokens: what they lack would count for or against
     how they were built."""
     size = family.head[1]

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
+from tokbench.statistics.equal_size import with_fewer_tokens
 from tokbench.statistics.lossy import given_back
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
@@ -61,6 +62,11 @@ class TidyTables:
     def intrinsic(self) -> pl.DataFrame:
         """Measurements, without those that are parts of a distribution or a diagram."""
         return self._read("intrinsic").filter(~pl.col("metric").is_in(IN_PARTS))
+
+    @cached_property
+    def fewer(self) -> set[tuple[str, int]]:
+        """Variant and size of vocabularies that have fewer tokens than others of their size."""
+        return with_fewer_tokens(self.intrinsic)
 
     @cached_property
     def seeded(self) -> pl.DataFrame:

@@ -106,11 +106,17 @@ def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: int | N
     longer = sum(len(token) > 1 for token in tokenizer.vocabulary.tokens)
     reason = None
     if tokenizer.vocabulary.continuation is not None:
-        reason = "tokens have forms of their own inside a pre-token, so that a size holds fewer strings"
+        reason = (
+            "tokens inside a word count apart from the same letters at its beginning (“##ing” beside “ing”), so that a "
+            "vocabulary of this size has fewer different strings than the bound allows for"
+        )
     elif bound is None:
-        reason = f"no bound was proven for {tokenizer.pretokenization} at this size"
+        reason = f"no lower bound was proven for pre-tokens by “{tokenizer.pretokenization}” at this size"
     elif longer > max(size - 256, 0):
-        reason = f"{longer} tokens are longer than a byte, and the bound holds for {size - 256}"
+        reason = (
+            f"the vocabulary has {longer:,} tokens of two bytes or more, as it lacks some single bytes; the bound was "
+            f"proven for {max(size - 256, 0):,} of them at most"
+        )
     elif tokens is None or not bound:
         reason = "the text has no tokens"
     if reason is not None or bound is None or tokens is None:

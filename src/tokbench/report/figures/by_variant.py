@@ -4,7 +4,7 @@ Drawn for average accuracy by rank (figure 1 of "Tokenization Is More Than Compr
 read), for Rényi efficiency, for bits per byte: for any number that each tokenizer has once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from typing import Literal
 
@@ -34,6 +34,7 @@ def draw(
     xlabel: str,
     *,
     numbered: bool = False,
+    unnumbered: Collection[str] = (),
     baseline: tuple[str, float] | None = None,
     width: float = FULL,
 ) -> Figure:
@@ -45,6 +46,7 @@ def draw(
         styles: each variant's colour.
         xlabel: what the values are, with unit and split.
         numbered: whether the names are preceded by their rank, their place in ``order``.
+        unnumbered: variants that have no rank; they stand last.
         baseline: (name, value) of a reference, drawn as a dashed line where it is in reach of the values, and otherwise
             told at the edge.
         width: inches.
@@ -72,7 +74,8 @@ def draw(
             if len(found) > 1:
                 mean = sum(value for _, value in found) / len(found)
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
-        axes.set_yticks(range(len(ranked)), [f"{variant}  {rank}" if numbered else variant for rank, variant in ranked])
+        names = [f"{name}  {rank}" if numbered and name not in unnumbered else name for rank, name in ranked]
+        axes.set_yticks(range(len(ranked)), names)
         axes.set_ylim(len(ranked) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)

@@ -1,5 +1,6 @@
 """The scoreboard: a row for each tokenizer, a column for each thing that is asked first."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -60,14 +61,18 @@ class Key(NamedTuple):
     def name(self) -> str:
         return ".".join(filter(None, self))
 
-    @property
-    def header(self) -> str:
+    def header(self, of: str) -> str:
+        """What stands above the column.
+
+        Args:
+            of: what tells it from others of its measure, see :func:`_told_apart`.
+        """
         return {
             TOKENS: "tokens",
             GAP: "above the optimum (%)",
             NGRAM: "bits per byte, n-grams",
             BITS: f"bits per byte, {self.model}",
-            ACCURACY: f"accuracy, {self.model} on {self.suite} (%)",
+            ACCURACY: f"accuracy, {of} (%)",
             ALIGNMENT: "alignment with morphemes",
             SPEED: "encoding (MB/s)",
         }[self.measure]
@@ -119,7 +124,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
     ]
     known = [(place, key, cell) for place, key, cell in flat if cell is not None]
     columns = [Column("variant"), Column("size", kind="count"), *[Column("corpus")] * several]
-    columns += [_column(key, [cell for _, one, cell in known if one == key]) for key in keys]
+    columns += [_column(key, keys, [cell for _, one, cell in known if one == key]) for key in keys]
     lacking = "not measured for this tokenizer"
     signs = {BEST: FIRST, ALIKE: SAME}
     marks = {place: signs[cell["verdict"]] for place, _, cell in known if cell["verdict"] in (BEST, ALIKE)}
@@ -139,6 +144,14 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
     )  # fmt: skip
 
 
+def _told_apart(key: Key, keys: Sequence[Key]) -> str:
+    """Model and suite of a column of accuracy, or the one of them that differs where there are several columns."""
+    models, suites = ({one[place] for one in keys if one.measure == key.measure} for place in (1, 2))
+    if len(models) == len(suites) == 1 or (len(models) > 1 and len(suites) > 1):
+        return f"{key.model} on {key.suite}"
+    return key.model if len(models) > 1 else key.suite
+
+
 def _place(content: ReportContent, model: str) -> int:
     names = list(content.models)
     first = model.partition(" (")[0]
@@ -151,9 +164,12 @@ def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Ke
     return cell["value"] if cell and cell["value"] is not None else float("inf")
 
 
-def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
+def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Column:
     drawn = {(cell["n"], cell["over"]) for cell in cells if cell["low"] is not None}
-    told = ABOUT[key.measure]
+    told, of = ABOUT[key.measure], _told_apart(key, keys)
+    if key.measure == ACCURACY and of in (key.model, key.suite):
+        shared = f"of {key.suite}" if of == key.model else f"that {key.model}"
+        told = told.replace("questions", f"questions {shared}", 1)
     definitions = sorted({cell["definition"] for cell in cells})
     if key.measure in (NGRAM, ALIGNMENT) and len(definitions) == 1:
         told += f" ({definitions[0]})"
@@ -167,7 +183,7 @@ def _column(key: Key, cells: list[dict[str, Any]]) -> Column:
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
     return Column(
-        key.name, key.header, key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
+        key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
     )
 
 

@@ -15,8 +15,9 @@ from tokbench.report.layout import UNEXPLAINED, Table
 from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import column_of
-from tokbench.report.wording import counted, listed, slug
+from tokbench.report.wording import counted, listed, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
+from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
 from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.pairs import COMPARISONS
 from tokbench.tidy import many
@@ -98,14 +99,28 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
         for column in shown
     }
     left_out = [
-        f"{row['a']} and {row['b']}: {row['reason']}." for row in rows if row["reason"] and row["p_value"] is not None
+        f"{row['a']} and {row['b']}: {row['reason']}."
+        for row in rows
+        if row["reason"] and row["p_value"] is not None and LEFT_OUT not in row["reason"]
     ]
+    left_out += smaller_notes(part)
     if not of_every_pair(part) and len(left_out) > many.DRAWN:
         more = f"{len(left_out) - many.DRAWN:,} more pairs lack cells; the source names them under reason."
         left_out = [*left_out[: many.DRAWN], more]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
     columns = [column_of(column) for column in shown]
     return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
+
+
+def smaller_notes(part: pl.DataFrame) -> list[str]:
+    """How many pairs are compared without some sizes, at which one of the two has fewer tokens; nothing where none is.
+
+    Args:
+        part: ordered pairs with ``reason``.
+    """
+    found = part.filter(pl.col("reason").str.contains(LEFT_OUT, literal=True), pl.col("a") < pl.col("b"))
+    told = f"{counted(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; the "
+    return [f"{told}source names them under reason."] * bool(len(found))
 
 
 def power_statement(power: pl.DataFrame) -> str:
@@ -158,6 +173,7 @@ def average_ranks(
         look, order = styles([*variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
         if told := left_out(order, baselines, BEST):
             caption += f"{told} Ranks and the critical difference are those among all."
+        caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
         draw = partial(critical_difference.draw, drawn, first["critical_difference"], look, of=len(ranks))
         exhibits.append(Drawing(name, caption, draw, says=within_reach(ranks, first["critical_difference"])))
@@ -195,6 +211,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
                 f"of the {TEST}. Outlined cells are above 0.05: the two are not told apart. "
                 + "Crossed cells have no p-value. " * (part["p_value"].null_count() > 0)
                 + "Columns and rows are in order of rank, and of name where averages are equal."
+                + without_rank(sorted({variant for variant, _ in content.fewer} & set(part["a"]) - set(order)))
             )
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))

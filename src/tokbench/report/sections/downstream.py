@@ -23,7 +23,7 @@ from tokbench.report.sections.boundaries import (
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
-from tokbench.report.wording import counted, listed, slug
+from tokbench.report.wording import counted, few, listed, slug, without_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.tabulation.accuracy import ACCURACY
 
@@ -63,8 +63,15 @@ def downstream(content: ReportContent) -> Section:
 
 
 def ranked(ranks: pl.DataFrame) -> list[str]:
-    """The variants of one model and suite that have an average, the best first, equal averages by name."""
-    return ranks.filter(pl.col("average").is_not_null()).sort("rank", "variant")["variant"].to_list()
+    """The variants of one model and suite that have a rank, the best first, equal averages by name."""
+    return ranks.drop_nulls("rank").sort("rank", "variant")["variant"].to_list()
+
+
+def placed(ranks: pl.DataFrame) -> list[str]:
+    """The same, and after them those that have an average and no rank: their vocabularies are smaller than others."""
+    others = ranks.filter(pl.col("rank").is_null(), pl.col("average").is_not_null())
+    by_average = others.sort("average", "variant", descending=[True, False])
+    return ranked(ranks) + by_average["variant"].to_list()
 
 
 def averages(by_size: pl.DataFrame) -> dict[tuple[str, int], float]:
@@ -79,7 +86,10 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     found = {(row["variant"], row["size"]): row for row in by_size.iter_rows(named=True)}
     rows = []
     reasons: dict[tuple[int, str], str] = {}
-    for index, row in enumerate(ranks.sort("rank", "variant", nulls_last=True).iter_rows(named=True)):
+    in_order = ranks.sort(
+        "rank", pl.when(pl.col("rank").is_null()).then(-pl.col("average")), "variant", nulls_last=True
+    )
+    for index, row in enumerate(in_order.iter_rows(named=True)):
         cells = {size: found.get((row["variant"], size), {}) for size in sizes}
         baseline, average = row["random_baseline"], row["average"]
         above = None if baseline is None or average is None else average - baseline
@@ -104,6 +114,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     unranked, fewer = content.unranked(
         {(row, str(size)): (one["variant"], size) for row, one in enumerate(rows) for size in sizes}
     )
+    unranked |= {(row, "average") for row, one in enumerate(rows) if one["rank"] is None}
     origin = source_of(RANKS, model=model, suite=suite)
     source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
     table = Table(
@@ -112,19 +123,21 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         frame, columns, reasons, marks=marks, notes=[*notes, *fewer], source=source, unranked=unranked,
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
-    values, order = averages(by_size), ranked(ranks) or content.reading
+    values, order = averages(by_size), placed(ranks) or content.reading
     if not values:
         return [table]
+    smaller = [variant for variant in placed(ranks) if variant not in ranked(ranks)]
     says = between(f"Average accuracy of {model} on {suite} in percent", content.alike(values), 1)
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
         by_variant.draw, values, order, styles(content.variants), "average accuracy (%)",
-        numbered=bool(ranked(ranks)), baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
+        numbered=bool(ranked(ranks)), unnumbered=smaller,
+        baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
     caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
-    caption += content.left_out(order, ranked=True)
+    caption += content.left_out(order, ranked=True) + without_rank(smaller)
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
@@ -134,10 +147,12 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     shared = set.intersection(*(set(by_size.filter(model=model)["size"]) for model in models))
     means = (
         by_size.filter(pl.col("size").is_in(list(shared)))
-        .group_by("model", "variant")
+        .group_by("model", "variant", maintain_order=True)
         .agg(pl.when(pl.col("average").count() == len(shared)).then(pl.col("average").mean()).alias("average"))
         .drop_nulls("average")
     )
+    smaller = sorted(set(means["variant"]) & {variant for variant, size in content.fewer if size in shared})
+    means = means.filter(~pl.col("variant").is_in(smaller))
     values = {(row["model"], row["variant"]): 100 * row["average"] for row in means.iter_rows(named=True)}
     trained = Counter(variant for _, variant in values)
     if len(models) < 2 or max(trained.values(), default=0) < 2:
@@ -149,6 +164,7 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
+    caption += f" Left out, with fewer tokens than others of a size: {few(smaller)}." * bool(smaller)
     name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
     return [Drawing(name, caption, draw, source, says=says)]
 

@@ -20,12 +20,11 @@ from tokbench.report.sections.origins import EMBEDDINGS, RESOURCE, TEXT, measure
 from tokbench.report.sections.rows import split
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.wording import counted, defined, few, listed, slug, words
+from tokbench.statistics.equal_size import NOMINAL
 from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
-NOMINAL = "nominal vocabulary size"
-"""What a definition calls the size that was asked for."""
 UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""

@@ -10,6 +10,7 @@ from tokbench.report.layout import Table
 from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import split
+from tokbench.report.sections.smaller import told_of_smaller
 from tokbench.report.wording import slug
 from tokbench.statistics.by_language import BITS_LANGUAGES
 from tokbench.statistics.measures import MEASURES
@@ -30,7 +31,7 @@ def compared(content: ReportContent) -> list[Table | Drawing]:
         exhibits += [*_forest(content, part, at), *split(content, BITS_COMPARISONS, **at)]
         exhibits += split(content, BITS_LANGUAGES, **at)
     for model, suite in frame.select("model", "suite").unique(maintain_order=True).iter_rows():
-        exhibits += split(content, MEASURES, model=model, suite=suite)
+        exhibits += [told_of_smaller(content, one) for one in split(content, MEASURES, model=model, suite=suite)]
     return exhibits
 
 

@@ -135,7 +135,7 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     if not values:
         return [table]
     lowest: dict[str, float] = {}
-    for (variant, _), value in values.items():
+    for (variant, _), value in content.alike(values).items():
         lowest[variant] = min(value, lowest.get(variant, value))
     order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
     shown = set(content.drawn(order))

@@ -15,8 +15,9 @@ from tokbench.report.layout import Column, Table
 from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows, split
-from tokbench.report.wording import counted, slug
+from tokbench.report.wording import counted, slug, without_rank
 from tokbench.statistics.by_language import NGRAM_LANGUAGES
+from tokbench.statistics.equal_size import FEWER
 from tokbench.statistics.ngram_bits import NGRAM_RANKS
 from tokbench.statistics.ngram_verdicts import NGRAM_VERDICTS
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
@@ -60,6 +61,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
                 of=len(place),
             )  # fmt: skip
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
+            caption += without_rank(part.filter(reason=FEWER, **at)["variant"].to_list())
             name = slug("ngram-ranks", *at.values())
             says = within_reach(place, here["critical_difference"][0])
             exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))

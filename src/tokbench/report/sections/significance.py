@@ -39,7 +39,7 @@ def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str,
         found = {row["b"]: row for row in tested.iter_rows(named=True)}
         for index, row in enumerate(rows.iter_rows(named=True)):
             pair = found.get(row["variant"])
-            if pair is None or row["average"] is None:
+            if pair is None or row["rank"] is None:
                 continue
             if pair["p_value"] > SIGNIFICANCE:
                 marks[index, "average"] = ALIKE

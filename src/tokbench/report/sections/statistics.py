@@ -13,9 +13,9 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.numbers import printed
 from tokbench.report.sections import model_bits, ngram_bits
-from tokbench.report.sections.comparisons import CHOSEN, power_statement
+from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes
 from tokbench.report.sections.comparisons import comparisons as compared
-from tokbench.report.sections.downstream import averages, ranked
+from tokbench.report.sections.downstream import averages, placed, ranked
 from tokbench.report.sections.intrinsic import (
     DRAWN,
     Measure,
@@ -26,6 +26,7 @@ from tokbench.report.sections.intrinsic import (
 )
 from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import column_of, rows, split
+from tokbench.report.sections.smaller import told_of_smaller
 from tokbench.report.wording import counted, listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
@@ -68,7 +69,8 @@ def statistics(content: ReportContent) -> Section:
             exhibits += compared(content, model, suite, order)
             for asked in split(content, QUESTION_COMPARISONS, **at):
                 some = "" if of_every_pair(asked.frame) else f" Of so many variants only some are compared: {CHOSEN}"
-                exhibits.append(replace(asked, caption=asked.caption + some))
+                notes = [*asked.notes, *smaller_notes(asked.frame)]
+                exhibits.append(replace(asked, caption=asked.caption + some, notes=notes))
             exhibits += split(content, QUESTION_INTERVALS, **at)
     paragraphs = _power(content)
     if content.part("accuracy") is not None:
@@ -96,7 +98,7 @@ def statistics(content: ReportContent) -> Section:
         if frame is None:
             missing.append(f"{HEADED.get(name, words(name).capitalize())}: {_why_missing(content, name)}")
         else:
-            beside.append(make(frame))
+            beside.append(told_of_smaller(content, make(frame)))
     if beside:
         exhibits += [Heading("correlations", "Measures beside each other, and beside accuracy"), *beside]
     return Section("statistics", "Statistics", paragraphs, exhibits, missing=missing)
@@ -155,7 +157,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 )
                 known = whole_corpus_rows(same).filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
                 correlation = (known["r"][0], known["n"][0]) if len(known) == 1 else None
-            order = ranked(part) or content.reading
+            order = placed(part) or content.reading
             shown = set(content.drawn(order))
             drawn = {key: point for key, point in points.items() if key[0] in shown}
             others = [point for key, point in points.items() if key[0] not in shown]

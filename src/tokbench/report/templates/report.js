@@ -114,7 +114,7 @@ for (const table of document.querySelectorAll("figure.table table")) {
   Array.from(table.tHead.rows[0].cells).forEach((header, column) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = header.textContent;
+    button.append(...header.childNodes);
     button.addEventListener("click", () => sort(table, column));
     header.replaceChildren(button);
   });
