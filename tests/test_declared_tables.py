@@ -137,6 +137,10 @@ def test_what_takes_a_table_of_models_is_one() -> None:
     """Else a reader of an experiment without them would not be told why it is missing; the scoreboard and what is
     published have rows without them, too."""
     models = {table.name for table in (*tabulated(), *analysed()) if table.of_models}
+    named = {
+        table.name for table in (*tabulated(), *analysed()) if "model" in (column.name for column in table.columns)
+    }
+    assert named - models == {"scoreboard", "seed_plan", "seen_by_seeds"}, "the latter two are of pilots"
     assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
     assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
     assert {table.name for table in analysed() if models.intersection(table.takes)} <= {

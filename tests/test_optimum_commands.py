@@ -2,6 +2,8 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,8 +19,9 @@ from tokbench.optimum.graph import graph_of
 from tokbench.optimum.search import search
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import bounds_table
-from tokbench.tabulation.gap import attained, gaps, read_bounds
+from tokbench.tabulation.gap import attained, gap_of, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 def test_gaps_of_every_language(tmp_path: Path) -> None:
@@ -55,6 +58,17 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
     assert lacking.value is None
     assert lacking.reason is not None
+
+
+def test_a_gap_is_told_where_the_bound_holds_for_what_is_measured() -> None:
+    """It is proven for so many tokens longer than a byte as a size leaves beside all bytes."""
+    plain, pairs = (Tokenizer(Vocabulary((*BYTES, *more)), "none", "greedy") for more in ((), (b"ab", b"cd")))
+    assert [gap_of(150.0, size, pairs, 100).value for size in (257, 258, 300)] == [None, 0.5, 0.5]
+    assert (gap_of(150.0, 200, plain, 100).value, gap_of(100.0, 256, plain, 100).n) == (0.5, 100)
+    foreign: Any = SimpleNamespace(library_name="another library")
+    for unknown in (gap_of(1.0, 300, foreign, 1), gap_of(1.0, 300, plain, None), gap_of(0.0, 300, plain, 0)):
+        assert (unknown.value, unknown.n) == (None, 0)
+        assert unknown.reason
 
 
 def test_certificates_are_checked_by_another_program(tmp_path: Path) -> None:
