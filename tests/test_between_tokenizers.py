@@ -235,6 +235,15 @@ def test_undertrained_tokens() -> None:
     assert by_name["embedding_norm_correlation"][0].value == pytest.approx(r)
     assert by_name["embedding_norm_correlation"][0].n == 7
     assert by_name["undertrained_tokens"][0].value == 2, "tokens 0 and 1; 2 and 3 are of small norm and not so rare"
+    few, alike = np.zeros(256, np.int64), np.ones(256, np.int64)
+    few[:2] = 1, 2
+    for of, seen in ((norms, few), (norms, alike), (np.ones(256), occurrences)):
+        unknown = next(
+            row
+            for row in measure_embeddings(Embeddings(vocabulary(), of, seen), families={})
+            if "correlation" in row.metric
+        )
+        assert (unknown.value, unknown.n) == (None, np.count_nonzero(seen))
 
 
 def test_embeddings_of_dropped_and_added_tokens() -> None:

@@ -61,6 +61,12 @@ def test_verdicts_of_token_ngrams() -> None:
     assert (equal["verdict"], equal["excluded"] > equal["high"] > 0) == (NOT_TOLD, True)
     alone = judge_ngram_bits(in_languages([0.1], documents=1), {}).row(0, named=True)
     assert (alone["low"], alone["verdict"], alone["reason"]) == (None, None, ONE)
+    assert alone["difference"] == pytest.approx(-0.1, abs=0.05)
+    two = judge_ngram_bits(in_languages([0.1], documents=2), {}).row(0, named=True)
+    assert (two["documents"], two["reason"], two["low"] < two["high"]) == (2, None, True)
+    empty = in_languages([0.1], documents=1).with_columns(document=pl.lit(9, pl.Int64), bytes=pl.lit(0, pl.Int64))
+    more = pl.concat([in_languages([0.1, 0.1]), empty.with_columns(bits=0.0)])
+    assert judge_ngram_bits(more, {}).row(2) == found.row(2), "what holds no bytes counts for nothing"
     assert judge_ngram_bits(in_languages([0.1]).clear(), {}).is_empty()
 
 
@@ -95,6 +101,7 @@ def test_equal_languages_give_the_analysis_of_variance() -> None:
     table = 0.01 + rng.normal(0, 0.02, (22, 1)) + rng.normal(0, 0.1, (22, 30))
     fit = random_intercept(list(table))
     assert fit.mean == pytest.approx(table.mean())
+    assert fit.within**2 == pytest.approx(table.var(1, ddof=1).mean(), rel=1e-6)
     assert fit.error == pytest.approx(table.mean(1).std(ddof=1) / sqrt(22), rel=1e-6)
     model = pytest.importorskip("statsmodels.regression.mixed_linear_model", reason="statsmodels is not installed")
     with pytest.warns(UserWarning, match="boundary"):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tokbench.arithmetic import seconds
 from tokbench.byte_lm.needs import BASE, SCORED, flops_per_byte, parameters, scoring_room, training_room
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.config.load import read
@@ -60,6 +61,11 @@ def test_arithmetic_is_that_of_the_model() -> None:
     with torch.inference_mode(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
         model(input_ids=torch.zeros(1, chosen.context, dtype=torch.long))
     assert 3 * counted.get_total_flops() == pytest.approx(chosen.context * flops_per_byte(chosen), rel=1e-3)
+
+
+def test_time_is_shared_among_threads_and_halves_have_it_short_on_a_gpu() -> None:
+    assert seconds(1e12, "bf16", 4) == seconds(1e12, "fp32", 4) == seconds(1e12, "fp32", 1) / 4
+    assert seconds(1e12, "bf16", None) < seconds(1e12, "fp32", None) < seconds(1e12, "fp32", 64)
 
 
 def test_jobs_ask_for_what_their_models_need(tmp_path: Path) -> None:

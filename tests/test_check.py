@@ -1,6 +1,7 @@
 """Whether a tokenizer is fit: ours are, broken ones fail with an input that shows it, lossy ones say what is lost."""
 
 import json
+import unicodedata
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,26 @@ def test_numbers_are_told(built: dict[str, Tokenizer]) -> None:
     assert found(by_digit, "numbers").found.numbers["patterns"]["4"] == {"1+1+1+1": 9000}
 
 
+def test_texts_that_come_back_are_counted() -> None:
+    told = [round_trip(Subject(Plain()), texts).told for texts in ([b"a"], [b"a", b"b"])]
+    assert told == ["the one text comes back", "all 2 texts come back"]
+
+
+def test_numbers_that_are_cut_in_two_ways_are_of_one_length() -> None:
+    """The least of each way: 10 to 59 are tokens here, and 60 to 99 are not."""
+    tokenizer = Tokenizer(Vocabulary((*BYTES, *(b"%d" % number for number in range(10, 60)))), "none", "greedy")
+    outcome = found(tokenizer, "digits")
+    assert outcome.result == "warning"
+    assert "at 2 digits" in outcome.found.told
+    assert [example.data for example in outcome.found.examples] == [b"10", b"60"]
+
+
+def test_probes_have_every_byte_and_control() -> None:
+    assert {bytes([byte]) for byte in range(256)} <= set(probes.invalid_utf8())
+    controls = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cc"}
+    assert {one.encode() for one in controls} <= set(probes.controls())
+
+
 def test_never_used_and_broken_characters(built: dict[str, Tokenizer]) -> None:
     outcome = found(built["bpe"], "never_used", documents=[b"aaaa"])
     assert outcome.result == "told"
@@ -185,6 +206,7 @@ def test_odd_entries_are_warned_of(name: str, token: bytes) -> None:
 
 
 def test_ids_with_holes_and_twice() -> None:
+    assert found(Plain(), "duplicates").result == "passed"
     assert found(broken(ids=[*range(255), 300]), "holes").result == "warning"
     assert found(broken(ids=[*range(255), 254]), "sizes").result == "failure"
     assert (
@@ -193,6 +215,7 @@ def test_ids_with_holes_and_twice() -> None:
     )
     special = broken(special_tokens={"<s>": 7, "</s>": 7, "<x>": 999})
     assert found(special, "special_ids").result == "failure"
+    assert found(broken(special_tokens={"<s>": 7}), "special_ids").result == "failure"
     assert found(special, "special_apart").result == "warning"
 
 

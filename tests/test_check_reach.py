@@ -1,6 +1,8 @@
 """Which tokens a check proves no text has: by merges, by scores, by pre-tokens and by contexts."""
 
+from collections.abc import Iterable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.fitness import reach
-from tokbench.fitness.contexts import BEFORE, contexts, likeness
+from tokbench.fitness.contexts import BEFORE, contexts, heads_of, likeness, tails_of
 from tokbench.fitness.pieces import Pieces
 from tokbench.fitness.subject import Subject
 from tokbench.options import Options
@@ -135,3 +137,43 @@ def test_the_contexts_stand_for_all(scheme: str, token: str, before: str, after:
         alike = likeness(token.encode()).decode()
         assert any(kept(scheme, lead, alike, rest) for lead, rest in tried)
     assert BEFORE[0] == b""
+
+
+def test_what_a_token_is_like_keeps_letters_of_contractions() -> None:
+    assert likeness("Abc'def éfg 12½\n漢".encode()) == "Aba'dea aaa 11½\na".encode()
+    assert likeness(b"ab\xff") == b"ab\xff"
+
+
+def kinds(characters: Iterable[bytes]) -> set[str]:
+    return set(likeness(b"ab" + b"".join(characters)).decode()[2:])
+
+
+def whole(parts: Iterable[bytes]) -> set[bytes]:
+    """Those that are one character."""
+    return {
+        one for one in parts if len(one.decode(errors="replace")) == 1 and "\ufffd" not in one.decode(errors="replace")
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "missing"),
+    [("c3", 1), ("e0", 2), ("e4", 2), ("e4b8", 1), ("ed", 2), ("eda0", 1), ("f09f", 2), ("f490", 2)],
+)
+def test_few_characters_of_every_class_complete_a_head(head: str, missing: int) -> None:
+    start = bytes.fromhex(head)
+    every = whole(start + bytes(rest) for rest in product(range(0x80, 0xC0), repeat=missing))
+    chosen = {start + rest for rest in tails_of(start)}
+    assert chosen <= every
+    assert kinds(chosen) == kinds(every)
+    assert chosen == every if missing == 1 else len(chosen) <= 30
+
+
+@pytest.mark.parametrize("tail", ["80", "8080", "b8ad", "988080", "808080"])
+def test_few_characters_of_every_class_complete_a_tail(tail: str) -> None:
+    end = bytes.fromhex(tail)
+    between = [bytes(some) for number in range(4 - len(end)) for some in product(range(0x80, 0xC0), repeat=number)]
+    every = whole(bytes([lead]) + some + end for lead in range(0xC2, 0xF5) for some in between)
+    chosen = {head + end for head in heads_of(end)}
+    assert chosen <= every
+    assert kinds(chosen) == kinds(every)
+    assert len(chosen) <= 30

@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
                 *(("convergence", model, "bpe", "400", share) if share else ("downstream", model, "bpe", "400"))
             )
             (tmp_path / place).mkdir(parents=True)
-            tasks = {"a": {"accuracy": float(share or 1)}, "b": {"accuracy": 0.5}}
+            tasks = {"a": {"accuracy": float(share or 1)}, "b": {"accuracy": None if share == "0.5" else 0.5}}
             head = {"model": model, "variant": "bpe", "size": 400, "suite": "s", "tasks": tasks}
             (tmp_path / place / "s.json").write_text(json.dumps(head | {"bits_per_byte": 3.0 if share else None}))
     return tmp_path
@@ -76,7 +76,7 @@ def test_a_row_for_each_checkpoint_and_the_model_itself(folder: Path) -> None:
     CONVERGENCE.check(table)
     assert table.drop("variant", "size", "suite").rows() == [
         ("m", 0.25, 2, 50, 0.375, 2, 3.0),
-        ("m", 0.5, 4, 99, 0.5, 2, 3.0),
+        ("m", 0.5, 4, 99, None, 2, 3.0),
         ("m", 1.0, 8, 200, 0.75, 2, None),
     ]
     assert convergence_table([], downstream, models, {}).is_empty()

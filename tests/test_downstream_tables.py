@@ -54,7 +54,15 @@ TEXT = {"wikitext": {"bits_per_byte": 1.5, "bits": 300.0, "bytes": 200, "tokens"
 
 def result(folder: Path, model: str, **changes: object) -> Path:
     path = folder / f"{model}.json"
-    head = {"model": model, "variant": "bpe", "size": 512, "suite": "both", "tasks": TASKS, "texts": TEXT}
+    head = {
+        "model": model,
+        "variant": "bpe",
+        "size": 512,
+        "suite": "both",
+        "tasks": TASKS,
+        "texts": TEXT,
+        "loss": float("nan"),
+    }
     path.write_text(json.dumps(head | changes))
     return path
 

@@ -41,6 +41,7 @@ def test_every_token_is_in_one_cell(one: list[tuple[int, float]], other: list[tu
             if low:
                 assert high / low < 1.4
             assert top - bottom <= (largest / STEPS or 1.0) + near
+            assert top <= (largest or 1.0) + near
 
 
 def test_no_model_no_cell() -> None:

@@ -60,11 +60,13 @@ def test_digamma() -> None:
 
 
 def test_sums_and_correlations_are_exact() -> None:
-    weights, values = DRAWS.integers(0, 100, (20, 300)), DRAWS.normal(size=300)
+    weights, values = DRAWS.integers(0, 2**26, (20, 300)), DRAWS.normal(size=300)
     exact = [
         sum((int(w) * Fraction(v) for w, v in zip(row, values.tolist(), strict=True)), Fraction(0)) for row in weights
     ]
     assert weighted_sums(weights, values).tolist() == [float(value) for value in exact]
+    alone, times = DRAWS.normal(size=1), DRAWS.integers(0, 2**26, 100_000)
+    assert (weighted_sums(times[:, None], alone) == times * alone).all(), "a product is rounded once"
     x, y = DRAWS.normal(size=(2, 50))
     assert correlation(x, y)[0] == pytest.approx(np.corrcoef(x, y)[0, 1], rel=1e-12)
     assert correlation([1, 2, 3], [-2, -4, -6]) == (-1.0, 1)

@@ -229,6 +229,13 @@ def test_a_missing_correlation_leaves_no_score() -> None:
     assert [row.n for row in rows] == [3, 3, 0, 0, 3, 3]
 
 
+def test_a_correlation_takes_three_items_that_vary() -> None:
+    x, y = np.array([0.0, 0.5, 1.0]), np.array([1.0, 2.0, 4.0])
+    assert _correlation("r", "", x, y).value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    for one, other in ((x[:2], y[:2]), (x, 0 * y), (0 * x, y)):
+        assert _correlation("r", "", one, other).value is None
+
+
 def test_words_are_cut_as_in_text() -> None:
     table = gold(("3", "rd"), ("un", "like"))
     cutter = Cutter(vocabulary(b" un", b"like"), "space_digit")

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from importlib.util import find_spec
+from itertools import accumulate, count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +29,7 @@ from tokbench.config.load import read as read_experiment
 from tokbench.construction import constructions
 from tokbench.corpus.documents import SCHEMA
 from tokbench.errors import TokbenchError
-from tokbench.gauge import START, Gauge, Pace, effort, gauged, peak_of, speed
+from tokbench.gauge import GAUGES, START, Gauge, Pace, effort, forget, gauged, peak_of, speed
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import MptOptions
@@ -80,7 +81,15 @@ def test_speed_leaves_out_the_first_batches_and_one_that_is_slow() -> None:
     seconds = [30.0 * (batch > 0) + 0.5 * batch + 60 * (batch > 70) for batch in range(121)]
     marks = [(100 * batch, at) for batch, at in enumerate(seconds)]
     assert speed(marks) == pytest.approx(200)
-    assert speed(marks[:15]) is None
+    assert speed(marks[:20]) is None
+    assert speed(marks[:21]) == pytest.approx(200)
+
+
+def test_speed_is_the_median_of_ten_stretches() -> None:
+    """Of two batches each, behind ten that are left out."""
+    paces = [*[1000] * 10, *(pace for pace in (70, 20, 90, 10, 60, 30, 100, 40, 80, 50) for _ in range(2))]
+    seconds = [0.0, *accumulate(100 / pace for pace in paces)]
+    assert speed([(100 * batch, at) for batch, at in enumerate(seconds)]) == pytest.approx(55)
 
 
 def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +115,11 @@ def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: p
             now[0] += 20
     assert pace.marks == [(10, 1.0), (20, 2.0), (30, 3.5), (40, 4.5)]
     long = Pace(2500)
+    now[0] += 0.1236
     for step in range(1, 2501):
         long.mark(step, step)
     assert [tokens for tokens, _ in long.marks] == [*range(2, 2501, 2)]
+    assert {seconds for _, seconds in long.marks} == {0.124}
 
 
 def test_joules_of_all_starts(tmp_path: Path) -> None:
@@ -120,6 +131,16 @@ def test_joules_of_all_starts(tmp_path: Path) -> None:
     assert gauged(file) == (None, None, 1)
     file.write_text(f"{START}0.50,40.0,1073741824\n1.00,90.0,{START}0.50,7.0,1\n1.00,8.")
     assert gauged(file) == (47.0, 1.0, 2)
+    file.write_text(f"{START}0.50,40.0,1073741824\n1.00,901.50,95.0,7\n")
+    assert gauged(file) == (40.0, 1.0, 1)
+
+
+def test_what_gauges_told_is_forgotten(tmp_path: Path) -> None:
+    for _ in range(2):
+        forget(tmp_path)
+        with Gauge(tmp_path / GAUGES / "0.csv", on_gpu=False):
+            pass
+        assert gauged(tmp_path / GAUGES / "0.csv")[2] == 1, "of the last training alone"
 
 
 def test_peaks_are_those_of_whole_devices() -> None:
@@ -143,11 +164,13 @@ def test_a_gpu_is_asked_by_its_identity_until_it_tells_no_more(tmp_path: Path, m
     cuda = SimpleNamespace(current_device=lambda: 1, get_device_properties=lambda one: SimpleNamespace(uuid=one))
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(gauge, "SAMPLED_EVERY", 0.01)
+    monkeypatch.setattr(time, "monotonic", count(100, 5).__next__)
     with Gauge(tmp_path / "0.csv"):
-        end = time.monotonic() + 10
-        while threading.active_count() > before and time.monotonic() < end:
-            time.sleep(0.01)
+        for _ in range(1000):
+            if threading.active_count() > before:
+                time.sleep(0.01)
     assert asked == ["GPU-1"]
+    assert (tmp_path / "0.csv").read_text() == f"{START}5.00,2.0,{2**30}\n10.00,4.0,{2**30}\n"
     assert gauged(tmp_path / "0.csv") == (4.0, 1.0, 1)
 
 

@@ -68,6 +68,8 @@ def test_every_pair_up_to_the_limit(few: None) -> None:
     assert len(pairing.compared(FIVE[:3], "a", BASELINES)) == 6
     every = compare_pairs(accuracy(FIVE[:3]), averages(accuracy(FIVE[:3])), BASELINES)
     assert every.equals(compare_pairs(accuracy(FIVE[:3])))
+    ends = {(a, b): (low, high) for a, b, low, high in every.select("a", "b", "low", "high").iter_rows()}
+    assert all((-high, -low) == pytest.approx(ends[b, a]) for (a, b), (low, high) in ends.items())
     assert pairing.of_every_pair(every)
 
 
@@ -80,6 +82,9 @@ def test_above_it_the_baseline_and_the_best(few: None) -> None:
     ]  # fmt: skip
     assert not pairing.of_every_pair(pairs)
     assert power_table(pairs)["pairs"].to_list() == [7]
+    models = [f"m{number % 7}{number}" for number in range(60)]
+    several = pl.concat([pairs.head(1).with_columns(a=pl.lit("a"), b=pl.lit("b"), model=pl.lit(one)) for one in models])
+    assert power_table(several)["model"].to_list() == models
     asked = compare_questions(outcomes(), averages(accuracy()), BASELINES)
     assert asked.select("a", "b").rows() == found
 

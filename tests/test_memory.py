@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.zygote import PATIENCE
-from tokbench import memory
+from tokbench import allowance, memory
 from tokbench.errors import TokbenchError
 from tokbench.memory import STATUS, shortage_in
 from tokbench.pretokens import PretokenCounts
@@ -119,6 +119,20 @@ def test_a_shortage(code: str) -> None:
 )
 def test_no_shortage(code: str) -> None:
     assert shortage_in(raised(code)) is None
+
+
+def test_what_is_resident_is_told_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the most that has been, which systems tell in other units."""
+    now = allowance.resident()
+
+    def missing(*_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(allowance, "open", missing, raising=False)
+    most = allowance.resident()
+    assert 0.99 * now < most < 1e12
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert allowance.resident() == most // 1024
 
 
 def test_a_pattern_without_room_is_not_rejected() -> None:

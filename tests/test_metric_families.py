@@ -92,7 +92,7 @@ def test_removed_tokens_are_those_whose_last_event_is_a_removal() -> None:
     rows = measure(Greedy(kept), counts, families={"removed": Options()})
     assert [row.value for row in rows] == [2.0, 0.5, 2.0]
     without = measure(Greedy(vocabulary(b"he")), counts, families={"removed": Options()})
-    assert [row.value for row in without] == [None] * 3
+    assert [(row.value, row.n) for row in without] == [(None, 0)] * 3
     none = measure(Greedy(Vocabulary((*BYTES, b"he"), events=events[:1])), counts, families={"removed": Options()})
     assert [(row.value, row.reason is None) for row in none] == [(0.0, True), (None, False), (None, False)]
 

@@ -16,6 +16,7 @@ from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgement import NOT_TOLD, judged
 from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, ONE_SEED, compare_model_bits
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
+from tokbench.statistics.student import power_of
 from tokbench.statistics.two_sources import ratio_over_both
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 
@@ -95,6 +96,7 @@ def test_a_family_is_judged_together() -> None:
     assert found[0].excluded is found[2].excluded is None
     assert (found[1].low, found[1].high) == pytest.approx((0.001 - 0.005 * 2.306, 0.001 + 0.005 * 2.306), abs=1e-5)
     assert found[3].p_value == 1
+    assert [power_of(one.detectable / 0.005, 8) for one in found[:2]] == pytest.approx([0.8, 0.8], abs=1e-6)
     assert judged([]) == []
 
 

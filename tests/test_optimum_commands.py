@@ -21,6 +21,7 @@ from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import bounds_table
 from tokbench.tabulation.gap import attained, gap_of, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 def test_gaps_of_every_language(tmp_path: Path) -> None:
@@ -72,6 +73,17 @@ def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
     found = gap_of(100.0, 1256, tokenizer, 90)
     assert found.value is None
     assert (found.reason or "").startswith(reason)
+
+
+def test_a_gap_is_told_where_the_bound_holds_for_what_is_measured() -> None:
+    """It is proven for so many tokens longer than a byte as a size leaves beside all bytes."""
+    plain, pairs = (Tokenizer(Vocabulary((*BYTES, *more)), "none", "greedy") for more in ((), (b"ab", b"cd")))
+    assert [gap_of(150.0, size, pairs, 100).value for size in (257, 258, 300)] == [None, 0.5, 0.5]
+    assert (gap_of(150.0, 200, plain, 100).value, gap_of(100.0, 256, plain, 100).n) == (0.5, 100)
+    foreign: Any = SimpleNamespace(library_name="another library")
+    for unknown in (gap_of(1.0, 300, foreign, 1), gap_of(1.0, 300, plain, None), gap_of(0.0, 300, plain, 0)):
+        assert (unknown.value, unknown.n) == (None, 0)
+        assert unknown.reason
 
 
 def test_certificates_are_checked_by_another_program(tmp_path: Path) -> None:

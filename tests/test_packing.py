@@ -56,6 +56,8 @@ def test_order_is_drawn_and_no_place_stands_twice() -> None:
     assert len({tuple(order) for order in orders}) == 3
     assert all(order != sorted(order) for order in orders)
     assert len({place_of(number, 5) for number in range(100_000)}) == 100_000
+    first = [place_of(0x9E3779B97F4A7C15 * number % 2**64, -1) for number in (1, 2, 3)]
+    assert first == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F], "SplitMix64's from seed 0"
     middles = [sum(order.index(number) for number in range(500)) / 500 for order in orders]
     assert all(400 < middle < 600 for middle in middles)
 
@@ -95,6 +97,9 @@ def test_a_budget_of_text_ends_with_the_document_that_reaches_it(
     tokens = [token for number in read for token in (*documents[number], 256)]
     assert (ids_of(folder) * (passes + 1))[: len(tokens)] == tokens
     assert passes * packing.tokens + packing.rest_tokens == len(tokens)
+    way = course(MptOptions(batch=1, max_seq_len=32, seed=seed, epochs=epochs), packing)
+    before = passes if packing.rest_tokens else passes - 1
+    assert 32 * (way.sequences - before * packing.sequences - 1) + way.last == (packing.rest_tokens or packing.tokens)
 
 
 @given(DRAWN, st.one_of(st.floats(0.01, 3.5), st.integers(1, 2000)))
@@ -129,6 +134,13 @@ def test_what_a_budget_of_batches_reads(packed: Path, batches: int) -> None:
     assert found.documents == tokens.count(256) + (tokens[-1] != 256)
     assert found.flops == flops_per_token(options, 256) * len(stream)
     assert reading(packing, course(options, packing), read_mds(packed), None).tokens == len(tokens)
+
+
+def test_the_last_sequence_is_whole_but_at_the_end_of_a_pass(packed: Path) -> None:
+    packing = Packing.read(packed)
+    assert packing.padding > 0
+    for batch, last in ((packing.sequences, 32 - packing.padding), (packing.sequences - 1, 32)):
+        assert course(MptOptions(batch=batch, max_seq_len=32, seed=17, batches=2), packing).last == last
 
 
 def test_equal_compute_is_fewer_batches_of_more_rows(packed: Path) -> None:

@@ -1,5 +1,6 @@
 """The scoreboard, worked out again from the tables that it is made of: the best, and what is told apart from it."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +13,12 @@ from tests.drawn_board import DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, draw
 from tests.small_report import accuracy, altered, whole
 from tokbench.report.summary import summary
 from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.board_alignment import contrast
+from tokbench.statistics.board_answers import _estimate as answers_estimate
+from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
+from tokbench.statistics.standing import Family, Value
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
@@ -123,6 +128,28 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
         )
         assert row["verdict"] == ("worse" if corrected(p_values)[name, best] <= 0.05 else "not told apart")
     assert {rows[name]["verdict"] for name in names} == {"best", "worse", "not told apart"}
+
+
+def test_what_is_behind_the_best_is_a_share_of_it_where_a_family_says_so() -> None:
+    values = {"bpe": Value(150.0), "sage": Value(100.0), "none": Value(0.0)}
+    shares = Family(("books", 300), "", None, "lowest", values, relative=True)
+    assert (shares.behind("bpe", "sage"), shares.behind("bpe", "none")) == (0.5, None)
+    assert replace(shares, relative=False).behind("bpe", "sage") == 50
+
+
+def test_answers_that_are_all_alike_have_the_degrees_of_all_questions() -> None:
+    assert answers_estimate([np.ones(3), np.zeros(5)]) == Estimate(0.5, 0.0, 2 + 4)
+
+
+def test_few_words_bear_no_smaller_p_than_their_signs() -> None:
+    """As each of three may lie on either side, a quarter is the least that both sides together have."""
+    columns = {"variant": "x", "size": 300, "corpus": "gold", "word": [0, 1, 2], "words": 1}
+    a, b = (
+        pl.DataFrame({**columns, "right": [right] * 3, "wrong": [1, 1, 1], "missed": [1, 1, 1]}) for right in (9, 1)
+    )
+    told = contrast((a, 0.9), (b, 0.5))
+    assert told is not None
+    assert (told.n, told.p_value) == (3, 0.25)
 
 
 def test_gaps_of_different_bounds_are_not_ranked() -> None:

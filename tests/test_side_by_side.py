@@ -122,6 +122,9 @@ def test_other_documents_are_not_paired(write: Write) -> None:
     a = write("a", ngram_documents=before, ngram_bits=bits_before)
     b = write("b", ngram_documents=after.with_columns(pl.col("bytes") + 1), ngram_bits=bits_after)
     assert {change.judgement for change in compared(a, b).changes()} == {"single number"}
+    assert {change.judgement for change in compared(a, write("c", ngram_bits=bits_after)).changes()} == {
+        "single number"
+    }
 
 
 def test_questions_are_paired(write: Write) -> None:
@@ -151,21 +154,25 @@ def test_agreement_with_morphemes_is_paired_by_words(write: Write) -> None:
         head = {"variant": ["bpe"] * 50, "size": [1024] * 50, "corpus": ["gold"] * 50}
         value = right.sum() / (right.sum() + 75)
         row = {"variant": "bpe", "size": 1024, "language": "", "metric": "morphological_alignment", "definition": "F1"}
-        measured = [
-            row | {"corpus": name, "value": value, "n": 50, "reason": None} for name in ("all resources", "gold")
-        ]
+        row |= {"value": value, "n": 50, "reason": None}
+        measured = [row | {"corpus": name} for name in ("all resources", "gold")]
+        measured += [row | {"corpus": "gold"} | other for other in ({"metric": "others"}, {"language": "en"})]
         frame = pl.DataFrame(measured, schema=INTRINSIC.schema)
         by_word = pl.DataFrame(head | counts, schema=ALIGNMENT_BY_WORD.schema)
-        return write(name, intrinsic=frame, alignment_by_word=by_word)
+        return write(name, intrinsic=frame, **{"alignment_by_word": by_word} if words else {})
 
     a, b = run("a", right), run("b", better)
-    for change in compared(a, b).changes():
+    *found, language, metric = sorted(compared(a, b).changes(), key=lambda change: change.n is None)
+    assert language.judgement == metric.judgement == "single number"
+    assert len(found) == 2
+    for change in found:
         assert (change.judgement, change.n, change.difference > 0) == ("beyond noise", 50, True)
         assert change.low is not None
         assert change.high is not None
         assert change.low < change.difference < change.high
-    told = compared(a, run("c", better, words=2)).changes()
-    assert [change.judgement for change in told] == ["single number"] * 2
+    for words in (2, 0):
+        told = compared(a, run(f"c{words}", better, words)).changes()
+        assert [change.judgement for change in told] == ["single number"] * 4
 
 
 def test_all_or_nothing_of_a_share_is_no_count(write: Write) -> None:
@@ -179,8 +186,9 @@ def test_intervals_that_lie_apart(write: Write) -> None:
     intervals = whole().frames["intervals"]
     near = intervals.with_columns(pl.col("average") + 0.001)
     far = intervals.with_columns(pl.col("average", "low", "high") - 0.3)
+    lacking = near.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
     a = write("a", intervals=intervals)
-    for other, judgement in ((near, "within noise"), (far, "beyond noise")):
+    for other, judgement in ((near, "within noise"), (far, "beyond noise"), (lacking, "single number")):
         found = compared(a, write("b", intervals=other))
         assert {change.judgement for change in found.changes()} == {judgement}
 
@@ -208,11 +216,12 @@ def test_what_made_them(write: Write) -> None:
         folder.mkdir(parents=True)
         made: dict[str, Any] = {"versions": {"numpy": "2.1.0"}, "revision": revision, "hardware": {"python": "3.11.7"}}
         (folder / "manifest.json").write_text(json.dumps(made))
-        (folder / "tokbench.json").write_text(json.dumps({"sha256": revision}))
+        (folder / "tokbench.json").write_text(json.dumps({"sha256": revision, "weight": float("nan")}))
     found = compared(*runs)
     assert found.versions == {"source revision": ("old", "new")}
     assert found.tokenizers == {"bpe/1024": ("old", "new")}
     assert "1 tokenizer with another vocabulary or settings: bpe/1024" in comparison_text(found)
+    assert "source revision: A old, B new\n" in comparison_text(found)
 
 
 def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: Path) -> None:
@@ -222,6 +231,7 @@ def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: P
     done = tokbench("compare_experiments", a, b, "--json", "-o", tmp_path / "page.html")
     found = json.loads(done.stdout, parse_constant=pytest.fail)
     assert (done.status, found["differs"], found["changed"]["beyond noise"]) == (1, True, 2)
+    assert found["format"] == 1
     names = {name for name in keys_of(found) if ".key." not in name and not name.startswith("changed.")}
     assert names <= documented("compare_experiments")
     assert {name for name in documented("compare_experiments") if name.startswith("changes[]")} <= names

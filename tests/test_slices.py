@@ -119,6 +119,7 @@ def test_slices_are_alike_and_in_one_phase(number: int, second: float | None) ->
     assert all(phases)
     if second is not None:
         assert ends[phases[0].stop - 1] == bound_of(second)
+        assert abs(len(phases[1]) - number * second / (1 + second)) < 1
     sizes = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
     for phase in phases:
         assert max(sizes[each] for each in phase) - min(sizes[each] for each in phase) <= 1

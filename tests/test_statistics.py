@@ -167,7 +167,7 @@ def downstream(**changes: object) -> dict[str, object]:
 
 def test_accuracy_table_from_files(tmp_path: Path) -> None:
     first, second = tmp_path / "a.json", tmp_path / "b.json"
-    first.write_text(json.dumps(downstream()))
+    first.write_text(json.dumps(downstream(perplexity=float("nan"))))
     lacking = {"piqa": {"accuracy": None, "n": 0, "random_baseline": 0.5}}
     lacking["piqa"] |= {"accuracy_stderr": None, "straddling": 0, "num_fewshot": 0}
     second.write_text(json.dumps(downstream(variant="u", tasks=lacking, bits_per_byte=None)))

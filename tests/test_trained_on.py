@@ -28,7 +28,7 @@ def folder(root: Path, model: str, size: str, manifest: Any) -> Path:
 def test_what_manifests_tell_of_what_was_read(tmp_path: Path) -> None:
     by_phase = READ | {"first": READ, "second": READ}
     found = [
-        folder(tmp_path, "n", "1024", {"settings": {"read": by_phase}}),
+        folder(tmp_path, "n", "1024", {"loss": float("nan"), "settings": {"read": by_phase}}),
         folder(tmp_path, "m", "own", {"settings": {"read": READ | {"text_bytes": None}}}),
         folder(tmp_path, "m", "512", {"settings": {"read": {"tokens": 9, "batches": 2}}}),
     ]

@@ -78,6 +78,15 @@ def test_two_systems_are_compared_as_by_brute_force() -> None:
     assert found["holm"] == found["p_value"]
 
 
+def test_a_share_of_resamples_is_never_above_one_nor_zero() -> None:
+    shared = ("news", "en", "de", "test", "m", 500)
+    rows = [(*shared, name, "COMET", pair, value, "") for name, value in (("a", 0.5), ("b", 0.7)) for pair in range(4)]
+    frame = pl.DataFrame(rows, schema(SENTENCES), orient="row")
+    assert translation_comparisons(frame)["bootstrap_p"].to_list() == [1.0]
+    turned = frame.with_columns(value=1 - pl.col("value"))
+    assert translation_comparisons(turned)["bootstrap_p"].to_list() == [1 / 1001]
+
+
 def test_pairs_of_one_test_and_size_are_corrected_together() -> None:
     """By Holm's procedure as statsmodels has it; two metrics, and two sizes, are two families."""
     random = np.random.default_rng(1)

@@ -3,7 +3,7 @@
 ``make mutants`` calls it. The changes are cosmic-ray's. They are drawn with a seed, places first and then one change of
 each place, and each is made in a copy of the sources. Of the tests, those run that reach the changed line, then, if
 none of them fails, the files that they stand in. What each test reaches is measured once, by coverage, and kept in
-``build/mutants``; remove that folder after a change to sources or tests.
+``build/mutants``; remove that folder after a change to sources or tests, and before other tests are named.
 
 A change that lives is to be killed by a test, or explained in ``tools/mutants.yaml``.
 """
@@ -34,10 +34,14 @@ WORK = ROOT / "build" / "mutants"
 REACHED = WORK / "reached"
 EXPLAINED = ROOT / "tools" / "mutants.yaml"
 COMPUTING = (
-    *("candidates", "config", "construction", "corpus", "downstream", "intrinsic", "metric", "segmentation"),
-    "statistics",
+    *("byte_lm", "candidates", "config", "construction", "corpus", "counting", "downstream", "fitness", "intrinsic"),
+    *("metric", "optimum", "patterns", "pretokenization", "pretraining", "segmentation", "side_by_side", "statistics"),
+    *("tabulation", "translation", "adapters/forms", "adapters/loss.py", "adapters/probes.py", "adapters/splits.py"),
+    *("allowance.py", "arithmetic.py", "exact.py", "frequent.py", "gauge.py", "given.py", "memory.py", "needs.py"),
+    *("occurrences.py", "offsets.py", "parallel.py", "percentile.py", "pretokens.py", "provenance.py", "slices.py"),
+    *("splitting.py", "translation_scores.py"),
 )
-"""Folders of the package."""
+"""Folders and modules of the package."""
 GROUPS = (
     {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"},
     {"RShift", "LShift", "BitOr", "BitAnd", "BitXor"},
@@ -50,6 +54,8 @@ OTHERS = {"NumberReplacer", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "Rep
 LOOKED_AT = {"arith_expr", "term", "power", "factor", "expr", "xor_expr", "and_expr", "shift_expr"}
 LOOKED_AT |= {"comparison", "not_test", "and_test", "or_test", "number", "operator", "keyword", "name"}
 """Kinds of nodes at which one of the changes could be made."""
+PRINTED = "Column", "Print"
+"""What declares how a table is printed."""
 GENERATED = ("tests/test_config.py::test_documentation_is_up_to_date", "tests/test_declared_tables.py")
 """Tests that hold documentation against all options and tables."""
 PATIENCE = 1800
@@ -90,12 +96,15 @@ def wanted(name: str) -> bool:
 
 
 def idle(code: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where annotations, decorators and what only guards against mistakes of ours lie: they compute nothing."""
+    """Where annotations, decorators, what only guards against mistakes of ours and how tables are printed lie: they
+    compute nothing."""
     found = []
     for node in ast.walk(ast.parse(code)):
         others = getattr(node, "decorator_list", [])
         if isinstance(node, ast.keyword) and node.arg == "strict":
             others = [node.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PRINTED:
+            others = [node]
         for inner in (getattr(node, "annotation", None), getattr(node, "returns", None), *others):
             if isinstance(inner, ast.expr):
                 end = inner.end_lineno or inner.lineno, inner.end_col_offset or 0
@@ -118,11 +127,12 @@ def changes(file: Path) -> Iterator[tuple[tuple[int, int], str, int]]:
                     seen[name] += 1
 
 
-def drawn(number: int, seed: int) -> list[Mutant]:
-    """So many changes of different places, the same for the same seed and sources."""
+def drawn(of: Iterable[str], number: int, seed: int) -> list[Mutant]:
+    """So many changes of different places in folders and modules, the same for the same seed and sources."""
     every: dict[tuple[str, tuple[int, int]], list[tuple[str, int]]] = {}
-    for folder in COMPUTING:
-        for path in sorted((ROOT / "src" / "tokbench" / folder).rglob("*.py")):
+    for part in of:
+        place_of = ROOT / "src" / "tokbench" / part
+        for path in [place_of] if place_of.suffix else sorted(place_of.rglob("*.py")):
             for place, name, occurrence in changes(path):
                 every.setdefault((path.relative_to(ROOT / "src").as_posix(), place), []).append((name, occurrence))
     draw = random.Random(seed)
@@ -165,12 +175,12 @@ def made(file: str, line: int, operator: str, occurrence: int) -> Mutant:
     return Mutant(file, line, operator, occurrence, old.strip(), new.strip())
 
 
-def measure(cores: int) -> None:
-    """Run all tests and keep which of them reaches which line."""
+def measure(cores: int, tests: Iterable[str]) -> None:
+    """Run tests and keep which of them reaches which line."""
     WORK.mkdir(parents=True, exist_ok=True)
     command = ["-n", str(cores), "--no-loadscope-reorder", "-p", "pytest_cov", "--cov", "src/tokbench"]
     environment = os.environ | {"COVERAGE_FILE": str(REACHED)}
-    pytest = [sys.executable, "-m", "pytest", *command, "--cov-context", "test", "--cov-report="]
+    pytest = [sys.executable, "-m", "pytest", *command, "--cov-context", "test", "--cov-report=", *tests]
     subprocess.run(pytest, cwd=ROOT, env=environment, check=False)
 
 
@@ -234,9 +244,11 @@ def explained() -> set[tuple[str, str, str]]:
 @click.option("--number", default=100, show_default=True, help="Changes to try.")
 @click.option("--seed", default=0, show_default=True, help="Of the draw, and of what the tests draw.")
 @click.option("--cores", default=2, show_default=True, help="Changes that are tried at a time.")
-def main(number: int, seed: int, cores: int) -> None:
+@click.option("--of", multiple=True, default=COMPUTING, help="A folder or module of the package, again for more.")
+@click.option("--tests", multiple=True, help="A file of tests, again for more; all unless given.")
+def main(number: int, seed: int, cores: int, of: tuple[str, ...], tests: tuple[str, ...]) -> None:
     if not REACHED.exists():
-        measure(cores)
+        measure(cores, tests)
     data = CoverageData(str(REACHED))
     data.read()
     free: Queue[Path] = Queue()
@@ -257,7 +269,7 @@ def main(number: int, seed: int, cores: int) -> None:
 
     found: dict[str, int] = {}
     with ThreadPoolExecutor(cores) as pool:
-        for mutant, end in pool.map(tried, drawn(number, seed)):
+        for mutant, end in pool.map(tried, drawn(of, number, seed)):
             found[end] = found.get(end, 0) + 1
             if end in ("lives", "unreached"):
                 print(f"{end}: src/{mutant.file}:{mutant.line}\n  - {mutant.old}\n  + {mutant.new}", flush=True)

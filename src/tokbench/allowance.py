@@ -2,6 +2,7 @@
 
 import os
 import resource
+import sys
 from dataclasses import dataclass
 
 from tokbench.errors import TokbenchError
@@ -111,9 +112,14 @@ def to_allow(size: int) -> int:
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory now."""
+    """Bytes of this process that are in memory now; the most that have been where the system does not tell."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return most_resident()
+
+
+def most_resident() -> int:
+    """The most bytes of this process that have been in memory."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

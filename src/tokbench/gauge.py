@@ -5,9 +5,7 @@ killed and gone on with tells of all its starts.
 """
 
 import re
-import resource
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +13,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from tokbench.allowance import most_resident
 
 GAUGES = "gauges"
 """Folder among the checkpoints, of what the processes' devices told."""
@@ -30,8 +30,6 @@ SKIPPED = 10
 STRETCHES = 10
 MARKS = 1000
 """That a :class:`Pace` keeps of a training at least, where it has as many steps."""
-RESIDENT = 1 if sys.platform == "darwin" else 1024
-"""Bytes of the unit in which a system tells the most that a process has held."""
 Mark = tuple[int, float]
 """Tokens that a training had seen after so many seconds."""
 
@@ -129,8 +127,7 @@ class Gauge:
         if self._thread is not None:
             self._thread.join()
         else:
-            held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RESIDENT
-            self._append(f"{time.monotonic() - self._began:.2f},,{held}\n")
+            self._append(f"{time.monotonic() - self._began:.2f},,{most_resident()}\n")
 
     def _sample(self, tell: Callable[[], tuple[float, int]]) -> None:
         ended = False

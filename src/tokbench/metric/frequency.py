@@ -57,7 +57,7 @@ def frequency(usage: Usage, options: FrequencyOptions) -> list[Measurement]:
     ]
     ordered = np.sort(usage.frequencies)[::-1]
     for percent in options.percentiles:
-        least = int(ordered[max(1, -(-size * percent // 100)) - 1])
+        least = int(ordered[-(-size * percent // 100) - 1])
         definition = f"least occurrences in the text among the {percent} % of the vocabulary's tokens that occur most"
         rows.append(Measurement(f"token_frequency_at_{percent}", definition, float(least), size))
     return rows
