@@ -41,11 +41,13 @@ from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.tidy_tables import TidyTables
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
+from tokbench.tabulation.gap import gap_of
 from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.imported import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.make import make_tables
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 from tokbench.workflow.disk import disk
 from tokbench.workflow.examples import Examples
 from tokbench.workflow.imports import Imports
@@ -329,6 +331,9 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     gap = table.filter(metric="gap")["reason"].to_list()
     assert "no bound was proven for gpt2 at this size" in gap
     assert any("works through sentencepiece" in reason for reason in gap)
+    by_pattern = Tokenizer(Vocabulary(BYTES), {"method": "regex", "pattern": "a|[^a]"}, "greedy")
+    reason = gap_of(1, 256, by_pattern, None).reason
+    assert reason == "no bound was proven for regex (pattern a|[^a]) at this size"
 
 
 def test_lossy_ones_are_not_tested(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: int | N
     if tokenizer.vocabulary.continuation is not None:
         reason = "tokens have forms of their own inside a pre-token, so that a size holds fewer strings"
     elif bound is None:
-        reason = f"no bound was proven for {tokenizer.pretokenization} at this size"
+        reason = f"no bound was proven for {tokenizer.scheme.label} at this size"
     elif longer > max(size - 256, 0):
         reason = f"{longer} tokens are longer than a byte, and the bound holds for {size - 256}"
     elif tokens is None or not bound:

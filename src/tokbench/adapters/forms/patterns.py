@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokbench.adapters.patterns import WHOLE
 from tokbench.errors import TokbenchError, unknown
 from tokbench.pretokenization import pretokenization_of, schemes
 
@@ -58,12 +59,24 @@ def named_pattern(given: str, key: str) -> Pattern:
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:
-    """The setting of regular expressions, each applied to what the one before left: a name where they are known."""
+    """The setting of regular expressions, each applied to what the one before left: a name where a scheme that is known
+    cuts every text alike, however its patterns are written."""
+    from tokbench.patterns.same import cut_alike
+
     if not expressions:
         return "none"
-    for method in schemes.methods():
-        required = any(option.is_required() for option in method.options.model_fields.values())
-        if not required and pretokenization_of(method.name).splits == tuple(expressions):
-            return method.name
+    named = {
+        method.name: pretokenization_of(method.name).splits
+        for method in schemes.methods()
+        if not any(option.is_required() for option in method.options.model_fields.values())
+    }
+    for same in (_spelt_alike, cut_alike):
+        for name, splits in named.items():
+            if splits is not None and same(expressions, splits or (WHOLE,)):
+                return name
     steps: list[str | dict[str, Any]] = [{"method": "regex", "pattern": one} for one in expressions]
     return steps[0] if len(steps) == 1 else {"method": "sequence", "steps": steps}
+
+
+def _spelt_alike(first: Sequence[str], second: Sequence[str]) -> bool:
+    return tuple(first) == tuple(second)
