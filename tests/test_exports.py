@@ -14,6 +14,9 @@ import pytest
 from tests.conftest import ODD, TOPICS, Tokbench
 from tests.outputs import names
 from tokbench.adapters.exports import FORMS, export, pretokens_to_compare
+from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.probes import probes
+from tokbench.adapters.read import read_tokenizer
 from tokbench.adapters.tiktoken import export as export_tiktoken
 from tokbench.commands.export import FORMS as OFFERED
 from tokbench.construction import bpe, unigram
@@ -85,6 +88,35 @@ def test_tiktoken(scheme: str, tmp_path: Path) -> None:
     assert (theirs.n_vocab, theirs.eot_token) == (SIZE + 2, SIZE)
     marked = theirs.encode(f"a{END_OF_TEXT}b{PADDING}", allowed_special="all")
     assert marked == [97, SIZE, 98, SIZE + 1]
+
+
+@pytest.mark.parametrize("scheme", ["none", "gpt2"])
+def test_ranks_come_back_with_what_stands_beside_them(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pattern and the special tokens; what is named at the import counts before either."""
+    pytest.importorskip("tiktoken")
+    chosen = probes()[::97]
+    monkeypatch.setattr("tokbench.adapters.read.probes", lambda: chosen)
+    ours = merging(scheme)
+    export_tiktoken(ours, PretokenCounts.from_pairs([(b"a", 1)]), tmp_path)
+    for place, form in ((tmp_path, "transformers"), (tmp_path / "tokenizer.tiktoken", "tiktoken")):
+        again = read_tokenizer(place, form)
+        assert [again.encode(text).tolist() for text in TEXTS] == ids_of(ours)
+        assert again.pretokenization == scheme
+        assert again.vocabulary.special == {SIZE: END_OF_TEXT.encode(), SIZE + 1: PADDING.encode()}
+        assert (again.end_of_text, again.id_limit) == (SIZE, SIZE + 2)
+        assert again.origin["imported"]["told"] == ["2 special tokens of the file beside it are text in texts"]
+    by_name = ReadOptions(pattern="space", special_tokens={"<s>": SIZE})
+    named = read_tokenizer(place, form, by_name)
+    assert (named.pretokenization, named.vocabulary.special) == ("space", {SIZE: b"<s>"})
+    (tmp_path / "tiktoken.json").write_text('{"pat_str": "a"}')
+    assert len(read_tokenizer(place, form, by_name)) == SIZE
+    with pytest.raises(TokbenchError, match="'pat_str' is no text, or 'special_tokens' no object; export"):
+        read_tokenizer(place, form)
+    place = place.rename(tmp_path / "a.tiktoken")
+    with pytest.raises(TokbenchError, match="a file of ranks does not say how texts are cut"):
+        read_tokenizer(place, form)
 
 
 def export_all(tokenizer: Tokenizer, form: str, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Whether two patterns cut every text alike, however they are written: asked of their automata, not of their spelling."""
+"""Whether two patterns cut every text alike, however they are written: asked of automata, not of spelling."""
 
 from bisect import bisect_right
 from collections.abc import Sequence

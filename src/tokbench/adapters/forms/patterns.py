@@ -13,8 +13,10 @@ ALSO = {
     "p50k": "gpt2",
     "r50k_base": "gpt2",
     "p50k_base": "gpt2",
+    "p50k_edit": "gpt2",
     "cl100k_base": "cl100k",
     "o200k_base": "o200k",
+    "o200k_harmony": "o200k",
     "olmo": "gpt2",
     "olmo2": "cl100k",
     "qwen": "qwen2",
@@ -50,12 +52,21 @@ def named_pattern(given: str, key: str) -> Pattern:
         return Pattern(name, splits[0] if splits and len(splits) == 1 else None)
     if not SIGNS & set(given):
         raise TokbenchError(f"{key}: {unknown(given, 'pattern', [*schemes, *ALSO])}")
-    setting = setting_of([given])
+    return expressed(given, key)
+
+
+def expressed(expression: str, key: str) -> Pattern:
+    """The pattern of a regular expression.
+
+    Raises:
+        TokbenchError: it is none.
+    """
+    setting = setting_of([expression])
     try:
         pretokenization_of(setting)
     except TokbenchError as error:
         raise TokbenchError(f"{key}: {error}") from None
-    return Pattern(setting, given)
+    return Pattern(setting, expression)
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:
