@@ -24,6 +24,9 @@ class Tiktoken:
             return self.encoding.encode_ordinary(text)
         return self.encoding.encode(text, allowed_special="all")
 
+    def spans(self, text: str) -> None:
+        return None
+
     def decode(self, ids: list[int]) -> bytes:
         return self.encoding.decode_bytes(ids)
 
