@@ -32,8 +32,13 @@ def byte_spans(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
         borders = _by_bytes(library, library.encode(characters), text)
     if borders is not None:
         return np.stack([borders[:-1], borders[1:]], axis=1)
-    starts = np.cumsum([0, *(len(one.encode()) for one in characters)], dtype=np.int64)
-    return starts[_told_by(library, characters, name)]
+    spans = _told_by(library, characters, name)
+    if spans is None:
+        raise TokbenchError(
+            f"{name}, which does not tell where tokens stand, and those of this text do not spell it; "
+            "give a text that comes back"
+        )
+    return np.cumsum([0, *(len(one.encode()) for one in characters)], dtype=np.int64)[spans]
 
 
 def borders_of(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
@@ -59,9 +64,8 @@ def character_spans_of(library: Library, text: str, name: str) -> NDArray[np.int
     """
     data = text.encode("utf-8", "surrogatepass")
     _characters(data, name)
-    if library.spans(text) is None:
-        return character_spans(text, borders_of(library, data, name))
-    return _told_by(library, text, name)
+    spans = _told_by(library, text, name)
+    return character_spans(text, borders_of(library, data, name)) if spans is None else spans
 
 
 def _characters(text: bytes, name: str) -> str:
@@ -84,12 +88,7 @@ def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.i
     return np.maximum(ends - (len(written) - len(text)), 0)
 
 
-def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64]:
+def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None:
     with told(f"{name}, which ends on a text"):
         spans = library.spans(text)
-    if spans is None:
-        raise TokbenchError(
-            f"{name}, which does not tell where tokens stand, and those of this text do not spell it; "
-            "give a text that comes back"
-        )
-    return np.array(spans, np.int64).reshape(-1, 2)
+    return None if spans is None else np.array(spans, np.int64).reshape(-1, 2)
