@@ -22,6 +22,8 @@ from tokbench.commands.export import FORMS as OFFERED
 from tokbench.construction import bpe, unigram
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
+from tokbench.fitness.exports import exports
+from tokbench.fitness.subject import Subject
 from tokbench.pretokenization import Scheme, schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -310,6 +312,38 @@ def test_a_library_that_is_not_installed(form: str, tmp_path: Path, monkeypatch:
 
 
 # The command
+
+
+def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the export writes, each by its library, and says which; a wrong pattern shows on texts alone."""
+    for library in ("tiktoken", "sentencepiece"):
+        pytest.importorskip(library)
+    monkeypatch.setattr("tokbench.fitness.exports.SOME", 400)
+    monkeypatch.setattr("tokbench.adapters.exports.pretokens_to_compare", counts_of)
+    subject = Subject(merging(), documents=[text.encode() for text in TEXTS])
+    found = exports(subject)
+    assert found.passes
+    assert re.fullmatch(
+        r"the same ids in tokenizer_json \(([\d,]+) texts\), tiktoken \(\1 texts\), sentencepiece \([\d,]+ texts\); "
+        "it cannot be written as tokens",
+        found.told,
+    )
+    assert list(found.numbers["held"]) == ["tokenizer_json", "tiktoken", "sentencepiece"]
+    assert found.numbers["held"]["tiktoken"] > found.numbers["held"]["sentencepiece"] > SIZE
+    assert found.numbers["not"] == {"tokens": "segmentation 'merge' needs merges, which this vocabulary does not have"}
+    monkeypatch.setattr("tokbench.adapters.tiktoken.pattern_of", lambda scheme: None)
+    monkeypatch.setattr("tokbench.fitness.exports.FORMS", ("tiktoken", "tokenizer_json"))
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    found = exports(subject)
+    assert found.passes is False
+    assert re.match(r"tiktoken gives other ids for [\d,]+ of [\d,]+ texts; it cannot be written as tok", found.told)
+    assert "'tokenizers' is not installed" in found.numbers["not"]["tokenizer_json"]
+    [example] = found.examples
+    assert (len(example.data), example.what) == (3, "in tiktoken")
+    ranked = Tokenizer(Vocabulary((*BYTES, b"ab", b"abc")), "none", "ranked")
+    monkeypatch.setattr("tokbench.fitness.exports.FORMS", ("tokens",))
+    assert exports(Subject(ranked)).told.startswith("the same ids in tokens (")
+    assert exports(Subject(object())).passes is None
 
 
 def test_every_form_is_offered() -> None:
