@@ -15,6 +15,7 @@ import tokbench as library
 from tests.conftest import ODD, TOPICS, Tokbench
 from tests.unfit import Adapted, Lossy, Plain, broken, drops
 from tokbench.fitness import probes
+from tokbench.fitness.agreement import LONG, plain_texts
 from tokbench.fitness.digits import consistency
 from tokbench.fitness.every import GROUPS
 from tokbench.fitness.kept import _common
@@ -34,6 +35,12 @@ def found(tokenizer: Any, name: str, **more: Any) -> Checked:
     return Checked("", check, check.run(Subject(tokenizer, **more)))
 
 
+@pytest.fixture(autouse=True)
+def quick_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forms that are written at once; test_exports has all."""
+    monkeypatch.setattr("tokbench.fitness.exports.FORMS", ("tiktoken", "tokens"))
+
+
 @pytest.fixture(scope="module")
 def built() -> dict[str, Tokenizer]:
     """A tokenizer of each of several segmentations."""
@@ -50,6 +57,15 @@ def test_ours_pass(name: str, built: dict[str, Tokenizer]) -> None:
     passed = {one.check.also for one in done if one.result == "passed"}
     assert passed >= {"C1", "C3", "C8", "C10", "C11", "C12", "C14", "C17"}
     json.dumps(as_json({}, done))
+
+
+def test_wordpiece_of_another_library_gets_no_long_pretokens(built: dict[str, Tokenizer]) -> None:
+    """It takes minutes for those that the code points make."""
+    for name, short in (("wordpiece", True), ("bpe", False)):
+        texts = plain_texts(Subject(built[name]), 40)
+        longest = max(int(np.diff(built[name].scheme.boundaries(text)).max(initial=0)) for text in texts)
+        assert (longest <= LONG) == short
+        assert len(texts) > 1000
 
 
 def test_every_sanity_check_of_tokeval_is_there() -> None:

@@ -41,11 +41,13 @@ from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.tidy_tables import TidyTables
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
+from tokbench.tabulation.gap import gap_of
 from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.imported import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.make import make_tables
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 from tokbench.workflow.disk import disk
 from tokbench.workflow.examples import Examples
 from tokbench.workflow.imports import Imports
@@ -93,6 +95,26 @@ def configured(**variants: Any) -> dict[str, Any]:
         ),
         ({"from": "tekken", "path": __file__, "corpus": "d"}, ["x.corpus: 'd' is not a corpus"]),
         ({"from": "tekken", "path": __file__, "added": "all"}, ["x.added: 'all' is not one of words, text, tokens"]),
+        (
+            {"from": "tiktoken", "path": __file__, "pattern": "gpt2", "special_tokens": {"<s>": 7, "</s>": 7}},
+            ["x.special_tokens: '<s>' and '</s>' have one id, 7; give each its own"],
+        ),
+        (
+            {"from": "tiktoken", "path": __file__, "pattern": "gpt2", "special_tokens": {"<s>": 1 << 24}},
+            ["x.special_tokens: '<s>' has the id 16777216; ids are 0 to 16777215"],
+        ),
+        (
+            {"from": "tiktoken", "path": __file__, "pattern": "gpt2", "special_tokens": {"<s>": "7"}},
+            ["x.special_tokens.<s>: must be a whole number (found '7')"],
+        ),
+        (
+            {"from": "tiktoken", "path": __file__, "pattern": "gpt2", "special_tokens": {}},
+            ["x.special_tokens: needs 1 or more entries (found {})"],
+        ),
+        (
+            {"from": "tekken", "path": __file__, "special_tokens": {"<s>": 7}},
+            ["x.special_tokens: only a file of ranks (from: tiktoken) lacks its special tokens, not 'tekken'"],
+        ),
         ({"pretokenization": "gpt2", "constructon": "bpe"}, ["x.construction: this key is missing"]),
     ],
 )
@@ -148,14 +170,22 @@ def test_runs_take_it_at_its_own_size() -> None:
 
 def test_what_rules_ask(tmp_path: Path) -> None:
     """Files are inputs one by one, so that another file in a folder reruns nothing; the hub's are fetched."""
-    for name in ("merges.txt", "vocab.json", "weights.bin"):
+    for name in ("merges.txt", "vocab.json", "weights.bin", "exported/tokenizer.tiktoken", "exported/tiktoken.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     hub = {"from": "transformers", "path": "a/b", "revision": HEX}
     experiment = validate(
         configured(
             file={"from": "merges", "path": str(tmp_path / "merges.txt")},
             folder={"from": "transformers", "path": str(tmp_path)},
-            ranks={"from": "tiktoken", "path": __file__, "pattern": " ?\\w+", "added": "text"},
+            ranks={
+                "from": "tiktoken",
+                "path": __file__,
+                "pattern": " ?\\w+",
+                "added": "text",
+                "special_tokens": {"<a b>": 501, "<s>": 500},
+            },
+            exported={"from": "tiktoken", "path": str(tmp_path / "exported" / "tokenizer.tiktoken")},
             hub=hub,
         ),
         "trial.yaml",
@@ -169,7 +199,10 @@ def test_what_rules_ask(tmp_path: Path) -> None:
     assert imports.files(On("file")) == [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
     assert imports.files(On("folder")) == [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
     assert imports.path(On("folder"), On("folder")) == str(tmp_path)
-    assert imports.options(On("ranks")) == ["--from=tiktoken", "--pattern= ?\\w+", "--added=text"]
+    flags = ["--from=tiktoken", "--pattern= ?\\w+", "--added=text", "--special=<s>=500", "--special=<a b>=501"]
+    assert imports.options(On("ranks")) == flags
+    beside = [str(tmp_path / "exported" / name) for name in ("tokenizer.tiktoken", "tiktoken.json")]
+    assert (imports.files(On("exported")), imports.files(On("ranks"))) == (beside, [__file__])
     assert (imports.files(On("hub")), imports.path(On("hub"), On("hub"))) == ([], "fetched/folder")
     on = On("hub")
     [on.digest] = imports.digest(on)
@@ -329,6 +362,9 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     gap = table.filter(metric="gap")["reason"].to_list()
     assert "no lower bound was proven for pre-tokens by “gpt2” at this size" in gap
     assert any("works through sentencepiece" in reason for reason in gap)
+    by_pattern = Tokenizer(Vocabulary(BYTES), {"method": "regex", "pattern": "a|[^a]"}, "greedy")
+    reason = gap_of(1, 256, by_pattern, None).reason
+    assert reason == "no bound was proven for regex (pattern a|[^a]) at this size"
 
 
 def test_lossy_ones_are_not_tested(tmp_path: Path) -> None:

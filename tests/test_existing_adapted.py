@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,6 +114,27 @@ def test_an_adapter_has_the_interface_of_a_tokenizer(adapted: Path) -> None:
     assert tokenizer.last_cut(b"a b") == 0
 
 
+Adapters = dict[str, tuple[Tokenizer, Any]]
+
+
+@pytest.fixture(scope="module")
+def adapters(tmp_path_factory: pytest.TempPathFactory) -> Adapters:
+    """Tokenizers that work through their libraries, each with the library's own object."""
+    folder = tmp_path_factory.mktemp("adapters")
+    made_here: Adapters = {}
+    lower = made.byte_level() | {"normalizer": {"type": "Lowercase"}}
+    for kind, values in (("lower", lower), ("words", made.bert()), ("metaspace", made.metaspace())):
+        path = made.written(folder / kind, values)
+        made_here[kind] = read_tokenizer(path, "tokenizer_json"), tokenizers.Tokenizer.from_file(str(path))
+    sentencepiece = pytest.importorskip("sentencepiece")
+    for kind, options in (("sentencepiece", {}), ("fallback", {"byte_fallback": True, "vocab_size": 520})):
+        model = made.sentencepiece_model(**options)
+        path = made.written(folder / kind, model)
+        library = sentencepiece.SentencePieceProcessor(model_proto=model)
+        made_here[kind] = read_tokenizer(path, "sentencepiece"), library
+    return made_here
+
+
 @pytest.mark.parametrize("kind", ["lower", "metaspace", "llama", "words", "sentencepiece", "tiktoken"])
 def test_ids_stand_for_bytes_within_a_text(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
     """Blanks and bytes of characters are there, which decoding an id by itself drops or replaces."""
@@ -138,6 +161,67 @@ def test_ids_stand_for_bytes_within_a_text(kind: str, level: dict[str, Any], tmp
         assert b"".join(found).removeprefix(b" ") == text.encode()
     with pytest.raises(KeyError):
         opened.bytes_of(1 << 20)
+
+
+PLACED = "for x in range it pays \u4e2d\U0001f642 na\u00efve"
+
+
+@pytest.mark.parametrize("kind", ["lower", "words", "metaspace", "sentencepiece", "fallback"])
+@pytest.mark.parametrize("text", ["", "for x", PLACED, "  for \ufb03  x\n\n", "A na\u0308ive \U0001304b"])
+def test_characters_of_tokens_are_those_of_the_library(kind: str, text: str, adapters: Adapters) -> None:
+    """And bytes are those of the same characters, or within them the tokens' own."""
+    tokenizer, library = adapters[kind]
+    if kind in ("sentencepiece", "fallback"):
+        spans = [(one.begin, one.end) for one in library.encode(text, out_type="immutable_proto").pieces]
+    else:
+        spans = library.encode(text, add_special_tokens=False).offsets
+    found = tokenizer.character_offsets(text)
+    assert (found.dtype, found.shape) == (np.int64, (len(tokenizer.encode(text)), 2))
+    assert [*map(tuple, found.tolist())] == spans
+    data = text.encode()
+    for (first, last), (start, end) in zip(spans, tokenizer.byte_offsets(text).tolist(), strict=True):
+        around = text[:first].encode(), text[first:last].encode()
+        if kind != "fallback":
+            assert len(around[0]) <= start <= end <= len(around[0] + around[1])
+        assert kind == "lower" or data[start:end] in (around[1], data[start : start + 1])
+
+
+def test_tokens_that_lie_end_to_end_have_offsets(adapters: Adapters) -> None:
+    """By their own bytes, a space before the text left out; each byte of a character by itself."""
+    for kind in ("lower", "sentencepiece", "fallback"):
+        tokenizer, _ = adapters[kind]
+        text = PLACED if kind != "sentencepiece" else "for x in range"
+        borders = tokenizer.offsets(text)
+        assert (borders.dtype, borders[0], borders[-1]) == (np.int64, 0, len(text.encode()))
+        pieces = [text.encode()[start:end] for start, end in pairwise(borders)]
+        own = [tokenizer.library.bytes_of(one) for one in tokenizer.encode(text).tolist()]
+        assert pieces == [own[0].removeprefix(b" "), *own[1:]]
+        assert tokenizer.byte_offsets(text).tolist() == [*map(list, pairwise(borders))]
+    assert adapters["fallback"][0].offsets("\u4e2d").tolist()[-4:] == [0, 1, 2, 3]
+    assert adapters["lower"][0].offsets("FOR").tolist()[-1] == 3
+    ours = Tokenizer(Vocabulary((*BYTES, b"ab")), "none", "greedy")
+    assert ours.byte_offsets("xab").tolist() == [[0, 1], [1, 3]]
+
+
+def test_offsets_that_nobody_tells(adapters: Adapters, tmp_path: Path) -> None:
+    for kind, text in (("words", "for x"), ("sentencepiece", "  for  x")):
+        with pytest.raises(TokbenchError, match="whose tokens do not lie end to end in this text; ask byte_offsets"):
+            adapters[kind][0].offsets(text)
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(made.ranks()))
+    ranks = read(path, "tiktoken", pattern="[a-z]+| ")
+    assert ranks.offsets("for x").tolist() == [
+        0,
+        *np.cumsum([len(ranks.decode([one])) for one in ranks.encode("for x")]),
+    ]
+    assert ranks.character_offsets("for x").tolist() == [*map(list, pairwise(ranks.offsets("for x").tolist()))]
+    for call in (ranks.offsets, ranks.byte_offsets, ranks.character_offsets):
+        with pytest.raises(TokbenchError, match=r"^a works through tiktoken, which does not tell where tokens stand"):
+            call("for X")
+    for tokenizer in (ranks, adapters["lower"][0]):
+        with pytest.raises(TokbenchError, match=r"sees U\+FFFD for what is not UTF-8 \(byte 1\)"):
+            tokenizer.byte_offsets(b"a\xff")
+        with pytest.raises(TokbenchError, match="has no characters; give str"):
+            tokenizer.character_offsets(b"a")
 
 
 def test_check_takes_the_bytes_of_pieces(tmp_path: Path) -> None:

@@ -104,6 +104,27 @@ def test_a_name_on_the_hub(
         ("import @folder --from transformers", "no tokenizer that is known"),
         ("import @ranks --from tiktoken --pattern gpt2 --segmentation merge", "segmentation 'merge' needs merges"),
         ("import @ranks --from tiktoken --pattern gpt2 --segmentation gready", "'gready' is not a segmentation"),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>",
+            "--special <s>: '<s>' is not a whole number; write plain digits, as in 1024; give NAME=ID",
+        ),
+        ("import @ranks --from tiktoken --pattern gpt2 --special =7", "--special =7: it has no name; give NAME=ID"),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>=500 --special <s>=501",
+            "--special <s>=501: '<s>' has the ids 500 and 501",
+        ),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>=500 --special </s>=500",
+            "special tokens: '<s>' and '</s>' have one id, 500; give each its own",
+        ),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>=3",
+            "special tokens: '<s>' has the id 3, which is a rank of the file; give it another",
+        ),
+        (
+            "import @ranks --from tekken --special <s>=500",
+            "special tokens are given with files of ranks alone, not with 'tekken'; leave them out",
+        ),
         ("import @ranks --from tiktoken --pattern gpt2 --text-field a", "they are of the files of --check"),
     ],
 )

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from tests import made_elsewhere as made
 from tests.conftest import ODD
 from tests.existing import STRINGS, TEXT, few, level, library_ids, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
+from tokbench.adapters.forms import published_encodings
+from tokbench.adapters.forms.published_encodings import RANKS, Ranks, special_tokens_of
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -44,6 +47,90 @@ def test_ranks(ranks: dict[bytes, int], tmp_path: Path) -> None:
     assert 301 not in ids
     assert (len(by_name), by_name.id_limit) == (421, 501)
     assert by_name.decode(ids) == (TEXT + " not joined").encode()
+
+
+SPECIAL = {"<|endoftext|>": 430, "<s>": 425, "<|é x|>": 500}
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "[a-z]+| "])
+def test_special_tokens_of_ranks(pattern: str, ranks: dict[bytes, int], tmp_path: Path) -> None:
+    """They are text in texts, and ids that stand for their names, whichever library works."""
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
+    tokenizer = read(path, "tiktoken", pattern=pattern, special_tokens=SPECIAL)
+    without = read(path, "tiktoken", pattern=pattern)
+    assert isinstance(tokenizer, AdaptedTokenizer) == (pattern != "gpt2")
+    assert tokenizer.origin["imported"]["told"] == ["3 special tokens given are text in texts"]
+    tokenizer.save(tmp_path / "saved")
+    for one in (tokenizer, Tokenizer.load(tmp_path / "saved")):
+        assert one.encode("a<s><|endoftext|>").tolist() == without.encode("a<s><|endoftext|>").tolist()
+        assert one.decode([*without.encode("a"), 500, 425, 430]) == "a<|é x|><s><|endoftext|>".encode()
+        assert (len(one), one.id_limit, one.end_of_text) == (420, 501, 430)
+
+
+def test_special_tokens_of_ranks_that_are_tokens(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    import tiktoken
+
+    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
+    tokenizer = read(path, "tiktoken", pattern="cl100k", special_tokens=SPECIAL, added="tokens")
+    theirs = tiktoken.Encoding("a", pat_str=made.CL100K, mergeable_ranks=ranks, special_tokens=SPECIAL)
+    text = "a<s> b<|é x|><|endoftext|>\n<s"
+    assert tokenizer.encode(text).tolist() == theirs.encode(text, allowed_special="all")
+    assert tokenizer.decode(tokenizer.encode(text)) == text.encode()
+    assert why(tokenizer) == "3 special tokens are cut out of a text before it is cut into pre-tokens"
+    assert (len(tokenizer), tokenizer.id_limit) == (423, 501)
+
+
+def test_published_encodings_have_the_special_tokens_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the library has them, which is asked for no file; of two names of one id the one with a meaning is taken."""
+    from tiktoken_ext import openai_public
+
+    asked: list[str] = []
+
+    def load(url: str, expected_hash: str) -> dict[bytes, int]:
+        asked.append(expected_hash)
+        return {}
+
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", load)
+    monkeypatch.setattr(
+        openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: load("", RANKS["gpt2"].sha256)
+    )
+    assert RANKS.keys() == openai_public.ENCODING_CONSTRUCTORS.keys()
+    for name, known in RANKS.items():
+        theirs = openai_public.ENCODING_CONSTRUCTORS[name]()["special_tokens"]
+        ours = special_tokens_of(name)
+        assert ours.items() <= theirs.items()
+        assert (sorted(ours.values()), known.sha256) == (sorted(set(theirs.values())), asked[-1])
+
+
+def test_published_ranks_are_told_by_what_is_in_the_file(
+    ranks: dict[bytes, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By every line, in whatever order; the name of a pattern tells apart encodings of equal ranks, and no more."""
+    content = made.tiktoken_file(ranks)
+    known = Ranks(420, hashlib.sha256(content).hexdigest())
+    shifted = {"p50k_base": {420: "<|endoftext|>"}, "p50k_edit": {420: "<|endoftext|>", 421: "<|fim_prefix|>"}}
+    monkeypatch.setattr(published_encodings, "RANKS", dict.fromkeys(shifted, known))
+    monkeypatch.setattr(
+        "tokbench.adapters.forms.tiktoken.special_tokens_of",
+        lambda name: {token: number for number, token in shifted[name].items()},
+    )
+    path = made.written(tmp_path / "a.tiktoken", b"\r\n".join(sorted(content.splitlines())))
+    by_base, by_edit, by_other, given = (
+        read(path, "tiktoken", **options).origin["imported"]
+        for options in (
+            {"pattern": "p50k"},
+            {"pattern": "p50k_edit"},
+            {"pattern": "o200k_harmony"},
+            {"pattern": "p50k_edit", "special_tokens": {"<s>": 500}},
+        )
+    )
+    assert by_base["told"] == ["1 special token of p50k_base, which has these ranks, is text in texts"]
+    assert by_edit["told"] == ["2 special tokens of p50k_edit, which has these ranks, are text in texts"]
+    assert (by_base["ids"], by_edit["ids"], by_other["told"]) == (421, 422, by_base["told"])
+    assert given["told"] == ["1 special token given in place of those of p50k_edit is text in texts"]
+    other = made.written(tmp_path / "b.tiktoken", content.replace(b" 419\n", b" 430\n"))
+    told = read(other, "tiktoken", pattern="p50k_edit").origin["imported"]["told"]
+    assert told == ["special tokens are not in the file: in texts they are text"]
 
 
 def test_what_a_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:

@@ -14,11 +14,16 @@ import pytest
 from tests.conftest import ODD, TOPICS, Tokbench
 from tests.outputs import names
 from tokbench.adapters.exports import FORMS, export, pretokens_to_compare
+from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.probes import probes
+from tokbench.adapters.read import read_tokenizer
 from tokbench.adapters.tiktoken import export as export_tiktoken
 from tokbench.commands.export import FORMS as OFFERED
 from tokbench.construction import bpe, unigram
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
+from tokbench.fitness.exports import exports
+from tokbench.fitness.subject import Subject
 from tokbench.pretokenization import Scheme, schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -85,6 +90,35 @@ def test_tiktoken(scheme: str, tmp_path: Path) -> None:
     assert (theirs.n_vocab, theirs.eot_token) == (SIZE + 2, SIZE)
     marked = theirs.encode(f"a{END_OF_TEXT}b{PADDING}", allowed_special="all")
     assert marked == [97, SIZE, 98, SIZE + 1]
+
+
+@pytest.mark.parametrize("scheme", ["none", "gpt2"])
+def test_ranks_come_back_with_what_stands_beside_them(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pattern and the special tokens; what is named at the import counts before either."""
+    pytest.importorskip("tiktoken")
+    chosen = probes()[::97]
+    monkeypatch.setattr("tokbench.adapters.read.probes", lambda: chosen)
+    ours = merging(scheme)
+    export_tiktoken(ours, PretokenCounts.from_pairs([(b"a", 1)]), tmp_path)
+    for place, form in ((tmp_path, "transformers"), (tmp_path / "tokenizer.tiktoken", "tiktoken")):
+        again = read_tokenizer(place, form)
+        assert [again.encode(text).tolist() for text in TEXTS] == ids_of(ours)
+        assert again.pretokenization == scheme
+        assert again.vocabulary.special == {SIZE: END_OF_TEXT.encode(), SIZE + 1: PADDING.encode()}
+        assert (again.end_of_text, again.id_limit) == (SIZE, SIZE + 2)
+        assert again.origin["imported"]["told"] == ["2 special tokens of the file beside it are text in texts"]
+    by_name = ReadOptions(pattern="space", special_tokens={"<s>": SIZE})
+    named = read_tokenizer(place, form, by_name)
+    assert (named.pretokenization, named.vocabulary.special) == ("space", {SIZE: b"<s>"})
+    (tmp_path / "tiktoken.json").write_text('{"pat_str": "a"}')
+    assert len(read_tokenizer(place, form, by_name)) == SIZE
+    with pytest.raises(TokbenchError, match="'pat_str' is no text, or 'special_tokens' no object; export"):
+        read_tokenizer(place, form)
+    place = place.rename(tmp_path / "a.tiktoken")
+    with pytest.raises(TokbenchError, match="a file of ranks does not say how texts are cut"):
+        read_tokenizer(place, form)
 
 
 def export_all(tokenizer: Tokenizer, form: str, folder: Path) -> str:
@@ -278,6 +312,38 @@ def test_a_library_that_is_not_installed(form: str, tmp_path: Path, monkeypatch:
 
 
 # The command
+
+
+def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the export writes, each by its library, and says which; a wrong pattern shows on texts alone."""
+    for library in ("tiktoken", "sentencepiece"):
+        pytest.importorskip(library)
+    monkeypatch.setattr("tokbench.fitness.exports.SOME", 400)
+    monkeypatch.setattr("tokbench.adapters.exports.pretokens_to_compare", counts_of)
+    subject = Subject(merging(), documents=[text.encode() for text in TEXTS])
+    found = exports(subject)
+    assert found.passes
+    assert re.fullmatch(
+        r"the same ids in tokenizer_json \(([\d,]+) texts\), tiktoken \(\1 texts\), sentencepiece \([\d,]+ texts\); "
+        "it cannot be written as tokens",
+        found.told,
+    )
+    assert list(found.numbers["held"]) == ["tokenizer_json", "tiktoken", "sentencepiece"]
+    assert found.numbers["held"]["tiktoken"] > found.numbers["held"]["sentencepiece"] > SIZE
+    assert found.numbers["not"] == {"tokens": "segmentation 'merge' needs merges, which this vocabulary does not have"}
+    monkeypatch.setattr("tokbench.adapters.tiktoken.pattern_of", lambda scheme: None)
+    monkeypatch.setattr("tokbench.fitness.exports.FORMS", ("tiktoken", "tokenizer_json"))
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    found = exports(subject)
+    assert found.passes is False
+    assert re.match(r"tiktoken gives other ids for [\d,]+ of [\d,]+ texts; it cannot be written as tok", found.told)
+    assert "'tokenizers' is not installed" in found.numbers["not"]["tokenizer_json"]
+    [example] = found.examples
+    assert (len(example.data), example.what) == (3, "in tiktoken")
+    ranked = Tokenizer(Vocabulary((*BYTES, b"ab", b"abc")), "none", "ranked")
+    monkeypatch.setattr("tokbench.fitness.exports.FORMS", ("tokens",))
+    assert exports(Subject(ranked)).told.startswith("the same ids in tokens (")
+    assert exports(Subject(object())).passes is None
 
 
 def test_every_form_is_offered() -> None:

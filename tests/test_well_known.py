@@ -1,6 +1,7 @@
 """Well-known pre-tokenizations, as published: against the ``regex`` package, and against the ``tokenizers`` library."""
 
 import gzip
+import itertools
 import json
 import random
 from itertools import pairwise
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from tests.outside import DATA, skip_without
 from tests.test_pretokenization import PIECES, REAL_TEXTS, TEXTS
+from tokbench.adapters.forms.patterns import setting_of
 from tokbench.adapters.splits import cut_otherwise, splits_of
+from tokbench.patterns.same import cut_alike
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.well_known import CL100K, DEEPSEEK_V3, O200K, TEKKEN
 from tokbench.reference import scan as twin
@@ -46,6 +49,45 @@ VECTOR = "I'LL pay 12345 now!!\n\n  ok"
 )
 def test_vector(name: str, expected: str) -> None:
     assert pieces(name, VECTOR) == expected.split("|")
+
+
+RAW = tuple(one.replace(r"\r", "\r").replace(r"\n", "\n") for one in DEEPSEEK_V3)
+PRESENT_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+PRESENT_CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+    r"|\s+(?!\S)|\s"
+)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "name"),
+    [
+        (RAW, "deepseek_v3"),
+        ((RAW[1].replace("\\u3040-\\u309f", "\u3040-\u309f"), RAW[0], RAW[2]), "deepseek_v3"),
+        (RAW[1:], None),
+        ((PRESENT_GPT2,), "gpt2"),
+        ((PRESENT_CL100K,), None),
+        ((CL100K.replace(r"\r\n", r"\n\r").replace(r"\s*[", "(?:\\s)*["),), "cl100k"),
+        ((CL100K.replace("(?i:'s|'t", "(?:'[sS]|'[tT]|(?i:").replace("'d)", "'d))"),), None),
+        ((r"(?:.|\n)+",), "none"),
+        ((TEKKEN.replace(r"\p{M}", "\\p{Mn}\\p{Mc}\\p{Me}"),), "tekken"),
+    ],
+)
+def test_patterns_are_named_by_what_they_do(patterns: tuple[str, ...], name: str | None) -> None:
+    """Not by how they are written; tiktoken's present cl100k cuts some ends of texts otherwise than the first one."""
+    setting = setting_of(patterns)
+    assert setting == name if name else isinstance(setting, dict)
+
+
+def test_patterns_are_alike_where_no_text_tells_them_apart() -> None:
+    patterns = ("a+|[^a]", "a++|[^a]", "a{1,2}|[^a]", "a*a|[^a]", "a+$|a+|[^a]", "(?s:.)", "a|b|[^ab]", "[^a]|aa?|a")
+    patterns += (r"a+\Z|a|[^a]", "a+$|a|[^a]", r"a+(?!\S)|a+|[^a]", r"a+(?!\S)|a|[^a]", r"[^\s\S]|(?:a|aa)|[^a]")
+    texts = ["".join(letters) for size in range(1, 6) for letters in itertools.product("ab\n", repeat=size)]
+    cuts = {one: [regex.findall(one, text) for text in texts] for one in patterns}
+    for one, other in itertools.product(patterns, repeat=2):
+        if "(?s" not in one + other:  # Which is not of the language, and so like nothing that is known.
+            assert cut_alike([one], [other]) == (cuts[one] == cuts[other]), (one, other)
+    assert not cut_alike(["(?s:.)"], ["(?s:.)"])
 
 
 @given(TEXTS)

@@ -25,6 +25,17 @@ def bytes_of(text: Any) -> bytes:
         raise TokbenchError(f"{shortened(repr(text))} is no text; give str or bytes") from None
 
 
+def characters_of(text: Any) -> str:
+    """A text that has characters.
+
+    Raises:
+        TokbenchError: it is no ``str``.
+    """
+    if not isinstance(text, str):
+        raise TokbenchError(f"{shortened(repr(text))} has no characters; give str, or ask for offsets()")
+    return text
+
+
 def several(texts: Any) -> Iterable[bytes | str]:
     """Texts as they are given; a single one is none of several, nor are its characters.
 

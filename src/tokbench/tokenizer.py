@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
-from tokbench.errors import TokbenchError, shortened
-from tokbench.given import bytes_of, several
+from tokbench.errors import TokbenchError
+from tokbench.given import bytes_of, characters_of, several
 from tokbench.offsets import character_spans
 from tokbench.options import Options
 from tokbench.parallel import mapped
@@ -176,14 +176,20 @@ class Tokenizer:
         """
         return self._bytes.borders(self.encode(text, threads))
 
+    def byte_offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
+        """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
+
+        Of ours these are the places of :meth:`offsets`; tokens of another library need not lie end to end.
+        """
+        borders = self.offsets(text, threads)
+        return np.stack([borders[:-1], borders[1:]], axis=1)
+
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
         """Where each token starts and ends in the characters of a text, int64 [tokens, 2].
 
         A token that begins or ends inside a character spans the character as a whole.
         """
-        if not isinstance(text, str):
-            raise TokbenchError(f"{shortened(repr(text))} has no characters; give str, or ask for offsets()")
-        return character_spans(text, self.offsets(text, threads))
+        return character_spans(characters_of(text), self.offsets(text, threads))
 
     def last_cut(self, text: bytes) -> int:
         """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.adapters.adapted_folder import FILE, read_adapted, sealed_adapted
+from tokbench.adapters.adapted_offsets import borders_of, byte_spans, character_spans_of
 from tokbench.adapters.libraries import open_library, told
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
-from tokbench.given import bytes_of, numbers_of, several
+from tokbench.given import bytes_of, characters_of, numbers_of, several
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
@@ -128,9 +129,8 @@ class AdaptedTokenizer(Tokenizer):
             self._has_none(f"a {name} of ours")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _has_none(self, what: str, remedy: str = MEASURE) -> NoReturn:
-        name = self.name or "the tokenizer"
-        raise TokbenchError(f"{name} works through {self.library_name} and has no {what.removeprefix('a ')}; {remedy}")
+    def _has_none(self, what: str) -> NoReturn:
+        raise TokbenchError(f"{self._who} and has no {what.removeprefix('a ')}; {MEASURE}")
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Ids of a text, int32 [tokens], as the library gives them."""
@@ -145,13 +145,37 @@ class AdaptedTokenizer(Tokenizer):
         """Ids of each text, in order."""
         return list(mapped(self.encode, several(texts), threads))
 
-    def offsets(self, text: bytes | str, threads: int = 1) -> NoReturn:
-        """Its tokens need not lie end to end in the text.
+    def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
+        """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
 
         Raises:
-            TokbenchError: always.
+            TokbenchError: its tokens do not lie end to end in this text, which is not UTF-8, or the library does not
+                tell where they stand.
         """
-        self._has_none("offsets of ours", f"ask {self.library_name} for its own")
+        return borders_of(self.library, bytes_of(text), self._who)
+
+    def byte_offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
+        """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
+
+        By its own bytes where those of all tokens are the text, or are a space and the text; else it has the characters
+        that the library gives it. These may overlap, be none, and leave out some of the text.
+
+        Raises:
+            TokbenchError: the text is not UTF-8, or the library does not tell.
+        """
+        return byte_spans(self.library, bytes_of(text), self._who)
+
+    def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
+        """Where each token starts and ends in the characters of a text, int64 [tokens, 2], as the library tells.
+
+        Raises:
+            TokbenchError: it is no ``str``, or as with :meth:`offsets`, where the library does not tell.
+        """
+        return character_spans_of(self.library, characters_of(text), self._who)
+
+    @property
+    def _who(self) -> str:
+        return f"{self.name or 'the tokenizer'} works through {self.library_name}"
 
     def last_cut(self, text: bytes) -> int:
         """0: no place is known where the library's ids could be cut."""

@@ -18,7 +18,7 @@ from tokbench.options import Options
 
 FILES = (
     *("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
-    *("merges.txt", "vocab.json", "*.tiktoken"),
+    *("merges.txt", "vocab.json", "*.tiktoken", "tiktoken.json"),
 )
 """What is fetched of a repository."""
 REVISION = re.compile("[0-9a-f]{40}")

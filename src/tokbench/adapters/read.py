@@ -8,7 +8,7 @@ from typing import Any
 
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.agreement import Difference, first_difference
-from tokbench.adapters.forms import Found, ReadOptions, reader
+from tokbench.adapters.forms import Found, ReadOptions, read_form
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, on_one_line
@@ -47,7 +47,7 @@ def read_tokenizer(
 
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
-    found = reader(form)(path, options)
+    found = read_form(path, form, options)
     name = name or on_one_line(path.name).partition(".")[0]
     library = None if found.library is None else open_library(found.library, found.content, found.settings, str(path))
     imported: dict[str, Any] = {

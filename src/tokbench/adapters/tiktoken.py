@@ -11,6 +11,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokbench.adapters.forms.beside_ranks import RANKS, SETTINGS
 from tokbench.adapters.names import ids_of, special_names
 from tokbench.adapters.patterns import WHOLE, pattern_of
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 BY_RANK = ("merge", "ranked", "whole_or_merge")
 """Segmentations that merge pairs by rank, or may come to the same."""
-RANKS = "tokenizer.tiktoken"
-SETTINGS = "tiktoken.json"
-"""The arguments of ``tiktoken.Encoding`` beside the ranks."""
 
 
 def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
-from tokbench.commands.reading import ADDED
+from tokbench.commands.reading import ADDED, SPECIAL, special_tokens
 from tokbench.errors import TokbenchError, on_one_line
 
 
@@ -35,6 +36,7 @@ from tokbench.errors import TokbenchError, on_one_line
     show_default=True,
     help="Which added tokens of the file are cut out of texts: words and blanks, none (text), or all (tokens).",
 )
+@click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL)
 @click.option("--revision", help="Fetch PATH, a name on the Hugging Face hub, at this revision (a full hash).")
 @click.option(
     "--check",
@@ -53,6 +55,7 @@ def command(
     pattern: str | None,
     segmentation: str | None,
     added: str,
+    special: tuple[str, ...],
     revision: str | None,
     files: tuple[str, ...],
     limit: int,
@@ -79,7 +82,8 @@ def command(
     memory.purpose(f"import {path}")
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
-    given = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
+    given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
+    given["special_tokens"] = special_tokens(special)
     options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
     if not files and (text_field or language_field):
         raise TokbenchError("--text-field, --language-field: they are of the files of --check; name some")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.commands.reading import Reading
+from tokbench.commands.reading import Reading, special_tokens
 from tokbench.commands.sides import side
 from tokbench.errors import TokbenchError, unknown
 from tokbench.tokenizer import SETTINGS, Tokenizer
@@ -56,7 +56,8 @@ def _options(reading: Reading) -> "ReadOptions":
     from tokbench.adapters.forms import ReadOptions
     from tokbench.config.errors import validated
 
-    given = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
+    given: dict[str, Any] = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
+    given["special_tokens"] = special_tokens(reading.special)
     return validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
 
 
@@ -78,7 +79,8 @@ def one_of_several(path: Path, reading: Reading) -> Tokenizer:
 
     found = file_in(path) if path.is_dir() else None
     form = reading.form or (found[1] if found else form_of(path))
-    return opened(str(path), replace(reading, pattern=None) if form in SAY_THEIR_PATTERN else reading)
+    unsaid = replace(reading, pattern=None) if form in SAY_THEIR_PATTERN else reading
+    return opened(str(path), unsaid if form == "tiktoken" else replace(unsaid, special=None))
 
 
 def is_ours(place: Path) -> bool:

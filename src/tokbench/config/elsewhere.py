@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from tokbench.adapters.forms import FORMS, ReadOptions
+from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions
+from tokbench.adapters.forms.beside_ranks import beside
 from tokbench.adapters.forms.patterns import named_pattern
+from tokbench.adapters.forms.special_tokens import check_special
 from tokbench.adapters.hub import REVISION
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
@@ -82,7 +84,8 @@ def told_apart(built: Any, elsewhere: Any) -> Any:
 def mistakes_elsewhere(key: str, name: str, variant: MadeElsewhere) -> Iterator[str]:
     """What is wrong in a tokenizer made elsewhere that can be told before its file is read, one line a mistake."""
     yield from _path(key, name, variant)
-    if variant.form in PATTERN_LESS and variant.pattern is None:
+    told_beside = variant.form == "tiktoken" and beside(Path(variant.path or "")) is not None
+    if variant.form in PATTERN_LESS and variant.pattern is None and not told_beside:
         yield (
             f"{key}.pattern: a file of form '{variant.form}' does not say how texts are cut; "
             "name its pattern, as in pattern: cl100k"
@@ -93,10 +96,21 @@ def mistakes_elsewhere(key: str, name: str, variant: MadeElsewhere) -> Iterator[
         except TokbenchError as error:
             told = str(error)
             yield told if told.startswith(key) else f"{key}.pattern: {told}"
+    if variant.special_tokens is not None:
+        yield from _special(f"{key}.special_tokens", variant.form, variant.special_tokens)
     if variant.segmentation is not None and variant.segmentation not in segmentations:
         yield f"{key}.segmentation: {unknown(variant.segmentation, 'segmentation', segmentations)}"
     if variant.form == "tokens" and variant.segmentation is None:
         yield f"{key}.segmentation: a list of tokens does not say how they are chosen; name one, as in greedy"
+
+
+def _special(key: str, form: str, special: Mapping[str, int]) -> Iterator[str]:
+    if form not in WITHOUT_SPECIAL:
+        yield f"{key}: only a file of ranks (from: tiktoken) lacks its special tokens, not '{form}'; leave them out"
+    try:
+        check_special(special, key)
+    except TokbenchError as error:
+        yield str(error)
 
 
 def _path(key: str, name: str, variant: MadeElsewhere) -> Iterator[str]:

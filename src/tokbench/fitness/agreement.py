@@ -1,8 +1,12 @@
 """Checks that a tokenizer agrees with itself: again, in a batch, in threads, in pieces, and in its exported forms."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
+
+from tokbench.adapters.tokenizer_json import BY_WORDPIECE
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable, of
 from tokbench.fitness.probes import blocks, numbers
 from tokbench.fitness.shorten import shortest
@@ -13,6 +17,8 @@ from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 PARTED = 3 << 20
 """Bytes of a text that threads share out."""
 THREADS = 3
+LONG = 300
+"""Bytes of the longest pre-token that WordPiece of ``tokenizers`` is given: its time grows with the length's cube."""
 
 
 def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: str) -> Finding:
@@ -90,14 +96,13 @@ def exported(subject: Subject) -> Finding:
     path = None if subject.folder is None else subject.folder / EXPORTED
     if path is None or not path.is_file():
         return not_applicable(f"no {EXPORTED} lies beside it")
-    special = {END_OF_TEXT, PADDING, *subject.traits.special}
-    every = (*subject.taken, *numbers(), *blocks(), *subject.tokens.values())
-    texts = [text for text in every if _plain_text(text, special)]
-    theirs = _opened(path)
+    texts = plain_texts(subject)
+    special = special_names(subject)
+    theirs = ids_of_file(path)
     shown = dict(zip(texts, theirs([text.decode() for text in texts]), strict=True))
 
     def differs(text: bytes) -> bool:
-        if not _plain_text(text, special):
+        if not is_plain(text, special):
             return False
         ids = shown[text] if text in shown else theirs([text.decode()])[0]
         return ids != subject.encode(text)
@@ -105,7 +110,8 @@ def exported(subject: Subject) -> Finding:
     return _agreeing(texts, differs, f"the ids of {EXPORTED} are the same")
 
 
-def _opened(path: Path) -> Callable[[list[str]], list[list[int]]]:
+def ids_of_file(path: Path) -> Callable[[list[str]], list[list[int]]]:
+    """What gives the ids of texts by a ``tokenizer.json``."""
     from tokenizers import Tokenizer
 
     opened = Tokenizer.from_file(str(path))
@@ -114,7 +120,27 @@ def _opened(path: Path) -> Callable[[list[str]], list[list[int]]]:
     return lambda texts: [encoding.ids for encoding in opened.encode_batch(texts, add_special_tokens=False)]
 
 
-def _plain_text(text: bytes, special: set[str]) -> bool:
+def special_names(subject: Subject) -> set[str]:
+    """What other libraries may find in a text and take for a special token."""
+    return {END_OF_TEXT, PADDING, *subject.traits.special}
+
+
+def plain_texts(subject: Subject, some: int = 1) -> list[bytes]:
+    """Texts that can be given to other libraries: probes, documents, tokens, numbers, and every code point.
+
+    Args:
+        subject: the tokenizer.
+        some: of numbers and of the blocks of code points every so many.
+    """
+    special, boundaries = special_names(subject), subject.traits.boundaries
+    ordered = islice(numbers(), 0, None, some), islice(blocks(), 0, None, some)
+    texts = [text for text in chain(subject.taken, *ordered, subject.tokens.values()) if is_plain(text, special)]
+    if boundaries is None or subject.traits.segmentation not in BY_WORDPIECE:
+        return texts
+    return [text for text in texts if np.diff(boundaries(text)).max(initial=0) <= LONG]
+
+
+def is_plain(text: bytes, special: set[str]) -> bool:
     """Whether the other library can be given a text, and has no special token to find in it."""
     try:
         return not any(name in text.decode() for name in special if name)

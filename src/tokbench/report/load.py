@@ -99,6 +99,7 @@ def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
     made elsewhere what the configuration says of it."""
     if "from" in variant:
         told = {key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")}
+        told |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}
         return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **told}}
     construction = variant["construction"]
     method = construction if isinstance(construction, str) else construction["method"]

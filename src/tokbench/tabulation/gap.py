@@ -111,7 +111,7 @@ def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: int | N
             "vocabulary of this size has fewer different strings than the bound allows for"
         )
     elif bound is None:
-        reason = f"no lower bound was proven for pre-tokens by “{tokenizer.pretokenization}” at this size"
+        reason = f"no lower bound was proven for pre-tokens by “{tokenizer.scheme.label}” at this size"
     elif longer > max(size - 256, 0):
         reason = (
             f"the vocabulary has {longer:,} tokens of two bytes or more, as it lacks some single bytes; the bound was "

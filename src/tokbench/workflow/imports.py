@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tokbench.adapters.forms.beside_ranks import beside
 from tokbench.adapters.hub import FILES
 from tokbench.adapters.libraries import MODULES
 from tokbench.config.elsewhere import MadeElsewhere
@@ -37,8 +38,10 @@ class Imports:
         if place.is_dir():
             names = ("merges.txt*", "vocab.json*") if variant.form == "merges" else tuple(f"{name}*" for name in FILES)
             return sorted({str(file) for name in names for file in place.glob(name) if file.is_file()})
-        beside = [place.parent / name for name in BESIDE] if variant.form == "merges" else []
-        return [str(place), *(str(file) for file in beside if file.is_file())]
+        near = [place.parent / name for name in BESIDE] if variant.form == "merges" else []
+        if variant.form == "tiktoken" and (settings := beside(place)) is not None:
+            near.append(settings)
+        return [str(place), *(str(file) for file in near if file.is_file())]
 
     def digest(self, wildcards: Any) -> list[str]:
         """Names what is fetched of a hub, so that experiments share it; none for files of the user."""
@@ -60,7 +63,11 @@ class Imports:
         variant = self._variant(wildcards)
         given = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
         given |= {"added": variant.added}
-        return [f"--{key}={value}" for key, value in given.items() if value is not None]
+        special = sorted((variant.special_tokens or {}).items(), key=lambda one: one[1])
+        return [
+            *(f"--{key}={value}" for key, value in given.items() if value is not None),
+            *(f"--special={name}={number}" for name, number in special),
+        ]
 
     def check(self, wildcards: Any, input: Any) -> list[str]:
         """The shards of the evaluation split on which it is checked, as flags."""

@@ -7,7 +7,9 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.options import Options
@@ -24,6 +26,8 @@ FORMS = {
 }
 """The forms, with what each is; the module that reads a form bears its name."""
 REMEDY = "give a whole file of its form"
+WITHOUT_SPECIAL = ("tiktoken", "transformers")
+"""Forms whose files may lack the special tokens of their tokenizer."""
 LARGEST_FILE = 1 << 28
 """Bytes of the largest file that is read; the largest of those that people use have a tenth of it."""
 
@@ -38,6 +42,10 @@ class ReadOptions(Options):
     added: Literal["words", "text", "tokens"] = "words"
     """Special and added tokens that stand in a text: ``words`` takes those for tokens that are words or blanks, and
     those that are marks or special for text; ``text`` takes all for text, ``tokens`` all for tokens."""
+    special_tokens: Annotated[dict[str, int], Field(min_length=1)] | None = None
+    """Special tokens of a file of ranks, which does not hold them, with their ids. Left out, they are those of the file
+    that our own export wrote beside it, or those that are published for the very ranks (gpt2, p50k_base, cl100k_base,
+    o200k_base); encodings of equal ranks (p50k_edit, o200k_harmony) are told apart by ``pattern``."""
     revision: str | None = None
     """Revision of a name on the hub, a full hash; nothing is fetched without one."""
 
@@ -106,13 +114,17 @@ class Read(Protocol):
         ...
 
 
-def reader(form: str) -> Read:
-    """The reader of a form.
+def read_form(path: Path, form: str, options: ReadOptions) -> Found:
+    """What a file of a form holds.
 
     Raises:
-        TokbenchError: there is no such form.
+        TokbenchError: there is no such form, the file is none of it, or an option is missing or makes no sense for it.
     """
     if form not in FORMS:
         raise TokbenchError(unknown(form, "form", FORMS))
+    if options.special_tokens is not None and form not in WITHOUT_SPECIAL:
+        raise TokbenchError(
+            f"{path}: special tokens are given with files of ranks alone, not with '{form}'; leave them out"
+        )
     read: Read = importlib.import_module(f"{__name__}.{form}").read
-    return read
+    return read(path, options)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokbench.adapters.patterns import WHOLE
 from tokbench.errors import TokbenchError, unknown
 from tokbench.pretokenization import pretokenization_of, schemes
 
@@ -12,8 +13,10 @@ ALSO = {
     "p50k": "gpt2",
     "r50k_base": "gpt2",
     "p50k_base": "gpt2",
+    "p50k_edit": "gpt2",
     "cl100k_base": "cl100k",
     "o200k_base": "o200k",
+    "o200k_harmony": "o200k",
     "olmo": "gpt2",
     "olmo2": "cl100k",
     "qwen": "qwen2",
@@ -49,21 +52,42 @@ def named_pattern(given: str, key: str) -> Pattern:
         return Pattern(name, splits[0] if splits and len(splits) == 1 else None)
     if not SIGNS & set(given):
         raise TokbenchError(f"{key}: {unknown(given, 'pattern', [*schemes, *ALSO])}")
-    setting = setting_of([given])
+    return expressed(given, key)
+
+
+def expressed(expression: str, key: str) -> Pattern:
+    """The pattern of a regular expression.
+
+    Raises:
+        TokbenchError: it is none.
+    """
+    setting = setting_of([expression])
     try:
         pretokenization_of(setting)
     except TokbenchError as error:
         raise TokbenchError(f"{key}: {error}") from None
-    return Pattern(setting, given)
+    return Pattern(setting, expression)
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:
-    """The setting of regular expressions, each applied to what the one before left: a name where they are known."""
+    """The setting of regular expressions, each applied to what the one before left: a name where a scheme that is known
+    cuts every text alike, however its patterns are written."""
+    from tokbench.patterns.same import cut_alike
+
     if not expressions:
         return "none"
-    for method in schemes.methods():
-        required = any(option.is_required() for option in method.options.model_fields.values())
-        if not required and pretokenization_of(method.name).splits == tuple(expressions):
-            return method.name
+    named = {
+        method.name: pretokenization_of(method.name).splits
+        for method in schemes.methods()
+        if not any(option.is_required() for option in method.options.model_fields.values())
+    }
+    for same in (_spelt_alike, cut_alike):
+        for name, splits in named.items():
+            if splits is not None and same(expressions, splits or (WHOLE,)):
+                return name
     steps: list[str | dict[str, Any]] = [{"method": "regex", "pattern": one} for one in expressions]
     return steps[0] if len(steps) == 1 else {"method": "sequence", "steps": steps}
+
+
+def _spelt_alike(first: Sequence[str], second: Sequence[str]) -> bool:
+    return tuple(first) == tuple(second)

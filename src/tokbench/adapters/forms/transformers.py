@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tokbench.adapters.forms import Found, ReadOptions, reader
+from tokbench.adapters.forms import Found, ReadOptions, read_form
 from tokbench.adapters.forms.merges import named_file
 from tokbench.errors import TokbenchError, listed
 from tokbench.tokenizer_folder import SETTINGS
@@ -34,7 +34,7 @@ def read(path: Path, options: ReadOptions) -> Found:
     if found is None:
         raise TokbenchError(f"{path}: no tokenizer that is known; it has none of {', '.join(FILES)} and *.tiktoken")
     file, form = found
-    return reader(form)(file, options)
+    return read_form(file, form, options)
 
 
 def file_in(folder: Path) -> tuple[Path, str] | None:

@@ -25,6 +25,11 @@ class Library(Protocol):
         """Ids of a text, without ids that frame it."""
         ...
 
+    def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
+        """The first character of a text that each of its tokens stands for, and that behind the last; None where the
+        library tells nothing of it."""
+        ...
+
     def decode(self, ids: list[int]) -> bytes:
         """What ids stand for. Raises KeyError for an id that there is not."""
         ...

@@ -38,6 +38,10 @@ class HuggingFace:
         ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        spans: list[tuple[int, int]] = self.tokenizer.encode(text, add_special_tokens=False).offsets
+        return spans
+
     def decode(self, ids: list[int]) -> bytes:
         for one in dict.fromkeys(ids):
             if self.tokenizer.id_to_token(one) is None:

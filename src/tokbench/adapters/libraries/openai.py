@@ -1,12 +1,14 @@
 """OpenAI's ``tiktoken``: a file of ranks, and a pattern."""
 
+from collections.abc import Mapping
+
 import tiktoken
 
 from tokbench.adapters.forms.ranks import parse_ranks
 
 
 class Tiktoken:
-    """Ranks and a pattern; no special token is known, so that each is text.
+    """Ranks and a pattern; a special token that the encoding knows is cut out of texts, all others are text.
 
     Args:
         encoding: the library's.
@@ -18,7 +20,12 @@ class Tiktoken:
         self.encoding = encoding
 
     def encode(self, text: str) -> list[int]:
-        return self.encoding.encode_ordinary(text)
+        if not self.encoding.special_tokens_set:
+            return self.encoding.encode_ordinary(text)
+        return self.encoding.encode(text, allowed_special="all")
+
+    def spans(self, text: str) -> None:
+        return None
 
     def decode(self, ids: list[int]) -> bytes:
         return self.encoding.decode_bytes(ids)
@@ -36,13 +43,15 @@ class Tiktoken:
         return text
 
 
-def open(content: bytes, pattern: str, shift: int = 0) -> Tiktoken:
+def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:
     """The tokenizer of a file of ranks.
 
     Args:
         content: lines of base64 and rank.
         pattern: the regular expression that cuts texts.
         shift: what is added to a rank to get an id.
+        special: special tokens that are cut out of texts, with their ids.
     """
     ranks = {token: rank + shift for token, rank in parse_ranks(content, "ranks").items()}
-    return Tiktoken(tiktoken.Encoding("imported", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}))
+    marks = dict(special or {})
+    return Tiktoken(tiktoken.Encoding("imported", pat_str=pattern, mergeable_ranks=ranks, special_tokens=marks))

@@ -22,6 +22,11 @@ class SentencePiece:
         ids: list[int] = self.processor.encode(text, out_type=int)
         return ids
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """As its message of a text has them: of a character in several pieces the last has it, the others nothing."""
+        pieces = self.processor.encode(text, out_type="immutable_proto").pieces
+        return [(piece.begin, piece.end) for piece in pieces]
+
     def decode(self, ids: list[int]) -> bytes:
         for one in ids:
             if one >= self.size:
