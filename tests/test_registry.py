@@ -1,5 +1,6 @@
 """Methods of third parties: what is checked when they register, and what they may be used for."""
 
+import errno
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 from pydantic import Field
 
 from tests.conftest import Tokbench
+from tokbench import construction as construction_package
 from tokbench.api import build as tokbench_build
 from tokbench.better import better_end, over_the_same
 from tokbench.candidates.initial import InitialName
@@ -25,6 +27,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.report.subjects import SUBJECTS, by_subject
 from tokbench.resource import ResourceOptions, resource, resource_types
 from tokbench.segmentation import segmentation, segmentations
+from tokbench.submodules import submodules
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
@@ -177,6 +180,19 @@ def test_a_registry_is_shown_with_its_methods() -> None:
     assert "gtp2" not in schemes
     assert 5 not in schemes
     assert bool(schemes)
+
+
+def test_a_package_that_cannot_be_listed_is_not_one_without_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where memory ran out a construction was told to be none."""
+
+    def listed(place: str) -> list[str]:
+        raise OSError(errno.ENOMEM, "no room", place)
+
+    [folder] = construction_package.__path__
+    assert "bpe" in submodules([folder])
+    monkeypatch.setattr("os.listdir", listed)
+    with pytest.raises(OSError, match="no room"):
+        submodules([folder])
 
 
 def test_registering_gives_the_function_back() -> None:

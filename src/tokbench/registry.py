@@ -8,7 +8,6 @@ entry-point group of the same name.
 """
 
 import importlib
-import pkgutil
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -19,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options
+from tokbench.submodules import submodules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +180,8 @@ class Registry(Generic[Kind]):
         if self._loaded:
             return
         package = importlib.import_module(self.package)
-        for module in pkgutil.iter_modules(package.__path__, f"{self.package}."):
-            importlib.import_module(module.name)
+        for name in submodules(package.__path__):
+            importlib.import_module(f"{self.package}.{name}")
         self._load_entry_points()
         self._loaded = True
 

@@ -3,12 +3,12 @@
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from pkgutil import iter_modules
 from typing import Any
 
 import click
 
 from tokbench.errors import TokbenchError, unknown
+from tokbench.submodules import submodules
 
 KIND = "construction"
 PACKAGE = "tokbench.construction"
@@ -34,4 +34,4 @@ def built_in() -> frozenset[str]:
     """The constructions that come with Tokbench."""
     spec = find_spec(PACKAGE)
     assert spec is not None
-    return frozenset(module.name for module in iter_modules(spec.submodule_search_locations))
+    return frozenset(submodules(spec.submodule_search_locations or ()))

@@ -1,8 +1,9 @@
 """Where tables are declared: the modules of a package, found without importing any."""
 
-import pkgutil
 from collections.abc import Iterable
 from importlib.metadata import entry_points
+
+from tokbench.submodules import submodules
 
 PLACES: dict[str, tuple[str, ...]] = {
     "tabulate": ("tokbench.tabulation",),
@@ -22,5 +23,5 @@ def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
     Returns:
         The module, or those of the package in alphabetical order, then those of other distributions.
     """
-    own = [place] if folders is None else [one.name for one in pkgutil.iter_modules(folders, f"{place}.")]
+    own = [place] if folders is None else [f"{place}.{name}" for name in submodules(folders)]
     return [*own, *(entry.module for entry in sorted(entry_points(group=place), key=lambda entry: entry.name))]
