@@ -364,7 +364,7 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     assert any("works through sentencepiece" in reason for reason in gap)
     by_pattern = Tokenizer(Vocabulary(BYTES), {"method": "regex", "pattern": "a|[^a]"}, "greedy")
     reason = gap_of(1, 256, by_pattern, None).reason
-    assert reason == "no bound was proven for regex (pattern a|[^a]) at this size"
+    assert reason == "no lower bound was proven for pre-tokens by “regex (pattern a|[^a])” at this size"
 
 
 def test_lossy_ones_are_not_tested(tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ _BLANK = re.compile(r"([:;]) ")
 _PATH = re.compile(r' d="[^"]*"')
 _AFTER = re.compile(r"([A-Za-z]) ")
 _GROUP = re.compile(r"<(/?)g\b([^>]*?)(/?)>\n?")
+_XLINK = re.compile(r' xmlns:xlink="[^"]*"|(?<= )xlink:(?=href=")')
+"""What SVG 1.1 wrote before a reference; since SVG 2 it may be left out."""
+_LETTERS = re.compile(r"(?<=/>)\n(?=<use )")
 
 
 def compact(svg: str) -> str:
@@ -49,8 +52,8 @@ def bare(svg: str) -> str:
 
 def tight(svg: str) -> str:
     """The same figure for a file of its own: ids need be unlike in no other and are short, a style that many elements
-    have is written once, and styles and paths have no blanks that nothing needs."""
-    text = _DOCTYPE.sub("", bare(svg))
+    have is written once, the letters of a text are on one line, and blanks and prefixes that nothing needs are gone."""
+    text = _LETTERS.sub("", _XLINK.sub("", _DOCTYPE.sub("", bare(svg))))
     short = {name: _name(number) for number, name in enumerate(dict.fromkeys(_ID.findall(text)))}
     text = _ID.sub(lambda found: f' id="{short[found[1]]}"', text)
     text = _REFERENCE.sub(lambda found: found[0].removesuffix(found[1]) + short[found[1]], text)
