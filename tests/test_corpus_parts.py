@@ -21,6 +21,7 @@ from tests.test_corpus_memory import MEGABYTE, contents, peak
 from tokbench.allowance import Allowance
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
+from tokbench.corpus.documents import read_shard
 from tokbench.corpus.gather import gather
 from tokbench.corpus.limits import without_limits
 from tokbench.corpus.parts import Part, groups_of, parts_of
@@ -28,6 +29,7 @@ from tokbench.corpus.places import PER_DOCUMENT, place_documents, read_shards
 from tokbench.corpus.prepare import UNBOUND, prepare
 from tokbench.corpus.queues import deal_part, write_queued
 from tokbench.corpus.read import read_source
+from tokbench.corpus.rests import read_cuts, write_cuts
 from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.sizes import write_sizes
 from tokbench.corpus.sources import FileSource, HubSource, JsonLinesSource, ParquetSource, Source, TextSource
@@ -60,26 +62,28 @@ def in_parts(
     folder: Path,
     cache: Path | None = None,
     allowed: Allowance = UNBOUND,
+    longest: int | None = None,
 ) -> dict[str, bytes]:
     """Every job, one after the other; what is in the corpus."""
     read = [(of_part(source, part), part.span) for part in parts_of(source, parts)]
     assert len(read) == parts
     sizes, queues = ([folder / f"{kind}{part}" for part in range(parts)] for kind in ("sizes", "queue"))
     for (one, span), path in zip(read, sizes, strict=True):
-        write_sizes(read_source(without_limits(one), cache, span=span), path)
+        write_sizes(read_source(without_limits(one), cache, span=span, longest=longest), path)
     places = folder / "places"
     places.mkdir()
-    place_documents(source, shares, seed, shards, sizes, places, allowed)
+    place_documents(source, shares, seed, shards, sizes, places, allowed, longest)
     own = [split for split, share in shares.items() if not isinstance(share, str)]
     groups = groups_of(len(own) * shards, parts)
     for part, ((one, span), path) in enumerate(zip(read, queues, strict=True)):
-        documents = read_source(without_limits(one), cache, span=span)
+        documents = read_source(without_limits(one), cache, span=span, longest=longest)
         deal_part(source, documents, places / f"{part:04}.parquet", groups, path, allowed)
     for number, group in enumerate(groups):
         into = folder / f"group{number}"
         into.mkdir()
         paths = [path for split in own for path in shard_paths(into, split, shards)][group.start : group.stop]
         write_queued(queues, group, read_shards(places), paths, allowed)
+        write_cuts(into, read_cuts(places))
     corpus = folder / "corpus"
     corpus.mkdir()
     gather([folder / f"group{number}" for number in range(len(groups))], shares, shards, corpus)
@@ -131,6 +135,12 @@ def written(kind: str, files: Sequence[Sequence[tuple[str, str]]], folder: Path,
     return ParquetSource(type="parquet", path=paths, language_field="language", documents="line", **options)
 
 
+def texts_in(folder: Path) -> dict[str, bytes]:
+    """The texts of each shard, laid end to end."""
+    shards = {path.relative_to(folder): read_shard(path) for path in folder.glob("*/*.parquet")}
+    return {str(name): b"".join(document.text for document in shard) for name, shard in shards.items()}
+
+
 @settings(max_examples=60)
 @given(data=st.data())
 def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -143,6 +153,7 @@ def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_fact
     parts = data.draw(st.integers(1, len(files) if kind != "parquet" else 9))
     about = data.draw(st.sampled_from(SHARES)), data.draw(st.integers(0, 3)), data.draw(st.integers(1, 4))
     allowed = data.draw(st.sampled_from([UNBOUND, Allowance(60, 50_000_000)]))
+    longest = data.draw(st.sampled_from([None, 2, 40]))
     with pytest.MonkeyPatch.context() as patch:
         for module in ("queues", "shards"):
             patch.setattr(f"tokbench.corpus.{module}.GROUP_BYTES", data.draw(st.sampled_from([150, 8_000_000])))
@@ -153,13 +164,16 @@ def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_fact
         for module in ("queues", "prepare", "shards"):
             patch.setattr(f"tokbench.corpus.{module}.LONG", long)
         try:
-            prepare(source, *about, folder / "at once")
+            totals = prepare(source, *about, folder / "at once", longest=longest)
             wanted: dict[str, bytes] | str = contents(folder / "at once")
+            if longest is not None:
+                assert prepare(source, *about, folder / "uncut") == totals
+                assert texts_in(folder / "uncut") == texts_in(folder / "at once")
         except TokbenchError as error:
             wanted = str(error)
         (folder / "parts").mkdir()
         try:
-            found: dict[str, bytes] | str = in_parts(source, *about, parts, folder / "parts", allowed=allowed)
+            found: dict[str, bytes] | str = in_parts(source, *about, parts, folder / "parts", None, allowed, longest)
         except TokbenchError as error:
             found = str(error)
     assert found == wanted

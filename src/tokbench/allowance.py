@@ -3,7 +3,7 @@
 import os
 import resource
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tokbench.errors import TokbenchError
 
@@ -32,6 +32,10 @@ class Largest:
     copies: int
     beside: int
     megabytes: int
+
+    def of_copies(self, copies: int) -> "Largest":
+        """The longest text where so many bytes are held for each of its."""
+        return replace(self, size=self.size * self.copies // copies, copies=copies)
 
     def check(self, place: str, size: int, *, more: bool = False) -> None:
         """Reject a text for which there is not enough memory, before it takes that.

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
 from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
 from tokbench.config.corpus import Corpus
 from tokbench.config.errors import validated
 from tokbench.corpus.parts import WHOLE, Span, groups_of
+from tokbench.corpus.rests import read_cuts
 from tokbench.corpus.sources import (
     EmbeddedSource,
     FileSource,
@@ -59,6 +62,12 @@ def source_of(corpus: Corpus, files: Sequence[str]) -> tuple[Source, Path | None
             return source.model_copy(update={"path": list(files)}), None
         check_same_files(files, files_of(source), "--recipe")
     return source, None
+
+
+def tell_of_cuts(folder: Path) -> None:
+    """Say on standard error which documents of a corpus were cut, if any."""
+    if told := read_cuts(folder):
+        click.echo(told, err=True)
 
 
 def shares_of(corpus: Corpus) -> dict[str, float | str]:

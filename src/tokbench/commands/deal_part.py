@@ -35,5 +35,5 @@ def command(
     source, cache = source_of(corpus, files)
     span = span_of(source, Span(begin, end))
     allowed = allowance(megabytes)
-    documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span)
+    documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
     deal_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)

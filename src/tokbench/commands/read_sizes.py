@@ -28,8 +28,10 @@ def command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, file
     from tokbench.corpus.sizes import write_sizes
 
     memory.purpose(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
-    source, cache = source_of(corpus_of(recipe)[0], files)
+    corpus, _ = corpus_of(recipe)
+    source, cache = source_of(corpus, files)
     span = span_of(source, Span(begin, end))
-    documents = read_source(without_limits(source), cache, allowance(megabytes).largest(COPIES), span)
+    largest = allowance(megabytes).largest(COPIES)
+    documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document)
     number, size = write_sizes(documents, Path(output))
     click.echo(f"{number:,} documents, {size:,} bytes", err=True)

@@ -18,7 +18,7 @@ from tokbench.commands.outputs import OutputFolder
 def command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) -> None:
     """Write into which shard every document goes, by SIZES, those of all parts in order ('tokbench read_sizes')."""
     from tokbench.atomic import atomic_folder
-    from tokbench.commands.corpus_recipe import corpus_of, shares_of
+    from tokbench.commands.corpus_recipe import corpus_of, shares_of, tell_of_cuts
     from tokbench.corpus.places import place_documents
 
     memory.purpose(f"split the documents of {len(sizes):,} parts")
@@ -26,7 +26,15 @@ def command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) ->
     read = [Path(path) for path in sizes]
     with atomic_folder(output, "places") as folder:
         totals = place_documents(
-            corpus.source, shares_of(corpus), seed, corpus.shards, read, folder, allowance(megabytes)
+            corpus.source,
+            shares_of(corpus),
+            seed,
+            corpus.shards,
+            read,
+            folder,
+            allowance(megabytes),
+            corpus.longest_document,
         )
+        tell_of_cuts(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

@@ -8,6 +8,9 @@ from tokbench.config.short_forms import NameAlone
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.options import Options
 
+LONGEST_DOCUMENT = 16_000_000
+PIECES = 1_000_000, 2_000_000_000
+"""Bytes of the longest document at least, and at most: a shard takes no more of one."""
 Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
 DEFAULT_FRACTIONS: dict[Split, float | Split] = {
     "byte_lm": 0.15,
@@ -30,6 +33,12 @@ class Corpus(Options):
     splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
     """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
     (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
+
+    longest_document: int | None = Field(LONGEST_DOCUMENT, ge=PIECES[0], le=PIECES[1])
+    """Bytes above which a document is written as several, so that nothing has to hold gigabytes of it; ``null`` for
+    never. It is cut before a space between two letters where there is one in the second half of such a piece, after a
+    line end or between two characters where there is none. Its pieces stay together, and count as one document for
+    splits and limits alone."""
 
     @property
     def counted(self) -> bool:

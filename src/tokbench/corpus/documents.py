@@ -28,6 +28,12 @@ class Document(NamedTuple):
     text: bytes
 
 
+class Rest(Document):
+    """A further piece of the document before it, which was too long; in a shard it is a document like others."""
+
+    __slots__ = ()
+
+
 def read_shard(path: Path | str, size: int = PIECE, largest: Largest | None = None) -> Iterator[Document]:
     """Documents of one shard in the order of the file, about ``size`` bytes of text at a time.
 

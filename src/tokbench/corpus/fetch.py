@@ -58,7 +58,7 @@ def rows_of(source: HubDataset) -> Iterator[Iterable[dict[str, Any]]]:
 def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tuple[bytes, str]]:
     """Texts with their languages, as many as the source's limits let through."""
     read = (_document(number, row, source) for number, row in enumerate(rows, 1))
-    return ((text, language) for language, text in within_limits(source, read))
+    return ((text, language or "") for language, text in within_limits(source, read))
 
 
 def _document(number: int, row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:

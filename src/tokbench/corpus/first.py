@@ -3,6 +3,7 @@
 from itertools import islice
 
 from tokbench.corpus.read import read_source
+from tokbench.corpus.shards import LONG
 from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, tagged_files
 from tokbench.errors import TokbenchError
 
@@ -20,7 +21,7 @@ def mistakes_of_fields(source: FileSource) -> list[str]:
     for file in first.values():
         alone = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
         try:
-            list(islice(read_source(alone), 1))
+            list(islice(read_source(alone, longest=LONG), 1))
         except TokbenchError as error:
             found.append(str(error))
     return found

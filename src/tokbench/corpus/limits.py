@@ -22,10 +22,12 @@ class Limits:
         self._source = source
         self._taken = 0
         self._sizes = Counter[str]()
+        self._last: str | None = None
 
     def admit(self, language: str, size: int) -> bool:
         """Whether the next document is let through: its tag, renamed already, and its bytes."""
         source = self._source
+        self._last = None
         if self.ended or (source.languages is not None and language not in source.languages):
             return False
         if source.max_bytes_per_language is not None and self._sizes[language] >= source.max_bytes_per_language:
@@ -36,7 +38,17 @@ class Limits:
             return False
         self._sizes[language] += size
         self._taken += 1
+        self._last = language
         return True
+
+    def admit_piece(self, language: str | None, size: int) -> bool:
+        """As :meth:`admit`, of pieces of documents: one that is no document's first, without a language, goes with the
+        document before it."""
+        if language is not None:
+            return self.admit(language, size)
+        if self._last is not None:
+            self._sizes[self._last] += size
+        return self._last is not None
 
     def _is_full(self, language: str) -> bool:
         return self._sizes[language] >= (self._source.max_bytes_per_language or 0)

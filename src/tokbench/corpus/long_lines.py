@@ -9,7 +9,7 @@ import io
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 LONG = 1 << 20
@@ -61,13 +61,37 @@ def long_strings(line: bytes) -> tuple[bytes, dict[str, bytes]] | None:
     return b"".join(rest), found
 
 
+def decoded(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The value of a string that comes in blocks, a piece at a time, encoded as UTF-8 as in :func:`long_strings`.
+
+    Args:
+        blocks: what stands between its quotes.
+
+    Raises:
+        ValueError: it is no string of JSON, or not UTF-8.
+    """
+    held = b""
+    for block in blocks:
+        held += block
+        *whole, (start, _) = _pieces(held, 0, len(held))
+        for first, last in whole:
+            yield _value(held[first:last])
+        held = held[start:]
+    yield _value(held)
+
+
 def _decoded(line: bytes, start: int, end: int) -> bytes:
     """The value of the string between two places."""
     whole = io.BytesIO()
     for first, last in _pieces(line, start, end):
-        piece: Any = json.loads('"' + line[first:last].decode("utf-8", "surrogatepass") + '"')
-        whole.write(piece.encode("utf-8", "surrogatepass"))
+        whole.write(_value(line[first:last]))
     return whole.getvalue()
+
+
+def _value(piece: bytes) -> bytes:
+    value: Any = json.loads('"' + piece.decode("utf-8", "surrogatepass") + '"')
+    spelt: bytes = value.encode("utf-8", "surrogatepass")
+    return spelt
 
 
 def _pieces(line: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -3,6 +3,7 @@
 A place is a shard, numbered over all splits: shard k of split s is place s times the shards of a split, and k.
 """
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 from tokbench.allowance import Allowance
 from tokbench.corpus.limits import Limits, is_limited, language_of
+from tokbench.corpus.rests import LONGEST as LONGEST_KEY
+from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes, write_cuts
 from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sizes import ROWS, Sizes
 from tokbench.corpus.sources import Source
@@ -47,11 +50,12 @@ def place_documents(
     sizes: Sequence[Path],
     folder: Path,
     allowed: Allowance,
+    longest: int | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Write where the documents of every part go, ``{part}.parquet``, and what every place gets, ``shards.parquet``.
 
-    The file of a part has a row for each document of it: its number in the corpus, its bytes and its place, both
-    numbers -1 where the limits leave it out, the place alone where no split takes it.
+    The file of a part has a row for each document of it, or for each piece of one: its number in the corpus, its bytes
+    and its place, both numbers -1 where the limits leave it out, the place alone where no split takes it.
 
     Args:
         source: whose limits hold.
@@ -61,9 +65,10 @@ def place_documents(
         sizes: the files of sizes, in the order of the parts.
         folder: where the files go.
         allowed: memory, of which :data:`PER_DOCUMENT` bytes are taken for each document.
+        longest: bytes above which documents are in pieces, of which the folder's manifest tells.
 
     Returns:
-        Documents and bytes of each split that has a share.
+        Documents and bytes of each split that has a share; a document in pieces is one.
 
     Raises:
         TokbenchError: a file of sizes is damaged; a document, or their number, is too large; or see
@@ -80,25 +85,31 @@ def place_documents(
     seen = _Seen(source, number)
     for some in chain.from_iterable(parts):
         seen.add(*some)
-    splits = split_documents(seen.sizes, fractions, seed, seen.languages)
+    splits = split_documents(*seen.documents(fractions, seed))
     into = Shards(*np.zeros((3, len(fractions) * shards), np.int64))
     dealt = np.zeros(len(fractions), np.int64)
-    first = taken = 0
+    first = taken = given = 0
+    last = np.int32(UNUSED)
     for part, found in enumerate(parts):
         with _written(folder / f"{part:04}.parquet", PLACES) as writer:
-            for lengths, _, _ in found:
+            for lengths, _, which in found:
                 admitted = seen.admitted[first : first + len(lengths)]
-                own = splits[taken : taken + int(admitted.sum())]
+                begins = which[admitted] >= 0
+                own = splits[given : given + int(begins.sum())]
+                placed = np.append(last, shards_of(own, shards, dealt))
                 numbers, places = np.full((2, len(lengths)), UNUSED, np.int64)
-                numbers[admitted] = np.arange(taken, taken + len(own))
-                places[admitted] = shards_of(own, shards, dealt)
+                numbers[admitted] = np.arange(taken, taken + len(begins))
+                places[admitted] = placed[np.cumsum(begins)]
                 _add(into, places, lengths)
                 writer.write_batch(_batch(PLACES, numbers, lengths, places))
-                first, taken = first + len(lengths), taken + len(own)
+                first, taken, given, last = first + len(lengths), taken + len(begins), given + len(own), placed[-1]
+            if found.longest:
+                writer.add_key_value_metadata({LONGEST_KEY.decode(): f"{found.longest}"})
     with _written(folder / "shards.parquet", SHARDS) as writer:
         writer.write_batch(_batch(SHARDS, *into))
-    totals = zip(*(of.reshape(len(fractions), -1).sum(axis=1).tolist() for of in into[:2]), strict=True)
-    return dict(zip(fractions, totals, strict=True))
+    write_cuts(folder, told_of_cuts(seen.rests, longest))
+    sums = into.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
+    return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 
 
 class Places:
@@ -108,7 +119,8 @@ class Places:
         path: one of the files that :func:`place_documents` wrote.
 
     Attributes:
-        longest: bytes of the part's longest document.
+        longest: bytes of the part's longest document or piece.
+        longest_whole: bytes of its longest document that is in pieces, or 0.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -116,7 +128,7 @@ class Places:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.number = self.longest = 0
+        self.number = self.longest = self.longest_whole = 0
         for _, sizes, _ in self.read():
             self.number += len(sizes)
             self.longest = max(self.longest, int(sizes.max(initial=0)))
@@ -128,6 +140,7 @@ class Places:
         """Numbers, sizes and places of some documents at a time, int64 [n] each."""
         with _opened(self._path, "the places of a part's documents") as file:
             require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
+            self.longest_whole = longest_in(file.metadata.metadata)
             for batch in pieces(file, PLACES.names, ROWS):
                 numbers, sizes, places = (column.cast(pa.int64()).to_numpy() for column in batch.columns)
                 if batch.num_rows and (sizes.min() < 0 or places.min() < UNUSED or places.max() > MOST_PLACES):
@@ -150,7 +163,12 @@ def read_shards(folder: Path) -> Shards:
 
 
 class _Seen:
-    """The documents that a source's limits let through: sizes and languages, and which of all they are."""
+    """The documents that a source's limits let through: sizes and languages, and which of all they are.
+
+    Attributes:
+        admitted: whether each document or piece is let through, bool [n].
+        rests: which of those let through are further pieces of the document before.
+    """
 
     def __init__(self, source: Source, number: int) -> None:
         self._source = source
@@ -158,26 +176,26 @@ class _Seen:
         self._sizes = np.empty(number, np.int32)
         self._languages = np.empty(number, np.int32)
         self.admitted = np.ones(number, bool)
+        self.rests = array("q")
         self._numbers: dict[str, int] = {}
         self._seen = self._taken = 0
 
-    @property
-    def sizes(self) -> NDArray[np.int32]:
-        """Bytes of each, int32 [n]."""
-        return self._sizes[: self._taken]
-
-    @property
-    def languages(self) -> NDArray[np.int32]:
-        """A number for the language of each, int32 [n]."""
-        return self._languages[: self._taken]
+    def documents(
+        self, fractions: Mapping[str, float], seed: int
+    ) -> tuple[NDArray[np.integer], Mapping[str, float], int, NDArray[np.int32]]:
+        """What is asked of :func:`~tokbench.corpus.splits.split_documents`, of whole documents; it is held once."""
+        sizes, self._sizes = whole_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
+        languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
+        return sizes, fractions, seed, np.delete(languages, self.rests) if self.rests else languages
 
     def add(self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32]) -> None:
-        """See some documents more: their bytes, and which of the tags each carries."""
+        """See some documents more: their bytes, and which of the tags each carries, as in
+        :class:`~tokbench.corpus.sizes.Sizes`."""
         languages = [language_of(self._source, tag) for tag in tags]
         here = slice(self._seen, self._seen + len(sizes))
         if self._limits is not None:
-            told = map(languages.__getitem__, which.tolist())
-            own = np.fromiter(map(self._limits.admit, told, sizes.tolist()), bool, len(sizes))
+            told = map([*languages, None].__getitem__, which.tolist())
+            own = np.fromiter(map(self._limits.admit_piece, told, sizes.tolist()), bool, len(sizes))
             self.admitted[here] = own
             sizes, which = sizes[own], which[own]
         into = slice(self._taken, self._taken + len(sizes))
@@ -189,7 +207,8 @@ class _Seen:
             )
         self._sizes[into] = sizes
         numbers = [self._numbers.setdefault(language, len(self._numbers)) for language in languages]
-        self._languages[into] = np.array(numbers, np.int32)[which]
+        self._languages[into] = np.array([*numbers, UNUSED], np.int32)[which]
+        self.rests.extend((into.start + np.flatnonzero(which < 0)).tolist())
 
 
 def _add(into: Shards, places: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:

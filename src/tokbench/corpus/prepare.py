@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.allowance import DEFAULT, Allowance
-from tokbench.corpus.documents import Document
-from tokbench.corpus.read import read_source
+from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
+from tokbench.corpus.read import holds_rows, read_source
+from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes, write_cuts
 from tokbench.corpus.shards import COPIES, LONG, LONGEST, Add, shard_paths, written_shards
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import CHUNK, UNUSED, shards_of, split_documents
@@ -29,12 +31,13 @@ def prepare(
     folder: Path,
     cache: Path | None = None,
     allowed: Allowance = UNBOUND,
+    longest: int | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
     The source is read twice, once for the sizes of its documents and once for their text. Memory holds some tens of
-    bytes for each document, a few copies of the longest one, and as much text as is allowed beside; what is written
-    does not depend on it.
+    bytes for each document, a few copies of the longest one, or of the longest piece, and as much text as is allowed
+    beside; what is written does not depend on it. Documents in pieces are told of in ``folder/manifest.json``.
 
     Args:
         source: where the documents come from.
@@ -44,9 +47,11 @@ def prepare(
         folder: where the corpus goes, and temporary files meanwhile.
         cache: for a hub source, the Parquet file that was fetched.
         allowed: memory.
+        longest: bytes above which a document is written as several, see :func:`tokbench.corpus.read.read_source`: they
+            lie in one shard, one after the other. Which shard, limits and shares are matters of the whole document.
 
     Returns:
-        Documents and bytes of each split that has a share.
+        Documents and bytes of each split that has a share; a document in pieces is one.
 
     Raises:
         TokbenchError: a document, or their number, is too large for the memory; the source is not the same when it is
@@ -56,18 +61,22 @@ def prepare(
     largest = allowed.largest(COPIES)
 
     def documents() -> Iterator[Document]:
-        return read_source(source, cache, largest)
+        return read_source(source, cache, largest, longest=longest)
 
-    sizes, languages = _seen(documents(), allowed)
-    splits = split_documents(sizes, fractions, seed, languages)
-    places = _places(splits, len(fractions), shards)
+    sizes, languages, rests = _seen(documents(), allowed)
+    whole = whole_sizes(sizes, rests)
+    splits = split_documents(whole, fractions, seed, languages)
+    places = of_pieces(_places(splits, len(fractions), shards), rests)
     paths = [path for split in fractions for path in shard_paths(folder, split, shards)]
     left = allowed.room - PER_DOCUMENT // 5 * len(sizes)
+    if len(rests) and holds_rows(source):
+        left -= COPIES_OF_ROW * int(whole.max(initial=0))
     long = set(places[(sizes > LONG) & (places != UNUSED)].tolist())
     with written_shards(paths, int(sizes.max(initial=0)), long, left) as add:
         _deal(documents(), places, sizes, add)
     link_splits(folder, shares)
-    own = (sizes[splits == place] for place in range(len(fractions)))
+    write_cuts(folder, told_of_cuts(rests, longest))
+    own = (whole[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 
 
@@ -78,9 +87,11 @@ def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:
             (folder / split).symlink_to(same, target_is_directory=True)
 
 
-def _seen(documents: Iterator[Document], allowed: Allowance) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Bytes of each document, and a number for its language."""
-    sizes, languages = array("q"), array("i")
+def _seen(
+    documents: Iterator[Document], allowed: Allowance
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Bytes of each piece, a number for the language of each document, and which pieces are no document's first."""
+    sizes, languages, rests = array("q"), array("i"), array("q")
     numbers: dict[str, int] = {}
     most = allowed.room // PER_DOCUMENT
 
@@ -96,12 +107,15 @@ def _seen(documents: Iterator[Document], allowed: Allowance) -> tuple[NDArray[np
                 f"more than {most:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
                 "allow it more (--memory), or make several corpora"
             )
+        if isinstance(document, Rest):
+            rests.append(len(sizes))
+        else:
+            languages.append(numbers.setdefault(document.language, len(numbers)))
         sizes.append(size)
-        languages.append(numbers.setdefault(document.language, len(numbers)))
 
     for _ in map(see, documents):
         pass
-    return np.frombuffer(sizes, np.int64), np.frombuffer(languages, np.int32)
+    return np.frombuffer(sizes, np.int64), np.frombuffer(languages, np.int32), np.frombuffer(rests, np.int64)
 
 
 def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.int32]:

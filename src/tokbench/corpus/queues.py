@@ -20,8 +20,10 @@ from tokbench.allowance import Allowance
 from tokbench.atomic import atomic_file
 from tokbench.corpus.documents import GROUP_BYTES, Document
 from tokbench.corpus.limits import language_of
+from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.places import Places, Shards
 from tokbench.corpus.prepare import PER_DOCUMENT, changed
+from tokbench.corpus.read import holds_rows
 from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, written_shards
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED
@@ -55,6 +57,8 @@ def deal_part(
     """
     told = Places(places)
     left = allowed.room - COPIES * told.longest - 2 * OPEN_BYTES
+    if holds_rows(source):
+        left -= COPIES_OF_ROW * told.longest_whole
     rows = chain.from_iterable(zip(*(one.tolist() for one in some), strict=True) for some in told.read())
     with (
         atomic_file(path) as partial,

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
 
 from tokbench.allowance import Largest
-from tokbench.corpus.documents import Document
+from tokbench.corpus.cutting import Cutter
+from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.embedded import embedded_texts
+from tokbench.corpus.json_rows import text_of_line
+from tokbench.corpus.json_stream import texts_of_lines
 from tokbench.corpus.limits import Limits, is_limited
-from tokbench.corpus.long_lines import long_strings
 from tokbench.corpus.parallel.pairs import languages_in
-from tokbench.corpus.parts import WHOLE, Span, row_groups
+from tokbench.corpus.parquet_rows import REMEDY, Row, texts_of_rows
+from tokbench.corpus.parts import WHOLE, Span
 from tokbench.corpus.sources import (
     CountsSource,
     EmbeddedSource,
@@ -25,23 +27,19 @@ from tokbench.corpus.sources import (
     ParquetSource,
     Source,
     TextSource,
-    Unit,
     tagged_files,
 )
-from tokbench.errors import TokbenchError, listed
-from tokbench.inputs.files import read_lines, read_whole
-from tokbench.inputs.json import HALF_PAIR, parse_json
-from tokbench.inputs.parquet import batches, is_text, parquet, raw, strings
-
-REMEDY = "fetch or make the file again"
-AROUND = 1 << 16
-"""Bytes of a column in Parquet that may be none of its texts."""
-Texts = Iterator[tuple[str, bytes]]
-"""Language tags, empty where nothing tells one, and texts."""
+from tokbench.corpus.streams import GOES_ON, PART, Text, Texts, documents_in, documents_of
+from tokbench.errors import TokbenchError
+from tokbench.inputs.files import opened, read_lines, read_whole
 
 
 def read_source(
-    source: Source, cache: Path | None = None, largest: Largest | None = None, span: Span = WHOLE
+    source: Source,
+    cache: Path | None = None,
+    largest: Largest | None = None,
+    span: Span = WHOLE,
+    longest: int | None = None,
 ) -> Iterator[Document]:
     """Documents of a source, numbered from 0 in its order.
 
@@ -53,29 +51,44 @@ def read_source(
         cache: for a hub source the Parquet file that its own rule has fetched, for a parallel one the training split.
         largest: the longest text that is taken; any where left out.
         span: how much of its first and of its last file is read, where these are Parquet.
+        longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then its
+            :class:`~tokbench.corpus.documents.Rest`. Rows of Parquet alone are held as wholes then. Where it is left
+            out, none is cut.
 
     Raises:
         TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
     """
+    before = ""
 
-    def document(number: int, text: tuple[str, bytes]) -> Document:
-        return Document(number, *text)
+    def document(number: int, text: Text) -> Document:
+        nonlocal before
+        if text[0] is GOES_ON:
+            return Rest(number, before, text[1])
+        before = text[0]
+        return Document(number, before, text[1])
 
-    def tagged(text: tuple[str, bytes]) -> tuple[str, bytes]:
-        return text if text[0] else (source.language, text[1])
+    def tagged(text: Text) -> Text:
+        return text if text[0] or text[0] is GOES_ON else (source.language, text[1])
 
-    texts = _texts(source, cache, largest, span)
+    texts = _texts(source, cache, largest, span, longest)
     return map(document, itertools.count(), within_limits(source, map(tagged, texts) if source.language else texts))
 
 
-def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Texts:
+def holds_rows(source: Source) -> bool:
+    """Whether a source's texts are held as wholes, however long they are: Arrow gives rows of Parquet so."""
+    return isinstance(source, ParquetSource | HubSource | ParallelSource)
+
+
+def within_limits(source: Source, texts: Iterable[Text]) -> Texts:
     """The texts that a source's limits let through, renamed tags first; reading ends where no more can come."""
     if not is_limited(source) and not source.rename_languages:
         return iter(texts)
-    end: tuple[str, bytes] = ("", b"")
+    end: Text = ("", b"")
     limits = Limits(source)
 
-    def admitted(text: tuple[str, bytes]) -> tuple[str, bytes] | None:
+    def admitted(text: Text) -> Text | None:
+        if text[0] is GOES_ON:
+            return text if limits.admit_piece(GOES_ON, len(text[1])) else None
         language = source.rename_languages.get(text[0], text[0])
         if limits.admit(language, len(text[1])):
             return language, text[1]
@@ -84,31 +97,44 @@ def within_limits(source: Source, texts: Iterable[tuple[str, bytes]]) -> Texts:
     return filter(None, itertools.takewhile(lambda text: text is not end, map(admitted, texts)))
 
 
-def _texts(source: Source, cache: Path | None, largest: Largest | None, span: Span) -> Texts:
+def _texts(source: Source, cache: Path | None, largest: Largest | None, span: Span, longest: int | None) -> Texts:
     """Tags, empty where there is none, and texts."""
+    cutter = None if longest is None else Cutter(longest, largest, "the source")
     match source:
         case EmbeddedSource():
-            return (("en", text) for text in embedded_texts())
+            return _cut((("en", text) for text in embedded_texts()), "whole", cutter)
         case TextSource():
-            return _of_files(source, lambda file, _: _text_documents(file, source.documents, largest))
+            return _of_files(source, lambda file, _: _text_documents(file, source.documents, largest, longest))
         case JsonLinesSource():
-            return _cut(_of_files(source, lambda file, _: _json_lines(file, source, largest)), source.documents)
+            return _of_files(source, lambda file, _: _json_lines(file, source, largest, longest))
         case ParquetSource():
             fields = source.text_field, source.language_field
-            rows = _of_files(source, lambda file, part: _parquet(file, *fields, largest, part), span)
-            return _cut(rows, source.documents)
+
+            def rows(file: Path, part: Span) -> Texts:
+                return _cut(texts_of_rows(file, *fields, largest, part, longest), source.documents, cutter)
+
+            return _of_files(source, rows, span)
         case CountsSource():
             raise TokbenchError("a corpus of counts has no documents; build from its counts")
         case HubSource() if cache is not None:
-            return _parquet(cache, "text", "language", largest, span)
+            return _cut(texts_of_rows(cache, "text", "language", largest, span, longest), "whole", cutter)
         case ParallelSource() if cache is not None:
-            return chain.from_iterable(_side(cache, language, largest) for language in languages_in(cache))
+            sides = (
+                _tagged(language, _cut(texts_of_rows(cache, language, None, largest, WHOLE, longest), "whole", cutter))
+                for language in languages_in(cache)
+            )
+            return chain.from_iterable(sides)
         case _:
             raise TokbenchError(f"a corpus of type '{source.type}' must be fetched before it is read")  # type: ignore[attr-defined]
 
 
-def _side(path: Path, language: str, largest: Largest | None) -> Texts:
-    return map(_pair, repeat(language), (text for _, text in _parquet(path, language, None, largest)))
+def _tagged(tag: str, texts: Texts) -> Texts:
+    """Texts whose own tags stand behind one of their file's or their side's."""
+
+    def tagged(text: Text) -> Text:
+        return (GOES_ON if text[0] is GOES_ON else tag or text[0]), text[1]
+
+    return map(tagged, texts)
 
 
 def _of_files(source: FileSource, read: Callable[[Path, Span], Texts], span: Span = WHOLE) -> Texts:
@@ -116,18 +142,16 @@ def _of_files(source: FileSource, read: Callable[[Path, Span], Texts], span: Spa
     files = tagged_files(source)
     begins = chain([span.begin], repeat(Fraction(0)))
     ends = chain(repeat(Fraction(1), len(files) - 1), [span.end])
-
-    def tagged(tag: str, text: tuple[str, bytes]) -> tuple[str, bytes]:
-        return tag or text[0], text[1]
-
     return chain.from_iterable(
-        map(tagged, repeat(tag), read(file, part)) if tag else read(file, part)
+        _tagged(tag, read(file, part)) if tag else read(file, part)
         for (tag, file), part in zip(files, map(Span, begins, ends), strict=False)
     )
 
 
-def _text_documents(path: Path, documents: str, largest: Largest | None) -> Texts:
+def _text_documents(path: Path, documents: str, largest: Largest | None, longest: int | None) -> Texts:
     texts: Iterator[bytes]
+    if longest is not None:
+        return _in_pieces(path, documents, Cutter(longest, largest, str(path)))
     if documents == "file":
         texts = (read_whole(path, REMEDY, largest=largest) for _ in range(1))
     else:
@@ -135,15 +159,39 @@ def _text_documents(path: Path, documents: str, largest: Largest | None) -> Text
     return map(_pair, repeat(""), texts)
 
 
-def _pair(tag: str, text: bytes) -> tuple[str, bytes]:
+def _in_pieces(path: Path, documents: str, cutter: Cutter) -> Texts:
+    with opened(path, REMEDY) as file:
+        yield from documents_in(file, documents, cutter)
+
+
+def _json_lines(path: Path, source: JsonLinesSource, largest: Largest | None, longest: int | None) -> Texts:
+    def text(number: int, line: bytes) -> Row | None:
+        return text_of_line(line, source, str(path), number) if line.strip() else None
+
+    if longest is not None:
+        return texts_of_lines(path, source, largest, longest, REMEDY)
+    rows = filter(None, map(text, itertools.count(1), read_lines(path, REMEDY, largest)))
+    return _cut(rows, source.documents, None)
+
+
+def _pair(tag: str, text: bytes) -> Text:
     return tag, text
 
 
-def _cut(rows: Texts, documents: Unit) -> Texts:
-    def units(row: tuple[str, bytes]) -> Texts:
-        return map(_pair, repeat(row[0]), _units(io.BytesIO(row[1]), documents))
+def _cut(rows: Iterator[Row], documents: str, cutter: Cutter | None) -> Texts:
+    """What is one document of each row, in pieces where it is long."""
 
-    return rows if documents == "whole" else chain.from_iterable(map(units, rows))
+    def units(row: Row) -> Texts:
+        tag, text = row
+        if cutter is not None and len(text) > cutter.longest:
+            view = memoryview(text)
+            return documents_of((view[at : at + PART] for at in range(0, len(view), PART)), documents, cutter, tag)
+        whole = bytes(text)  # Bytes are not copied.
+        if documents == "whole":
+            return iter([(tag, whole)])
+        return map(_pair, repeat(tag), _units(io.BytesIO(whole), documents))
+
+    return chain.from_iterable(map(units, rows))
 
 
 def _units(lines: Iterable[bytes], documents: str) -> Iterator[bytes]:
@@ -159,84 +207,3 @@ def _units(lines: Iterable[bytes], documents: str) -> Iterator[bytes]:
             paragraph = []
     if paragraph:
         yield b"".join(paragraph)
-
-
-def _json_lines(path: Path, source: JsonLinesSource, largest: Largest | None) -> Texts:
-    def text(number: int, line: bytes) -> tuple[str, bytes] | None:
-        return _text_of_line(line, source, path, number) if line.strip() else None
-
-    return filter(None, map(text, itertools.count(1), read_lines(path, REMEDY, largest)))
-
-
-def _text_of_line(line: bytes, source: JsonLinesSource, path: Path, number: int) -> tuple[str, bytes]:
-    """Language tag and text of one line."""
-    place = f"{path}:{number}"
-    if (cut := long_strings(line)) is not None:
-        rest, long = cut
-        try:
-            language, text = _fields(parse_json(rest, str(path), line=number, lenient=True), source, place)
-            if language not in long:
-                return language, long.pop(text, None) or text.encode("utf-8", "surrogatepass")
-        except TokbenchError:
-            pass  # The whole line has the places that messages tell.
-    language, text = _fields(
-        parse_json(line, str(path), line=number, remedy="mend the line", lenient=True), source, place
-    )
-    return language, text.encode("utf-8", "surrogatepass")
-
-
-def _fields(row: Any, source: JsonLinesSource, place: str) -> tuple[str, str]:
-    """Language tag and text of what a line holds."""
-    text = row.get(source.text_field) if isinstance(row, dict) else None
-    if not isinstance(text, str):
-        raise TokbenchError(f"{place}: not a JSON object with a string under '{source.text_field}'; mend the line")
-    return _language(row, source, place), text
-
-
-def _language(row: dict[str, Any], source: JsonLinesSource, place: str) -> str:
-    """The language tag of a line, empty where it has none."""
-    tag = (row.get(source.language_field) if source.language_field else None) or ""
-    if not isinstance(tag, str | int) or HALF_PAIR.search(str(tag)):
-        raise TokbenchError(f"{place}: the language under '{source.language_field}' is no text; mend the line")
-    return str(tag)
-
-
-def _check_groups(path: Path, file: Any, groups: range, column: str, largest: Largest) -> None:
-    """Reject a file whose mean text of a row group is too long already, before Arrow reads it as a whole."""
-    for group in groups:
-        about = file.metadata.row_group(group)
-        chunks = map(about.column, range(about.num_columns))
-        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
-        largest.check(f"{path}: row group {group + 1}", (size - AROUND) // max(1, about.num_rows), more=True)
-
-
-def _parquet(
-    path: Path, text_field: str, language_field: str | None, largest: Largest | None, span: Span = WHOLE
-) -> Texts:
-    columns = [text_field] + ([language_field] if language_field else [])
-    with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
-        names = file.schema_arrow.names
-        for column in columns:
-            if column not in names:
-                raise TokbenchError(f"{path}: no column '{column}' (there are {listed(names)})")
-            kind = file.schema_arrow.field(column).type
-            if not is_text(kind):
-                raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
-        groups = row_groups(file.metadata, span)
-        if largest is not None:
-            _check_groups(path, file, groups, text_field, largest)
-        numbers = itertools.count(1 + sum(file.metadata.row_group(group).num_rows for group in range(groups.start)))
-
-        def text(language: str | None, cell: bytes | None) -> tuple[str, bytes]:
-            number = next(numbers)
-            if cell is None:
-                raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill or drop it")
-            if largest is not None:
-                largest.check(f"{path}: row {number}", len(cell))
-            return language or "", cell
-
-        def texts(batch: Any) -> Texts:
-            languages = strings(batch.column(language_field)) if language_field else repeat("")
-            return map(text, languages, raw(batch.column(text_field)))
-
-        yield from chain.from_iterable(map(texts, batches(file, columns, groups=groups)))

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
-from tokbench.corpus.documents import Document
+from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.rests import LONGEST, longest_in
 from tokbench.inputs.parquet import parquet, pieces, require, strings
 
 SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string())])
@@ -22,11 +23,13 @@ ROWS = 1 << 16
 def write_sizes(documents: Iterator[Document], path: Path) -> tuple[int, int]:
     """Write bytes and tag of each document as Parquet, a row each, whole or not at all.
 
+    Further pieces of a document have rows of their own, without a tag.
+
     Returns:
         Documents, and their bytes.
     """
-    sizes, tags = array("q"), list[str]()
-    total = size = 0
+    sizes, tags = array("q"), list[str | None]()
+    total = size = whole = most = 0
     with (
         atomic_file(path) as partial,
         pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
@@ -34,14 +37,20 @@ def write_sizes(documents: Iterator[Document], path: Path) -> tuple[int, int]:
 
         def write() -> None:
             nonlocal sizes, tags, total, size
-            total, size = total + len(sizes), size + sum(sizes)
+            total, size = total + len(tags) - tags.count(None), size + sum(sizes)
             columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string())]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
             sizes, tags = array("q"), []
 
         def see(document: Document) -> None:
+            nonlocal whole, most
+            if isinstance(document, Rest):
+                whole += len(document.text)
+                most = max(most, whole)
+            else:
+                whole = len(document.text)
             sizes.append(len(document.text))
-            tags.append(document.language)
+            tags.append(None if isinstance(document, Rest) else document.language)
             if len(sizes) >= ROWS:
                 write()
 
@@ -49,6 +58,8 @@ def write_sizes(documents: Iterator[Document], path: Path) -> tuple[int, int]:
             pass
         if sizes:
             write()
+        if most:
+            writer.add_key_value_metadata({LONGEST.decode(): f"{most}"})
     return total, size
 
 
@@ -57,6 +68,9 @@ class Sizes:
 
     Args:
         path: what :func:`write_sizes` wrote.
+
+    Attributes:
+        longest: bytes of the longest document that is in pieces, or 0.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -67,24 +81,26 @@ class Sizes:
         with self._open() as file:
             require(file.schema_arrow, size="whole numbers", language="text")
             self.number = int(file.metadata.num_rows)
+            self.longest = longest_in(file.metadata.metadata)
 
     def __len__(self) -> int:
         return self.number
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.int64], Sequence[str], NDArray[np.int32]]]:
-        """Some documents at a time: their bytes, int64 [n], the tags among them, and which one each has, int32 [n]."""
+        """Some rows at a time: their bytes, int64 [n], the tags among them, and which one each has, int32 [n]; -1 for
+        a further piece of the document before it."""
         with self._open() as file:
             for batch in pieces(file, SCHEMA.names, ROWS):
                 sizes, tags = batch.columns
                 if batch.num_rows == 0:
                     continue
                 named = tags.dictionary_encode()
-                if sizes.null_count or tags.null_count:
-                    raise ValueError("a document has no size or no language")
+                if sizes.null_count:
+                    raise ValueError("a document has no size")
                 found = sizes.cast(pa.int64()).to_numpy()
                 if found.min() < 0:
                     raise ValueError("a document has less than no bytes")
-                yield found, [tag or "" for tag in strings(named.dictionary)], named.indices.to_numpy()
+                yield found, [tag or "" for tag in strings(named.dictionary)], named.indices.fill_null(-1).to_numpy()
 
     def _open(self) -> AbstractContextManager[pq.ParquetFile]:
         return parquet(self._path, "the sizes of a part's documents", "delete it and run the workflow again")

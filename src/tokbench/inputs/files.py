@@ -20,6 +20,11 @@ yield any number of them. Files that are not compressed are as large as they loo
 PIECE = 1 << 20
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is decompressed while it is read, by its name."""
+    return path.suffix in GZIP + ZSTD
+
+
 def open_bytes(path: Path, suffix: str | None = None) -> io.BufferedIOBase:
     """Open a file for reading bytes, through gzip or zstd where its name ends so; a truncated file is an error.
 
@@ -58,7 +63,7 @@ def size_of(path: Path, remedy: str) -> int:
         TokbenchError: the file cannot be read, or its compressed data are damaged or cut short.
     """
     with opened(path, remedy) as file:
-        if path.suffix in GZIP + ZSTD:
+        if is_packed(path):
             return sum(map(len, iter(lambda: file.read(PIECE), b"")))
         return file.seek(0, os.SEEK_END)
 
@@ -82,7 +87,7 @@ def read_lines(path: Path, remedy: str, largest: Largest | None = None) -> Itera
             file.
     """
     with opened(path, remedy) as file:
-        packed = path.suffix in GZIP + ZSTD
+        packed = is_packed(path)
         if not packed and (largest is None or os.fstat(file.fileno()).st_size <= largest.size):
             yield from file
             return

@@ -165,6 +165,17 @@ def raw(column: Any) -> list[bytes | None]:
     return cells
 
 
+def views(column: Any) -> Iterator[bytes | memoryview | None]:
+    """As :func:`raw`, one at a time and not copied from where they lie."""
+    spelt = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    cells = spelt.cast(pa.large_binary())
+    _, ends, text = cells.buffers()
+    bounds = memoryview(ends).cast("B").cast("q")[cells.offset : cells.offset + len(cells) + 1]
+    whole = memoryview(text or b"").cast("B")
+    valid = cells.is_valid().to_pylist()
+    return (whole[bounds[row] : bounds[row + 1]] if valid[row] else None for row in range(len(cells)))
+
+
 def strings(column: Any) -> list[str | None]:
     """The cells of a column of text as strings, None where a cell is empty.
 

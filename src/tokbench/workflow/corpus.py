@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from tokbench.config.corpus import LONGEST_DOCUMENT
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.parallel.sources import FetchedPairs
 from tokbench.corpus.parts import Part, groups_of, parts_of
@@ -101,18 +102,20 @@ class Corpora:
 
     def sizes_recipe(self, wildcards: Any) -> str:
         """How a part is read; nothing else of the corpus."""
-        return canonical({"source": self._source_of_part(wildcards, Source.model_fields)})
+        return canonical({**self._cut(wildcards), "source": self._source_of_part(wildcards, Source.model_fields)})
 
     def deal_recipe(self, wildcards: Any) -> str:
         """How a part is read, how its documents are tagged, and which shards are written together."""
         limits = ("languages", "max_bytes_per_language", "max_documents")
-        return canonical({**self._sharing(wildcards), "source": self._source_of_part(wildcards, limits)})
+        source = self._source_of_part(wildcards, limits)
+        return canonical({**self._sharing(wildcards), **self._cut(wildcards), "source": source})
 
     def split_recipe(self, wildcards: Any) -> str:
         """Limits, splits, shards and seed."""
         recipe = self._recipe(wildcards)
         source = {key: recipe["source"][key] for key in recipe["source"] if key != "path"}
-        return canonical({**self._sharing(wildcards), "source": source, "seed": self.experiment.seed})
+        sharing = {**self._sharing(wildcards), **self._cut(wildcards)}
+        return canonical({**sharing, "source": source, "seed": self.experiment.seed})
 
     def shards_recipe(self, wildcards: Any) -> str:
         """Splits and shards, and which of them are written together."""
@@ -131,7 +134,14 @@ class Corpora:
         return self.experiment.corpora[wildcards.corpus].parts > 1
 
     def _recipe(self, wildcards: Any) -> dict[str, Any]:
-        return self.experiment.corpora[wildcards.corpus].model_dump(mode="json")
+        """A corpus's section; where it cuts documents as all do, nothing is said of it, so that recipes stay."""
+        corpus = self.experiment.corpora[wildcards.corpus]
+        usual = corpus.longest_document == LONGEST_DOCUMENT
+        return corpus.model_dump(mode="json", exclude={"longest_document"} if usual else None)
+
+    def _cut(self, wildcards: Any) -> dict[str, Any]:
+        """How documents are cut, if not as in all corpora."""
+        return {key: value for key, value in self._recipe(wildcards).items() if key == "longest_document"}
 
     def _sharing(self, wildcards: Any) -> dict[str, Any]:
         recipe = self._recipe(wildcards)

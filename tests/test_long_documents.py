@@ -1,0 +1,294 @@
+"""Documents that are written as several: where they are cut, that nothing else changes, and that none is held whole."""
+
+import gzip
+import json
+import re
+import tracemalloc
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from pydoc_data.topics import topics
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Tokbench
+from tokbench.allowance import Allowance
+from tokbench.config.experiment import Experiment
+from tokbench.corpus import json_stream, long_lines, streams
+from tokbench.corpus.cutting import Cutter, pieces_of
+from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.read import read_source
+from tokbench.corpus.rests import of_pieces, whole_sizes
+from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.counting.count import count_pretokens
+from tokbench.errors import TokbenchError
+from tokbench.pretokenization import schemes
+from tokbench.workflow.corpus import Corpora
+
+ACROSS = {"none", "digit", "digits", "scripts", "superbpe_2"}
+"""Schemes with pre-tokens that run across a space between letters."""
+MADE = {"regex", "sequence"}
+"""Schemes that are what their options say."""
+WORDS = st.sampled_from(
+    [*"aZ é中.,1'\n\r\t_", "  ", " a", "a b", "\n\n", "’s", "🦀", "\u0301", "\xa0", "字 字", "\ufffd"]
+)
+TEXTS = st.lists(WORDS | st.sampled_from([b"\xff", b"\x80", b"\xed\xa0\x80"]), max_size=60).map(
+    lambda parts: b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
+)
+PACKED = {"": lambda data: data, ".gz": gzip.compress}
+
+
+def cut(text: bytes, longest: int) -> list[bytes]:
+    return list(pieces_of([text], Cutter(longest)))
+
+
+# Where documents are cut
+
+
+def best_place(text: bytes, longest: int) -> int:
+    """The place as it is defined, looked for one by one."""
+
+    def around(place: int) -> tuple[str, str]:
+        """The characters before and after a byte of a text, as far as they are in reach; empty where they are none."""
+        before = re.search(rb"(?:[\x00-\x7f]|[\xc2-\xf4][\x80-\xbf]{1,3})\Z", text[:place])
+        after = re.match(
+            rb"[\x00-\x7f]|[\xc2-\xdf].|[\xe0-\xef]..|[\xf0-\xf4]...", text[place + 1 : longest], re.DOTALL
+        )
+        found = []
+        for match in (before, after):
+            try:
+                found.append(match[0].decode() if match else "")
+            except UnicodeDecodeError:
+                found.append("")
+        return found[0], found[1]
+
+    for mark in (b" ", b"\n"):
+        for place in range(longest - 1, longest // 2, -1):
+            before, after = around(place)
+            if text[place : place + 1] == mark and before and after.isalpha():
+                if mark == b" " and before.isalpha():
+                    return place
+                if mark == b"\n" and not before.isspace():
+                    return place + 1
+    for place in range(longest, max(0, longest - 4), -1):
+        if text[place] & 0xC0 != 0x80:
+            return place
+    return longest
+
+
+@given(TEXTS, st.integers(1, 40), st.sampled_from([1, 3, 1 << 16]))
+@example(b"one two three", 8, 1)
+@example("ein Öl".encode(), 5, 1)
+@example("\u3002\n".encode() * 9, 14, 3)
+def test_pieces_are_cut_as_defined(text: bytes, longest: int, window: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokbench.corpus.cutting.WINDOW", window)
+        pieces = cut(text, longest)
+        parts = [text[place : place + 3] for place in range(0, len(text), 3)]
+        assert list(pieces_of(parts, Cutter(longest))) == pieces
+    assert b"".join(pieces) == text
+    start = 0
+    for piece in pieces[:-1]:
+        assert len(piece) == best_place(text[start:], longest)
+        start += len(piece)
+    assert len(text) - start <= longest
+
+
+@pytest.mark.parametrize("scheme", sorted(set(schemes) - ACROSS - MADE))
+def test_no_count_of_prose_changes(scheme: str) -> None:
+    text = "\n".join(topics.values()).encode()[:60_000]
+    pieces = cut(text, 3000)
+    assert len(pieces) > 20
+    assert all(re.match(rb" [A-Za-z]", piece) for piece in pieces[1:])
+    assert list(count_pretokens(pieces, scheme).items()) == list(count_pretokens([text], scheme).items())
+
+
+# Reading as streams
+
+
+def source_of(kind: str, rows: Sequence[bytes], documents: str, folder: Path, ending: str = "") -> Source:
+    path = folder / f"rows.{kind}{ending}"
+    if kind == "text":
+        path.write_bytes(PACKED[ending](b"".join(rows)))
+        unit: Any = "file" if documents == "whole" else documents
+        return TextSource(type="text", path=[str(path)], documents=unit)
+    if kind == "jsonl":
+        lines = [{"id": "x" * 30, "text": row.decode("utf-8", "surrogateescape"), "language": "en"} for row in rows]
+        text = "".join(json.dumps(line, ensure_ascii=number % 2 == 0) + "\n" for number, line in enumerate(lines))
+        path.write_bytes(PACKED[ending](text.encode("utf-8", "surrogatepass")))
+        return JsonLinesSource(type="jsonl", path=[str(path)], documents=documents)  # type: ignore[arg-type]
+    pq.write_table(pa.table({"text": pa.array(rows, pa.binary())}), path, row_group_size=2)
+    return ParquetSource(type="parquet", path=[str(path)], documents=documents)  # type: ignore[arg-type]
+
+
+def whole(documents: Iterable[Document], longest: int) -> list[tuple[str, bytes]]:
+    """Documents put together from their pieces, which are looked at."""
+    found: list[tuple[str, list[bytes]]] = []
+    for number, document in enumerate(documents):
+        assert document.document == number
+        if isinstance(document, Rest):
+            assert document.language == found[-1][0]
+            found[-1][1].append(document.text)
+        else:
+            found.append((document.language, [document.text]))
+    for _, pieces in found:
+        assert pieces == cut(b"".join(pieces), longest)
+    return [(language, b"".join(pieces)) for language, pieces in found]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of files and long strings of a size for tests."""
+    for module in (streams, json_stream):
+        monkeypatch.setattr(module, "PART", 7)
+    monkeypatch.setattr("tokbench.corpus.read.PART", 7)
+    monkeypatch.setattr(json_stream, "LONG", 20)
+    monkeypatch.setattr(long_lines, "PIECE", 40)
+    monkeypatch.setattr(long_lines, "LOOK_BACK", 4)
+    few = re.sub(rb"\{1,\d+\}", b"{1,2}", long_lines.LETTERS.pattern)
+    monkeypatch.setattr(long_lines, "LETTERS", re.compile(few, re.DOTALL))
+
+
+KINDS = [("text", ""), ("text", ".gz"), ("jsonl", ""), ("jsonl", ".gz"), ("parquet", "")]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("kind", "ending"), KINDS)
+@settings(max_examples=50)
+@given(
+    rows=st.lists(TEXTS, min_size=1, max_size=4),
+    documents=st.sampled_from(["whole", "paragraph", "line"]),
+    longest=st.integers(1, 50),
+)
+def test_streams_give_the_documents(
+    kind: str, ending: str, rows: list[bytes], documents: str, longest: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    source = source_of(kind, rows, documents, tmp_path_factory.getbasetemp(), ending)
+    expected = [(document.language, document.text) for document in read_source(source)]
+    assert whole(read_source(source, longest=longest), longest) == expected
+    if expected:
+        few = source.model_copy(update={"max_bytes_per_language": 30, "rename_languages": {"en": "e"}})
+        some = [(document.language, document.text) for document in read_source(few)]
+        assert whole(read_source(few, longest=longest), longest) == some
+
+
+PARTS = st.sampled_from(
+    [
+        b'"',
+        b"\\",
+        b"\\u00e9",
+        b"\\ud83e",
+        b"\\udd80",
+        b" ",
+        b"text",
+        b"a" * 30,
+        b":",
+        b"\xf0\x9f\xa6\x80",
+        b"\xff",
+        b"\t",
+    ]
+)
+
+
+@pytest.mark.usefixtures("small")
+@given(value=st.lists(PARTS, max_size=30).map(b"".join), after=st.sampled_from([b"", b"\n", b' ,"text": "b"}', b"x"]))
+@example(value=b"a" * 30 + b'": "b", "text', after=b"")
+def test_damaged_long_lines_are_rejected_as_whole_ones(
+    value: bytes, after: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.jsonl"
+    path.write_bytes(b'{"text": "b"}\n' + b'{"text": "' + value + b'", "n": 1}' + after)
+    source = JsonLinesSource(type="jsonl", path=[str(path)])
+
+    def read(longest: int | None) -> list[tuple[str, bytes]] | str:
+        try:
+            return whole(read_source(source, longest=longest), longest or 1 << 30)
+        except TokbenchError as error:
+            told = re.fullmatch(rf"{re.escape(str(path))}:(\d+)(:\d+)?: .*; mend the line", str(error))
+            return told[1] if told else f"no such message: {error}"
+
+    assert read(24) == read(None)
+
+
+def test_rows_of_parquet_that_are_views(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    texts = [b"a b " * 9, None, b"", b"c"]
+    pq.write_table(pa.table({"text": pa.array(texts).dictionary_encode()}), path)
+    source = ParquetSource(type="parquet", path=[str(path)])
+    documents = read_source(source, longest=20)
+    assert next(documents).text == b"a b a b a b a b a"
+    with pytest.raises(TokbenchError, match="row 2 has no text"):
+        list(documents)
+
+
+@pytest.mark.parametrize(("kind", "ending"), KINDS[:-1])
+def test_a_stream_is_not_held(kind: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (streams, json_stream):
+        monkeypatch.setattr(module, "PART", 1 << 16)
+    monkeypatch.setattr(json_stream, "LONG", 1 << 16)
+    source = source_of(kind, [b"one two three " * 400_000], "whole", tmp_path, ending)
+    for documents in ("whole", "line"):
+        unit: Any = {"documents": "file" if (kind, documents) == ("text", "whole") else documents}
+        tracemalloc.start()
+        size = sum(len(each.text) for each in read_source(source.model_copy(update=unit), longest=100_000))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert size == 5_600_000
+        assert peak < 3_500_000
+
+
+def test_too_much_that_is_no_string_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a", "numbers": [' + "1, " * 60_000 + "1]}\n")
+    largest = Allowance(100, 400_000).largest(4)
+    with pytest.raises(TokbenchError, match=r"rows\.jsonl:1: a document of more than .* allow it more"):
+        list(read_source(JsonLinesSource(type="jsonl", path=[str(path)]), largest=largest, longest=50_000))
+
+
+# Splits and shards
+
+
+def test_whole_sizes_and_what_pieces_have_of_documents() -> None:
+    sizes, rests = np.array([5, 1, 2, 7, 2**31 - 1, 2**31 - 1], np.int32), [1, 2, 5]
+    assert whole_sizes(sizes, rests).tolist() == [8, 7, 2**32 - 2]
+    assert whole_sizes(sizes[:4], rests[:2]).dtype == np.int32
+    assert of_pieces(np.array([0, 1, 2]), rests).tolist() == [0, 0, 0, 1, 2, 2]
+
+
+def test_prepare_tells_of_documents_in_pieces(tmp_path: Path, tokbench: Tokbench) -> None:
+    text = tmp_path / "text.txt"
+    text.write_bytes(b"short\n" + b"long word " * 250_000 + b"\n" + b"short\n" * 9)
+    recipe: dict[str, Any] = {"source": {"type": "text", "documents": "line"}, "splits": {"tokenizer": 1.0}}
+    told = {}
+    for longest in (1_000_000, None):
+        folder = tmp_path / str(longest)
+        call = json.dumps(recipe | {"longest_document": longest})
+        outcome = tokbench("prepare", "--recipe", call, "-o", folder, text)
+        assert "tokenizer: 11 documents, 2,500,061 bytes" in outcome.stderr
+        told[longest] = outcome.stderr
+        assert (folder / "manifest.json").exists() == (longest is not None)
+    line = "1 document of more than 1,000,000 bytes (longest_document) cut into 3"
+    assert line in told[1_000_000].splitlines()
+    assert json.loads((tmp_path / "1000000" / "manifest.json").read_text()) == {"cut_documents": line}
+    assert "cut" not in told[None]
+
+
+@pytest.mark.parametrize("longest", [16_000_000, 5_000_000, None])
+def test_recipes_name_what_is_not_usual(longest: int | None, experiment: dict[str, Any]) -> None:
+    experiment["corpora"] = {"pydoc": {"source": "embedded", "longest_document": longest}}
+    corpora = Corpora(Experiment.model_validate(experiment))
+    named = type("Wildcards", (), {"corpus": "pydoc", "part": "0000"})
+    recipes = [
+        corpora.recipe(named),
+        corpora.sizes_recipe(named),
+        corpora.deal_recipe(named),
+        corpora.split_recipe(named),
+    ]
+    assert [json.loads(recipe).get("longest_document", "usual") for recipe in recipes] == [
+        "usual" if longest == 16_000_000 else longest
+    ] * 4
