@@ -181,6 +181,20 @@ def test_validates_over_another(name: str, base: str, text: Path) -> None:
     assert f"\n# {len(all_trained(whole))} runs." in comment
 
 
+def test_each_tokenizer_made_elsewhere_has_a_bpe_of_its_size_beside_it(text: Path) -> None:
+    experiment = load("existing", text)
+    built = {
+        (experiment.corpus_of(name), size)
+        for name, variant in experiment.built.items()
+        if variant.construction.method == "bpe"
+        for size in experiment.sizes_of(name)
+    }
+    kept = pl.read_parquet(FOLDER.parent / "results" / "published" / "existing" / "tidy" / "imported.parquet")
+    elsewhere = kept.select("variant", "size").rows()
+    assert {name for name, _ in elsewhere} == experiment.variants.keys() - experiment.built.keys()
+    assert {(experiment.corpus_of(name), size) for name, size in elsewhere} == built
+
+
 def test_the_pilot_of_the_study_trains_what_the_study_trains(text: Path) -> None:
     study = read_all([FOLDER / "study.yaml", FOLDER / "study_models_in_full.yaml"], given(FOLDER / "study.yaml", text))
     pilot = load("study_pilot", text)
