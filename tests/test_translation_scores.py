@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -29,7 +29,6 @@ LINES = st.lists(st.tuples(*[st.text("ab cd.,é", max_size=24)] * 2), min_size=2
 
 
 @settings(max_examples=60)
-@example([("abcdef g", "ab"), ("", "")])
 @given(LINES)
 def test_scores_from_statistics_are_those_of_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     ours, theirs = map(list, zip(*pairs, strict=True))
