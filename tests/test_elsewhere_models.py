@@ -160,6 +160,7 @@ def test_a_translation_model_over_it_and_another(pieces: Path, tmp_path: Path, t
     )  # fmt: skip
     for name, table in make_tables([TRANSLATION_SCORES, TRANSLATION_EMBEDDING_NORMS], gathered).items():
         assert set(table["size"]) == {len(Tokenizer.load(pieces))}, name
+        assert set(table["tokenizers"]) == {"pieces"}, name
 
 
 def test_what_loses_text_is_not_compared(tmp_path: Path) -> None:

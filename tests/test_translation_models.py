@@ -27,7 +27,7 @@ from tokbench.tabulation.translation_embeddings import (
 )
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.batches import batches, decoded, encoded
-from tokbench.translation.needs import parameters, training_flops
+from tokbench.translation.needs import parameters, training_flops, training_memory
 from tokbench.translation.options import PRESETS, TranslationOptions
 from tokbench.translation.score import score
 
@@ -82,6 +82,14 @@ def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
         model = build_model(paper, 8192, 8100, joint=joint)
     learnt = sum(one.numel() for name, one in model.named_parameters() if "embed_positions" not in name)
     assert learnt == model.num_parameters(only_trainable=True) == parameters(paper, 8192, 8100, joint=joint)
+
+
+def test_weights_gradients_and_moments_are_held_in_training() -> None:
+    held, learnt = (
+        [count(PRESETS["transformer_iwslt"], 8192, 8100, joint=joint) for joint in (False, True)]
+        for count in (training_memory, parameters)
+    )
+    assert held[0] - held[1] >= 4 * 4 * (learnt[0] - learnt[1]) > 0
 
 
 def test_arithmetic_is_that_of_the_model() -> None:
