@@ -15,7 +15,7 @@ from tests.slurm.cluster import Cluster, missing
 from tests.slurm.runs import ROOT, Run, job_of, said_by, started
 
 CONFIGURATION = Path(__file__).with_name(
-    "models.yaml" if os.environ.get("TOKBENCH_SLURM") == "models" else "small.yaml"
+    "small.yaml" if os.environ.get("TOKBENCH_SLURM") == "small" else "models.yaml"
 )
 TROUBLE = Path(__file__).with_name("trouble.smk")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
