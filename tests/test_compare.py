@@ -273,6 +273,7 @@ def test_p_is_that_of_students_paired_test() -> None:
     drawn = rng.normal(0.3, 1, 40).tolist()
     assert paired_p(drawn) == pytest.approx(ttest_1samp(drawn, 0).pvalue, rel=1e-12)
     assert paired_p([1.0] * 8) == paired_p([1.0, 1.0 + 1e-12] * 4) == 2.0**-7
+    assert paired_p([1.0, 1.5]) == 0.5
     assert (paired_p([1.0, -1.0]), paired_p([0.0, 0.0]), paired_p([1.0])) == (1.0, 1.0, None)
 
 

@@ -14,7 +14,7 @@ from tests.conftest import Tokbench
 from tests.downstream import rows, stub
 from tests.outside import DATA, needs
 from tokbench.config.load import validate
-from tokbench.downstream.formats import FORMS
+from tokbench.downstream.formats import FORMS, read_minimal_pairs
 from tokbench.downstream.local import task_files, write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
 from tokbench.errors import TokbenchError
@@ -133,6 +133,11 @@ def test_groups_take_turns(tmp_path: Path) -> None:
     suite = SuiteOptions(source="local", tasks=("blimp",), path=tmp_path)
     write_local_tasks(suite, tmp_path / "tasks")
     assert [row["group"] for row in rows(tmp_path / "tasks" / "blimp.test.jsonl")] == list("ababab")
+
+
+def test_good_sentences_stand_first_and_second_by_turns() -> None:
+    read = read_minimal_pairs('{"sentence_good": "We go.", "sentence_bad": "We goes."}\n' * 4)
+    assert [row["choices"].index("We go.") for _, row in read] == [0, 1, 0, 1]
 
 
 def test_lm_eval_asks_what_the_files_say(torch: ModuleType, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """More variants than pairs can be read of: each is compared with its baseline and with the best."""
 
+from itertools import permutations
 from pathlib import Path
 
 import polars as pl
@@ -71,6 +72,7 @@ def test_every_pair_up_to_the_limit(few: None) -> None:
     ends = {(a, b): (low, high) for a, b, low, high in every.select("a", "b", "low", "high").iter_rows()}
     assert all((-high, -low) == pytest.approx(ends[b, a]) for (a, b), (low, high) in ends.items())
     assert pairing.of_every_pair(every)
+    assert pairing.of_every_pair(pl.DataFrame(permutations(FIVE, 2), ["a", "b"], orient="row"))
 
 
 def test_above_it_the_baseline_and_the_best(few: None) -> None:
@@ -198,11 +200,13 @@ def test_a_table_that_is_little_longer_than_the_page_shows_is_whole(monkeypatch:
         assert any(note.startswith("The first 9 of 12 rows") for note in shown.table.notes) == (rows == 9)
 
 
-def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None) -> None:
+def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary = Vocabulary(BYTES)
     found = overlaps_by_size(dict.fromkeys([(name, 300) for name in FIVE], vocabulary), {"corpus": "c"})
     assert found.select("a", "b").rows() == [("c", "a"), ("c", "b"), ("c", "d"), ("c", "e")]
     some = dict.fromkeys([(name, 300) for name in FIVE[:3]], vocabulary)
+    assert overlaps_by_size(some, {"corpus": "c"}).equals(overlaps_by_size(some))
+    monkeypatch.setattr(many, "EVERY_PAIR_UP_TO", 4)
     assert overlaps_by_size(some, {"corpus": "c"}).equals(overlaps_by_size(some))
 
 

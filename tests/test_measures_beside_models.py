@@ -58,5 +58,8 @@ def test_no_pair_told_apart_gives_a_reason() -> None:
     comparisons = compare_model_bits(documents_of({"b": 2.0, "c": 2.0}), {})
     assert comparisons["verdict"].to_list() == [NOT_TOLD]
     intrinsic = measured({"b": 10, "c": 20}, "corpus_token_count")
+    many = pl.concat([intrinsic.with_columns(definition=pl.lit(f"d{number}")) for number in range(30)])
+    order = measures_against_models(comparisons, many, pl.DataFrame(schema=NGRAM_BITS.schema))["definition"]
+    assert order.to_list() == many["definition"].unique(maintain_order=True).to_list()
     row = measures_against_models(comparisons, intrinsic, pl.DataFrame(schema=NGRAM_BITS.schema)).row(0, named=True)
     assert (row["pairs"], row["share"], row["low"], row["reason"]) == (0, None, None, NO_PAIR)

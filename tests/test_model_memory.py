@@ -98,7 +98,7 @@ def test_a_training_on_a_gpu_may_have_less_than_is_asked_for(place: Path, tokben
 
 
 def test_embeddings_are_measured_in_what_their_numbers_take(place: Path) -> None:
-    assert PER_NUMBER * ROWS * WIDTH < room(place / "model") < PER_NUMBER * ROWS * WIDTH + 5_000 * ROWS
+    assert PER_NUMBER * ROWS * WIDTH + 2_100 * ROWS < room(place / "model") < PER_NUMBER * ROWS * WIDTH + 5_000 * ROWS
 
 
 def test_pairs_are_held_in_what_their_text_takes(place: Path) -> None:

@@ -105,7 +105,7 @@ def test_memory_changes_nothing_and_what_cannot_fit_is_told() -> None:
     room = 96 * 256 + 2 * 24 * 20
     assert measured(order=5, allowed=Allowance(100, room)) == found
     with pytest.raises(TokbenchError, match=r"^--memory 100: too little, for one token is followed by \d+ places; "):
-        measured(order=5, allowed=Allowance(100, 96 * 256 + 24))
+        measured(order=5, allowed=Allowance(100, 96 * 256 + 24 * 10))
 
 
 def test_a_vocabulary_beyond_the_keys_is_told() -> None:

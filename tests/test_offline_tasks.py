@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, rows, spaced
 from tokbench.downstream.passages import Paragraph, read_paragraphs, sentences
-from tokbench.downstream.question_makers import continuation, last_word
+from tokbench.downstream.question_makers import continuation, last_word, word_order
 from tokbench.downstream.tasks import TaskOptions, make_tasks
 from tokbench.errors import TokbenchError
 
@@ -115,6 +115,24 @@ def test_passages_stand_side_by_side_to_the_end() -> None:
     opening = [question.context.split()[0] for question in asked]
     assert opening == [f"{n}{start:02}" for n in range(5) for start in (0, 8)]
     assert [question.truth.split() for question in asked[:2]] == [["006", "007"], ["014", "015"]]
+
+
+def test_a_paragraphs_end_stands_among_the_passages() -> None:
+    lengths = SMALL.model_copy(update={"context_words": 6, "continuation_words": 2})
+    paragraphs = [Paragraph(n, (*"abcdef", "last", f"word{n}")) for n in range(4)]
+    assert len(list(continuation(paragraphs, lengths, Random(0)))) == 4
+
+
+def test_names_keep_their_places() -> None:
+    paragraph = Paragraph(
+        0, ("We", "saw", "old", "Tom", "near", "a", "deep", "Red", "river", "that", "Ann", "did", "not", "like.")
+    )
+    for seed in range(20):
+        [question] = word_order([paragraph], SMALL, Random(seed))
+        for swapped in question.distractors:
+            moved = [one for one, other in zip(swapped.split(), paragraph.words, strict=True) if one != other]
+            assert len(moved) in (2, 4)
+            assert all(word.islower() for word in moved)
 
 
 def test_the_last_word_follows_as_many_words_as_asked_for() -> None:

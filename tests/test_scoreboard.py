@@ -150,6 +150,7 @@ def test_few_words_bear_no_smaller_p_than_their_signs() -> None:
     told = contrast((a, 0.9), (b, 0.5))
     assert told is not None
     assert (told.n, told.p_value) == (3, 0.25)
+    assert contrast((a, 0.8), (b, 0.5)) is contrast((a[:1], 0.9), (b[:1], 0.5)) is None
 
 
 def test_gaps_of_different_bounds_are_not_ranked() -> None:

@@ -39,6 +39,8 @@ def test_numbers_of_seeds_are_those_of_the_books() -> None:
     assert pilot.needed(0.5, 2.0) == 128
     assert pytest.approx(2 * (norm.isf(0.025) + norm.isf(0.2)) ** 2, abs=0.01) == RULE
     assert pilot.seen(0.5, 34) >= 0.8 > pilot.seen(0.5, 33)
+    assert pilot.error(5) == (pytest.approx(1 / sqrt(5)), 4)
+    assert pilot.needed(1.00001 * detectable(999) / sqrt(1000)) == 1000
 
 
 def test_no_seed_helps_against_few_documents() -> None:
@@ -57,6 +59,9 @@ def test_the_pilot_tells_its_deviations() -> None:
     assert pilot.seed_deviation == pytest.approx(sqrt((comparisons["seed_deviation"] ** 2).mean()))
     assert pilot.run_deviation < pilot.seed_deviation < pilot.highest
     plan = plan_seeds(comparisons, 0.01).row(0, named=True)
+    models = pl.DataFrame({"model": [f"m{number}" for number in range(30)]})
+    planned = plan_seeds(models.join(comparisons.drop("model"), how="cross"), 0.01)["model"]
+    assert planned.to_list() == sorted(models["model"])
     assert plan["by_rule"] == max(2, np.ceil(RULE * (pilot.run_deviation / 0.01) ** 2))
     assert pilot.seen(0.01, plan["needed"]) >= 0.8
     assert plan["needed"] <= plan["needed_at_most"]

@@ -278,6 +278,8 @@ def test_a_seed_that_lacks_a_task_makes_the_cell_missing() -> None:
     assert over_seeds(frame)["accuracy"].to_list() == [pytest.approx(0.45), None]
     row = between_seeds(frame).row(0, named=True)
     assert (row["seeds"], row["deviation"], row["reason"]) == (1, None, "left out, lacking a task: seed 2")
+    many = seeded(*((seed, "x", 0.4) for seed in range(1, 21)), (21, "x", 0.4), (21, "y", 0.6))
+    assert between_seeds(many)["reason"][0].endswith(f"seed {', '.join(map(str, range(1, 21)))}")
     with pytest.raises(TokbenchError, match="task x, seed 1 stands twice"):
         over_seeds(seeded((1, "x", 0.4), (1, "x", 0.4)))
 

@@ -1,6 +1,7 @@
 """Models of translation: batches, sizes, arithmetic, training that is resumed, the search, embeddings."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from tokbench.corpus.parallel.pairs import read_sentences
 from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
+from tokbench.gauge import Pace
 from tokbench.tabulation.translation_embeddings import (
     TRANSLATION_EMBEDDING_NORMS,
     TRANSLATION_EMBEDDINGS,
@@ -193,6 +195,8 @@ def test_embeddings_of_both_sides_against_the_training_text(prepared: Path, tmp_
     assert joint["both"]["probability"].sum() == pytest.approx(1)
     cells = translation_embedding_norms(folders, {})
     assert cells.schema == TRANSLATION_EMBEDDING_NORMS.schema
+    for _, side in cells.group_by("side"):
+        assert side.equals(side.sort("probability_low", "probability_high", "norm_low"))
     assert cells.group_by("side", maintain_order=True).agg(pl.col("tokens").sum()).rows() == [
         ("decoder", 270),
         ("encoder", 270),
@@ -220,6 +224,17 @@ def test_tokens_that_a_tokenizer_adds_and_drops_are_looked_at_in_their_own_model
         ("two", "mean_embedding_norm", 2.0, 1),
         ("two", "mean_token_probability", 0.25, 1),
     ]
+
+
+def test_a_training_no_better_than_equal_probabilities_ends(tmp_path: Path) -> None:
+    from tokbench.translation.checkpoints import Progress
+    from tokbench.translation.train import _reject
+
+    done = Progress(Pace(100), step=50, last_loss=math.log(301))
+    with pytest.raises(TokbenchError, match=r"the loss is 5.707 nats a token, .* have 5.707: the model learns nothing"):
+        _reject(done, 100, 300, tmp_path)
+    done.last_loss -= 1e-9
+    _reject(done, 100, 300, tmp_path)
 
 
 def test_a_loss_that_is_no_number_ends_the_training(prepared: Path, tmp_path: Path) -> None:

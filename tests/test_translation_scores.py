@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -29,6 +29,7 @@ LINES = st.lists(st.tuples(*[st.text("ab cd.,é", max_size=24)] * 2), min_size=2
 
 
 @settings(max_examples=60)
+@example([("abcdef g", "ab"), ("", "")])
 @given(LINES)
 def test_scores_from_statistics_are_those_of_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     ours, theirs = map(list, zip(*pairs, strict=True))
@@ -85,6 +86,15 @@ def test_a_share_of_resamples_is_never_above_one_nor_zero() -> None:
     assert translation_comparisons(frame)["bootstrap_p"].to_list() == [1.0]
     turned = frame.with_columns(value=1 - pl.col("value"))
     assert translation_comparisons(turned)["bootstrap_p"].to_list() == [1 / 1001]
+
+
+def test_p_is_that_of_a_normal_difference() -> None:
+    random = np.random.default_rng(2)
+    drawn = {"a": random.normal(0.2, 1, 100), "b": np.zeros(100)}
+    shared = ("news", "en", "de", "test", "m", 500)
+    rows = [(*shared, name, "COMET", pair, one, "") for name, ones in drawn.items() for pair, one in enumerate(ones)]
+    [found] = translation_comparisons(pl.DataFrame(rows, schema(SENTENCES), orient="row")).rows(named=True)
+    assert found["p_value"] == pytest.approx(2 * norm.sf(drawn["a"].mean() / drawn["a"].std() * 10), rel=0.2)
 
 
 def test_pairs_of_one_test_and_size_are_corrected_together() -> None:
