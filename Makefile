@@ -12,7 +12,7 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd) src
 STRINGS ?= 1000000
 FILES ?= 5000
 MUTANTS ?= 100
-EXPERIMENT ?= small
+EXPERIMENT ?= models
 VARIANTS ?= 1000
 SEED ?= 0
 PAGES ?= results/demo/report.html
@@ -38,7 +38,7 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 test: install  ## run the tests, one file at a time more than CORES says: many wait for processes that they start
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
 
-test-slurm: install  ## run the profile on a real SLURM, installed and started here, as root on Debian; EXPERIMENT=models too
+test-slurm: install  ## run the profile on a real SLURM, as root on Debian; EXPERIMENT=small is quicker, nodes has more
 	@tests/slurm/install
 	@TOKBENCH_SLURM=$(EXPERIMENT) python -m pytest tests/slurm
 

@@ -59,14 +59,15 @@ SEGMENTATIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 def searched_once(scheme: Pretokenization) -> Pretokenization:
-    """A scheme that remembers where it cut huge texts if it is one that no kernel scans.
+    """A scheme that remembers where it cut texts if it is one that no kernel scans; of many strings the huge alone.
 
     Searching takes time that grows with the square of such a text, and finds the same for every pair.
     """
     if scheme.scanner is None:
         cut = scheme.boundaries
         known = cache(cut)
-        vars(scheme)["cut"] = replace(scheme.cut, boundaries=lambda text: (cut if len(text) < HUGE else known)(text))
+        least = HUGE if STRINGS > BATCH else 0
+        vars(scheme)["cut"] = replace(scheme.cut, boundaries=lambda text: (cut if len(text) < least else known)(text))
     return scheme
 
 

@@ -1,4 +1,4 @@
-"""Language models on several nodes of a real SLURM, as on one machine: `make test-slurm EXPERIMENT=models`."""
+"""Language models on several nodes of a real SLURM, as on one machine: `make test-slurm EXPERIMENT=nodes`."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ PACKING = ("--cores", "2", "--resources", "mem_mb=8000", *GROUPS)
 PACKED = ("encoded", "gathered", "slices", "packed", "token_counts")
 
 pytestmark = pytest.mark.skipif(
-    os.environ.get("TOKBENCH_SLURM") != "models" or bool(missing()), reason=missing() or "make test-slurm runs it"
+    os.environ.get("TOKBENCH_SLURM") != "nodes" or bool(missing()), reason=missing() or "make test-slurm runs it"
 )
 
 

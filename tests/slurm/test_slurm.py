@@ -14,9 +14,7 @@ import pytest
 from tests.slurm.cluster import Cluster, missing
 from tests.slurm.runs import ROOT, Run, job_of, said_by, started
 
-CONFIGURATION = Path(__file__).with_name(
-    "models.yaml" if os.environ.get("TOKBENCH_SLURM") == "models" else "small.yaml"
-)
+CONFIGURATION = Path(__file__).with_name("small.yaml" if os.environ.get("TOKBENCH_SLURM") == "small" else "models.yaml")
 TROUBLE = Path(__file__).with_name("trouble.smk")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
 UNTOLD = ("manifest.json", ".snakemake_timestamp", "curve.csv")
