@@ -96,6 +96,13 @@ def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_lines, "LETTERS", re.compile(few, re.DOTALL))
 
 
+def test_long_strings_are_taken_out_of_their_line(short_pieces: None) -> None:
+    found = long_lines.long_strings(b'{"text": "%s", "id": 1}' % (b"x" * 20))
+    assert found is not None
+    [(name, text)] = found[1].items()
+    assert (json.loads(found[0]), text) == ({"text": name, "id": 1}, b"x" * 20)
+
+
 def read(line: bytes, path: Path) -> list[Document] | str:
     path.write_bytes(line)
     try:

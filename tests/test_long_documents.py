@@ -85,6 +85,7 @@ def best_place(text: bytes, longest: int) -> int:
 @example(b"one two three", 8, 1)
 @example("ein Öl".encode(), 5, 1)
 @example("\u3002\n".encode() * 9, 14, 3)
+@example(b"ab.\n" * 9, 14, 3)
 def test_pieces_are_cut_as_defined(text: bytes, longest: int, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokbench.corpus.cutting.WINDOW", window)

@@ -31,6 +31,7 @@ from tokbench.corpus.parallel.sources import Cleaning, LinePairs, ParallelCorpus
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
+from tokbench.tabulation.translations import cleaning_table
 from tokbench.workflow.corpus import Corpora
 
 SMALL = {
@@ -179,13 +180,15 @@ def test_splits_stay_aligned_and_share_no_pair(numbers: list[int], dev: int, hel
 
 def test_tests_of_their_own_files_are_kept_whole_and_out_of_training(tmp_path: Path) -> None:
     sources = written(tmp_path)
-    made = corpus(tmp_path, [*PAIRS[1:], ("Other", "Andere")], tests={"own": sources["tmx"]})
+    made = corpus(tmp_path, [*PAIRS[1:], ("Other", "Andere")], tests={"unseen": sources["tmx"]})
     counts = prepare_parallel(made, 0, tmp_path)
     assert counts["train"] == {"read": 3, "held_out": 2, "kept": 1}
-    assert read_sentences(tmp_path / "own.parquet", "de", "en") == (
+    assert read_sentences(tmp_path / "unseen.parquet", "de", "en") == (
         [0, 1, 2], [second for _, second in PAIRS], [first for first, _ in PAIRS],
     )  # fmt: skip
     assert json.loads((tmp_path / "counts.json").read_text()) == counts
+    told = cleaning_table([tmp_path]).filter(split="train").select("pairs", "n")
+    assert dict(told.iter_rows()) == counts["train"]
 
 
 def test_pairs_of_a_hub_are_fetched_once_and_read_from_their_file(
@@ -240,8 +243,8 @@ def test_the_workflow_fetches_pairs_where_the_configuration_asks(tokbench: Tokbe
 
 
 def test_paths_are_given_by_name_of_the_corpus(tmp_path: Path) -> None:
-    (tmp_path / "text").touch()
-    path = {"en": str(tmp_path / "text"), "de": str(tmp_path / "text")}
+    (tmp_path / "text[1]").touch()
+    path = {"en": str(tmp_path / "text[1]"), "de": str(tmp_path / "text[1]")}
     open_corpus = {
         "languages": ["en", "de"],
         "train": {"type": "lines"},
