@@ -216,6 +216,11 @@ def test_pairs_of_a_hub_are_fetched_once_and_read_from_their_file(
         list(read_pairs(whole.train, whole.languages))
     counts = prepare_parallel(whole.read_from([file]), 0, tmp_path)
     assert counts["train"] == {"read": 4, "empty": 1, "drawn": 1, "kept": 2}
+    damaged = bytearray(file.read_bytes())
+    damaged[damaged.index(b"\x28\xb5\x2f\xfd") + 8] ^= 1
+    file.write_bytes(damaged)
+    with pytest.raises(OSError, match="CRC"):
+        pq.read_table(file, page_checksum_verification=True)
     wrong = wanted.model_copy(update={"source": wanted.source.model_copy(update={"fields": {}})})
     with pytest.raises(TokbenchError, match=r"^wmt/wmt16: row 1: nothing under 'en'; choose another revision, or name"):
         fetch_pairs(wrong, tmp_path / "wrong.parquet")
