@@ -24,6 +24,8 @@ BEGINNINGS = {
 }
 APART = (
     r"(?P<told>and is told apart from (?:all (?P<all>\d+) others|the other one)"
+    r"|and is told apart from (?P<some>\d+) of (?P<of>\d+) others,(?: but not from (?P<near>.+?),)?"
+    r" while nothing tells of (?P<untold>.+?)"
     r"|but is not told apart from (?P<alike>.+?)|though nothing tells whether by chance)"
 )
 
@@ -57,16 +59,20 @@ def check(content: ReportContent) -> list[str]:
         lowest = rows.sort("value", "variant", descending=[measure == ACCURACY, False])
         assert said["best"] == lowest["variant"][0] == rows.filter(verdict=BEST)["variant"].item()
         alike, others = rows.filter(verdict=ALIKE)["variant"].to_list(), rows.height - 1
-        if said["told"].startswith("and is"):
+        untold = rows.filter(verdict=UNTESTED)["variant"].to_list()
+        if said["untold"]:
+            assert [int(said["some"]), int(said["of"])] == [rows.filter(verdict=WORSE).height, others]
+            assert (said["near"] or "", said["untold"]) == (" and ".join(sorted(alike)), " and ".join(sorted(untold)))
+        elif said["told"].startswith("and is"):
             assert rows.filter(verdict=WORSE).height == others
             assert int(said["all"] or 1) == others
         elif said["alike"]:
             every = "the other one" if others == 1 else f"any of the {others} others"
             assert said["alike"] == (every if len(alike) == others else " and ".join(sorted(alike)))
         else:
-            assert rows.filter(verdict=UNTESTED).height == others
+            assert len(untold) == others
         trained_once = rows.filter(verdict=BEST)["seeds"].item() == 1
-        assert bool(said["one"]) == (trained_once and rows.filter(verdict=UNTESTED).is_empty())
+        assert bool(said["one"]) == (trained_once and len(untold) < others)
         measures.append(measure)
     return measures
 
@@ -90,11 +96,39 @@ def test_every_sentence_is_what_the_scoreboard_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "verdicts", [(WORSE,) * 3, (ALIKE, WORSE, WORSE), (ALIKE, ALIKE, WORSE), (ALIKE,) * 3, (UNTESTED,) * 3]
+    "verdicts",
+    [
+        *(
+            (ALIKE,) * alike + (UNTESTED,) * untold + (WORSE,) * (3 - alike - untold)
+            for alike in range(4)
+            for untold in range(4 - alike)
+        ),
+    ],
 )
 @pytest.mark.parametrize("measure", [TOKENS, ACCURACY])
 def test_whatever_the_verdicts(verdicts: tuple[str, ...], measure: str) -> None:
     assert measure in check(judged(*verdicts, measure=measure))
+
+
+def test_what_is_not_tested_is_told_behind_the_page_too() -> None:
+    assert "told apart from 1 of 3 others, but not from" in summary(judged(ALIKE, UNTESTED, WORSE))[0]
+    assert "; nothing tells of" in summary(judged(ALIKE, UNTESTED, WORSE))[0]
+    assert "no difference has an interval" in summary(judged(*[UNTESTED] * 3))[0]
+
+
+def test_less_than_a_tenth_of_a_percent_is_not_none() -> None:
+    board = whole().frames["scoreboard"].filter(measure=TOKENS, size=2048).sort("value", descending=True)
+    close = board.with_columns(behind=pl.Series([0.0003, 0.0002, 0.0001, 0.0]))
+    assert " needs 0.0300 % more." in glance(altered(whole(), scoreboard=close))[1]
+
+
+def test_a_size_at_which_nothing_is_compared_is_none_of_all() -> None:
+    board = whole().frames["scoreboard"].filter(measure=TOKENS)
+    lone = board.filter(size=2048, verdict=BEST).with_columns(size=pl.lit(4096, pl.Int64))
+    first = lone["variant"].item()
+    assert f"{first} comes first at both sizes." in glance(altered(whole(), scoreboard=board))
+    told = glance(altered(whole(), scoreboard=pl.concat([board, lone])))
+    assert f"{first} comes first at both sizes compared." in told
 
 
 def test_n_gram_models_stand_in_and_there_is_room_for_more() -> None:

@@ -216,6 +216,15 @@ def test_damaged_long_lines_are_rejected_as_whole_ones(
     assert read(24) == read(None)
 
 
+@pytest.mark.usefixtures("small")
+def test_no_byte_of_what_was_held_is_told_as_one_of_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.jsonl"
+    path.write_bytes(b'{"text": "' + b"a" * 30 + b'", "language": "\xff"}')
+    with pytest.raises(TokbenchError) as error:
+        list(read_source(JsonLinesSource(type="jsonl", path=[str(path)]), longest=24))
+    assert str(error.value) == f"{path}:1: not UTF-8; mend the line"
+
+
 def test_rows_of_parquet_that_are_views(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     texts = [b"a b " * 9, None, b"", b"c"]

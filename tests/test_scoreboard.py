@@ -194,6 +194,6 @@ def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
     assert short["low"] < short["value"] < short["high"]
     assert {rows[name, 400]["best"] for name in ("full", "other")} <= {"full", "other"}
     sentences = summary(altered(whole(), intrinsic=intrinsic, scoreboard=board, models=[]))
-    assert sentences[0].startswith(f"At a vocabulary of 400, {rows['full', 400]['best']} ")
-    assert "short (390 of 400)" in sentences[-1]
-    assert sentences[-1].endswith(" Those with fewer than others of their size are not ranked.")
+    assert short["value"] < rows[rows["full", 400]["best"], 400]["value"]
+    assert sentences[0].startswith(f"At a vocabulary of 400, {rows['full', 400]['best']}, of those ranked, needs ")
+    assert sentences[-1] == "Built with fewer tokens than others of their size, so not ranked: short (390 of 400)."

@@ -18,9 +18,12 @@ def test_what_is_smaller_than_its_size_is_named() -> None:
     sizes = [("bpe", 300, 300.0), ("bpe", 400, 333.0), ("unigram", 400, 399.0), ("sage", 400, 400.0)]
     rows = [(variant, size, "books", "", "vocabulary_size", "", tokens, 1, None) for variant, size, tokens in sizes]
     content = altered(whole(), intrinsic=pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row"))
-    told = "Built with fewer tokens than their size, so not compared at equal size: "
+    told = "Built with fewer tokens than others of their size, so not ranked: "
     assert summary(content)[-1] == f"{told}bpe (333 of 400) and unigram (399 of 400)."
-    assert not [sentence for sentence in summary(whole()) if sentence.startswith(told)]
+    assert not [sentence for sentence in summary(whole()) if sentence.startswith("Built with")]
+    alike = altered(content, intrinsic=content.frames["intrinsic"].with_columns(pl.lit(290.0).alias("value")))
+    told = "Built with fewer tokens than their size, but not than others of it: bpe (290 of 300), "
+    assert summary(alike)[-1].startswith(told)
 
 
 NUMBER = r"([−\d.,]+\d)"
@@ -54,11 +57,15 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
     for sentence, measure in zip(sentences, measures, strict=True):
         part = board.filter(measure=measure, size=max(SIZES))
         rows = {row["variant"]: row for row in part.iter_rows(named=True) if row["verdict"] != "not ranked"}
-        told = re.match(r"At a vocabulary of 400, (?:with the language model “tiny”, )?(\S+) ", sentence)
+        told = re.match(
+            r"At a vocabulary of 400, (?:with the language model “tiny”, )?(\S+?)(, of those ranked,)? ", sentence
+        )
         assert told is not None
         assert rows[told[1]]["verdict"] == "best"
         end = max if measure in ("accuracy", "alignment") else min
         assert told[1] == end(rows, key=lambda name: rows[name]["value"])
+        every = part.drop_nulls("value").sort("value", descending=end is max)
+        assert bool(told[2]) == (every["variant"][0] not in rows)
         alike = sorted(name for name, row in rows.items() if row["verdict"] == "not told apart")
         if not alike:
             assert f"told apart from all {len(rows) - 1} others" in sentence
@@ -123,7 +130,7 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     [first] = other.filter(verdict="best", size=max(SIZES))["variant"].unique()
     assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
     sentences = summary(content)
-    assert sentences[0].startswith("At a vocabulary of 400, bpe needs the fewest tokens for books: ")
+    assert sentences[0].startswith("At a vocabulary of 400, bpe, of those ranked, needs the fewest tokens for books: ")
     assert sentences[0].endswith(
         f"On other texts the first is another: {first} on articles (not told apart from sage)."
     )

@@ -2,9 +2,9 @@
 
 A cut stands where pre-tokenizations begin a pre-token anyway. That is before a single space between two letters, so
 that a piece begins with " word"; only the schemes whose pre-tokens run across such a space (``none``, ``digit``,
-``scripts``, ``superbpe_2``) have one pre-token more for a cut there. Where a text has none in the second half of a
-piece, it is cut after a line end between what is no blank and a letter; failing that, between two characters. Where
-cuts stand depends on the text and the longest piece alone.
+``digits``, ``scripts``, ``superbpe_2``) have one pre-token more for a cut there. Where a text has none in the second
+half of a piece, it is cut after a line end between what is no blank and a letter; failing that, between two characters.
+Where cuts stand depends on the text and the longest piece alone.
 """
 
 import io

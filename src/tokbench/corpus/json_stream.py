@@ -24,6 +24,9 @@ from tokbench.inputs.json import parse_json
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """What is inside a string, up to its end or to an escape that is not whole."""
 
+HELD = re.compile(r"^[\d: ]+| \(byte \d+\)(?=; mend the line$)")
+"""Where in what is held of a line something is wrong, as messages tell it."""
+
 
 class LongLine:
     """A line without its long strings.
@@ -191,8 +194,8 @@ def _documents(line: LongLine, start: int, follower: Follower, source: JsonLines
     file, _, number = line.place.rpartition(":")
     try:
         row = parse_json(rest, file, line=int(number), remedy=REMEDY, lenient=True)
-    except TokbenchError as error:  # Its column is one of what was held.
-        told = str(error).removeprefix(line.place).lstrip("0123456789: ")
+    except TokbenchError as error:  # Its column, or byte, is one of what was held.
+        told = HELD.sub("", str(error).removeprefix(line.place))
         raise TokbenchError(f"{line.place}: {told}") from None
     tag, text = fields_of(row, source, line.place)
     if tag in line.strings:

@@ -27,15 +27,19 @@ def glance(content: ReportContent) -> list[str]:
 
 
 def _sentence(claim: Claim) -> str:
-    trained = ", by one training of each" * (claim.best["seeds"] == 1 and not claim.untested)
+    trained = ", by one training of each" * (claim.best["seeds"] == 1 and len(claim.untested) < claim.ranked - 1)
     return f"At a vocabulary of {claim.size:,}, {subject(claim)}, {_apart(claim)}{trained}."
 
 
 def _apart(claim: Claim) -> str:
     """Whether the best is told apart from the others."""
     rest = claim.ranked - 1
-    if claim.untested:
+    if len(claim.untested) == rest:
         return "though nothing tells whether by chance"
+    if claim.untested:
+        near = f"but not from {few_of(claim.alike)}, " * bool(claim.alike)
+        apart = rest - len(claim.untested) - len(claim.alike)
+        return f"and is told apart from {apart} of {rest} others, {near}while nothing tells of {few_of(claim.untested)}"
     if not claim.alike:
         return f"and is told apart from {'the other one' if rest == 1 else f'all {rest} others'}"
     if len(claim.alike) == rest:

@@ -13,7 +13,6 @@ from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
-from tokbench.statistics.equal_size import FEWER
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -22,6 +21,7 @@ from tokbench.tidy.table import Kind
 Row = dict[str, Any]
 """A row of the scoreboard."""
 _NAMED = 4
+_HIGHEST = (ACCURACY, ALIGNMENT)
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 _FIRST = {
     TOKENS: "{best} needs the fewest tokens for {corpus}",
@@ -54,6 +54,8 @@ class Claim:
         elsewhere: the best by size, at every size with two or more that are compared.
         on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
         tied: what is not told apart from the best, at another size or on another corpus.
+        outdone: whether one that is not ranked has a better number.
+        every_size: whether something is compared at every size that has numbers.
     """
 
     measure: str
@@ -69,6 +71,8 @@ class Claim:
     elsewhere: dict[int, str] = field(default_factory=dict)
     on_others: dict[str, str] = field(default_factory=dict)
     tied: dict[int | str, list[str]] = field(default_factory=dict)
+    outdone: bool = False
+    every_size: bool = True
 
 
 def summary(content: ReportContent) -> list[str]:
@@ -94,17 +98,19 @@ def claims(content: ReportContent) -> list[Claim]:
         return []
     order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in frame.iter_rows(named=True):
-        if row["verdict"] not in (None, UNRANKED):
-            of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
-            groups.setdefault(of, []).append(row)
+    unranked: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
+        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
+        (unranked if row["verdict"] == UNRANKED else groups).setdefault(of, []).append(row)
     found = []
     for measure in CLAIMED:
         told = sorted(
             (one for one in groups if one[0] == measure),
             key=lambda one: (order.get(one[1].partition(" (")[0], len(order)), *one[1:3], place(one[3])),
         )
-        if (first := next(filter(None, (_claim(*one, groups[one]) for one in told)), None)) is not None:
+        if (
+            first := next(filter(None, (_claim(*one, groups[one], unranked.get(one, [])) for one in told)), None)
+        ) is not None:
             beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
             others = _on_others(beside, first)
             tied: dict[int | str, list[str]] = {corpus: _alike(beside[corpus], first.size) for corpus in others}
@@ -143,7 +149,7 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
     return [f"These sentences are about {about.corpus}, {which}. Above the table, {rest} can be chosen instead."]
 
 
-def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row]) -> Claim | None:
+def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], unranked: list[Row]) -> Claim | None:
     sizes: dict[int, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["size"], row["variant"])):
         sizes.setdefault(row["size"], []).append(row)
@@ -157,9 +163,11 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row]) -
     last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
     elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
     tied: dict[int | str, list[str]] = {other: _alike(rows, other) for other in elsewhere if other != size}
-    return Claim(
-        measure, corpus, model, suite, size, bests[size], alike, untested, len(here), last, elsewhere, tied=tied
-    )
+    sign = -1 if measure in _HIGHEST else 1
+    outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in unranked if row["size"] == size)
+    every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
+    names = (measure, corpus, model, suite, size)
+    return Claim(*names, bests[size], alike, untested, len(here), last, elsewhere, {}, tied, outdone, every_size)
 
 
 def said(claim: Claim) -> str:
@@ -173,7 +181,8 @@ def said(claim: Claim) -> str:
 def subject(claim: Claim) -> str:
     """Which tokenizer is the best at what, the middle of a sentence."""
     corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
-    names = {"best": claim.best["variant"], "corpus": corpus, "model": claim.model, "suite": claim.suite}
+    best = f"{claim.best['variant']}{', of those ranked,' * claim.outdone}"
+    names = {"best": best, "corpus": corpus, "model": claim.model, "suite": claim.suite}
     return _FIRST[claim.measure].format(**names)
 
 
@@ -212,8 +221,14 @@ def one_training(row: Row) -> str:
 def _others(claim: Claim) -> str:
     """What is told apart from the best, and how far the last one is behind."""
     rest = claim.ranked - 1
-    if claim.untested:
-        told = "Nothing tells whether chance made this order: the numbers have no intervals."
+    tested = rest - len(claim.untested)
+    if not tested:
+        told = "Nothing tells whether chance made this order: no difference has an interval."
+    elif claim.untested:
+        near = f", but not from {few_of(claim.alike)}" * bool(claim.alike)
+        apart = tested - len(claim.alike)
+        told = f"After correction it is told apart from {apart} of {rest} others{near}; nothing tells of "
+        told += f"{few_of(claim.untested)}."
     elif not claim.alike:
         told = f"After correction it is told apart from {'the other one' if rest == 1 else f'all {rest} others'}."
     elif len(claim.alike) == rest:
@@ -228,9 +243,10 @@ def _others(claim: Claim) -> str:
 def how_far(claim: Claim, *, bare: bool = False) -> str:
     """How far the last is behind the best, in the measure's unit, with the interval of the distance unless bare."""
     last = claim.last
-    sign = -1 if claim.measure in (ACCURACY, ALIGNMENT) else 1
+    sign = -1 if claim.measure in _HIGHEST else 1
     kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
-    decimals = 1 if kind == "percent" else fitting_decimals([last["behind"]])
+    whole = kind == "percent" and abs(last["behind"]) >= 0.0005  # Less is no 0.0 %.
+    decimals = 1 if whole else fitting_decimals([last["behind"] * (100 if kind == "percent" else 1)])
     number = printed(sign * last["behind"], kind, decimals)
     far = _BEHIND[claim.measure].format(number)
     if bare or last["behind_low"] is None:
@@ -251,12 +267,14 @@ def other_sizes(claim: Claim) -> str:
         f"at {size:,} {_close(claim, size)}" for size, one in sorted(others.items()) if one == best and claim.tied[size]
     ]
     close = f", {listed(ties)}" if ties else ""
+    compared = "" if claim.every_size else " compared"
     if not different:
-        return f"{best} comes first at {'both' if number == 2 else f'all {number}'} sizes{close}."
+        return f"{best} comes first at {'both' if number == 2 else f'all {number}'} sizes{compared}{close}."
     if len(different) == len(others):
-        return f"At {'other sizes' if number > 2 else 'the other size'} the first is another: {few_of(different)}."
+        at = f"{'other sizes' if number > 2 else 'the other size'}{compared}"
+        return f"At {at} the first is another: {few_of(different)}."
     at = f"{number - len(different)} of {number}"
-    return f"{best} comes first at {at} sizes{close}; at the others it is {few_of(different)}."
+    return f"{best} comes first at {at} sizes{compared}{close}; at the others it is {few_of(different)}."
 
 
 def _tie(claim: Claim, where: int | str) -> str:
@@ -287,13 +305,15 @@ def _smaller(content: ReportContent) -> list[str]:
         return []
     sizes = measured.filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
     found = sizes.select("variant", "size", "value").unique().sort("variant", "size").rows()
-    told = [f"{variant} ({printed(tokens, 'count')} of {size:,})" for variant, size, tokens in found]
-    board = content.frames.get(SCOREBOARD.name)
-    unranked = board is not None and not board.filter(reason=FEWER).is_empty()
-    return [
-        f"Built with fewer tokens than their size, so not compared at equal size: {few_of(told)}."
-        + " Those with fewer than others of their size are not ranked." * unranked
-    ] * bool(told)
+    told: dict[str, list[str]] = {}
+    for variant, size, tokens in found:
+        kind = (
+            "others of their size, so not ranked"
+            if (variant, size) in content.fewer
+            else "their size, but not than others of it"
+        )
+        told.setdefault(kind, []).append(f"{variant} ({printed(tokens, 'count')} of {size:,})")
+    return [f"Built with fewer tokens than {kind}: {few_of(names)}." for kind, names in told.items()]
 
 
 def few_of(names: list[str]) -> str:
