@@ -230,7 +230,7 @@ def unbounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_process_keeps_within_its_memory(unbounded: Path, tmp_path: Path) -> None:
-    """Without the bound the two together take half as much again, and more than twice as much beyond what the libraries take."""
+    """Without the bound the two together take half as much again, most of it beyond what the libraries take."""
     shards, counted = [unbounded / f"{number}.parquet" for number in range(2)], tmp_path / "counts.parquet"
     status, told, peak = run(["count", "--scheme", "gpt2", "--memory", "200", "-o", counted, *shards])
     assert status == 0, told
