@@ -5,12 +5,14 @@ import gc
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count
 from pathlib import Path
 from pydoc_data.topics import topics
 from types import ModuleType
@@ -44,6 +46,8 @@ SCHEMES = (
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]
 
 
+NUMBERS = count()
+"""Of the folders of tests, so that no two of one name meet."""
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
 LANGUAGE_MODELS = [
@@ -183,6 +187,18 @@ def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
 def temporary(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What killed processes leave in the folder of temporary files goes when these tests' folders do."""
     tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("temporary"))
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder of the test's own, in one of its file's.
+
+    pytest's own would lie beside all others, and each new one look through thousands for its number.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = tmp_path_factory.getbasetemp() / request.path.stem / f"{name}{next(NUMBERS)}"
+    path.mkdir(mode=0o700, parents=True)
+    return path
 
 
 @pytest.fixture(scope="session")

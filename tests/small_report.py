@@ -318,7 +318,10 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
     """The content with other frames, None for one that is not there, and other attributes."""
     frames = content.frames | {name: frame for name, frame in changes.items() if name in PARTS}
     others = {name: value for name, value in changes.items() if name not in PARTS}
-    return replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
+    changed = replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
+    if not others:  # Parts that are the same need not be arranged again.
+        changed._parts.update({name: content.part(name) for name in frames.keys() - changes.keys()})
+    return changed
 
 
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",

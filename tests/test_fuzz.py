@@ -59,15 +59,14 @@ SEGMENTATIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 def searched_once(scheme: Pretokenization) -> Pretokenization:
-    """A scheme that remembers where it cut texts if it is one that no kernel scans; of many strings the huge alone.
+    """A scheme that remembers where it cut texts if it is one that no kernel scans: it finds the same for every pair.
 
-    Searching takes time that grows with the square of such a text, and finds the same for every pair.
+    Searching takes time that grows with the square of a huge text; of millions of others none is remembered.
     """
     if scheme.scanner is None:
         cut = scheme.boundaries
-        known = cache(cut)
-        least = HUGE if STRINGS > BATCH else 0
-        vars(scheme)["cut"] = replace(scheme.cut, boundaries=lambda text: (cut if len(text) < least else known)(text))
+        known, least = cache(cut), HUGE if STRINGS > 100_000 else 0
+        vars(scheme)["cut"] = replace(scheme.cut, boundaries=lambda text: (known if len(text) >= least else cut)(text))
     return scheme
 
 

@@ -65,7 +65,7 @@ def few_probes():
     "Every check runs, on fewer texts: they import the same."
     from tokbench.fitness import probes
     blocks, numbers = [*probes.blocks()][::100], probes.numbers()[::100]
-    probes.blocks, probes.numbers, probes.RUN_LENGTHS = lambda: iter(blocks), lambda: numbers, (100,)
+    probes.blocks, probes.numbers, probes.RUN_LENGTHS = lambda: blocks, lambda: numbers, (100,)
 
 def share(asked, libraries):
     for library in libraries:

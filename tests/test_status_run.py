@@ -29,7 +29,7 @@ trouble = lambda: json.loads(Path("trouble.json").read_text())
 while any(part in str(output) for part in trouble()["wait"]):
     time.sleep(0.02)
 if any(part in str(output) for part in trouble()["fail"]):
-    print("working")
+    print("working", flush=True)
     sys.exit("tokbench: no such luck")
 """
 

@@ -11,14 +11,13 @@ import importlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from typing import Any, Generic, TypeVar
 
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options
-from tokbench.submodules import submodules
+from tokbench.submodules import brought, submodules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +185,7 @@ class Registry(Generic[Kind]):
         self._loaded = True
 
     def _load_entry_points(self) -> None:
-        for entry in sorted(entry_points(group=self.package), key=lambda entry: entry.name):
+        for entry in brought(self.package):
             entry.load()
 
     def find(self, name: str) -> Kind | None:

@@ -1,14 +1,13 @@
 """The name of a construction on the command line, checked before anything of its method is imported."""
 
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any
 
 import click
 
 from tokbench.errors import TokbenchError, unknown
-from tokbench.submodules import submodules
+from tokbench.submodules import brought, submodules
 
 KIND = "construction"
 PACKAGE = "tokbench.construction"
@@ -24,7 +23,7 @@ class ConstructionName(click.ParamType):
     name = "name"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if value not in built_in() and not entry_points(group=PACKAGE):
+        if value not in built_in() and not brought(PACKAGE):
             raise TokbenchError(unknown(value, KIND, built_in()))
         return value
 

@@ -1,7 +1,7 @@
 """How numbers are cut: told, and whether those of one length are cut alike."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 
 from tokbench.fitness.finding import Check, Example, Finding, not_applicable
@@ -9,17 +9,6 @@ from tokbench.fitness.subject import Rejection, Subject
 
 LEAST = 0.99
 """Consistency below which a person should look."""
-
-
-def _patterns(subject: Subject) -> dict[int, Counter[str]]:
-    """By length: how numbers from 0 to 9999 are cut, as lengths of their parts, with counts."""
-    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    digits = {one: len(token.strip()) for one, token in subject.tokens.items()}
-    for number, ids in subject.numbers.items():
-        sizes = [digits.get(one, 0) for one in ids]
-        if sum(sizes) == len(number):
-            found[len(number)]["+".join(str(size) for size in sizes if size)] += 1
-    return dict(found)
 
 
 def consistency(patterns: Mapping[str, int]) -> float:
@@ -67,7 +56,7 @@ def consistent(subject: Subject) -> Finding:
 
 def _told(subject: Subject) -> Finding | dict[int, Counter[str]]:
     try:
-        found = _patterns(subject)
+        found = subject.cuts_of_numbers
     except Rejection as error:
         return not_applicable(f"it takes no numbers ({error})")
     return found or not_applicable("no number comes back from its tokens")

@@ -1,7 +1,7 @@
 """Short texts that tokenizers stumble over, by what they try; the first nine groups are those of TokEval's kinds."""
 
 import unicodedata
-from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from random import Random
 
@@ -42,19 +42,21 @@ RUN_LENGTHS = (100, 1000, 10_000, 100_000)
 """Repetitions in a run."""
 
 
-def every_byte() -> list[bytes]:
+@cache
+def every_byte() -> tuple[bytes, ...]:
     """U+0000 to U+00FF, a text each."""
-    return [chr(code).encode() for code in range(256)]
+    return tuple(chr(code).encode() for code in range(256))
 
 
-def blocks() -> Iterator[bytes]:
+@cache
+def blocks() -> tuple[bytes, ...]:
     """Every code point of Unicode but surrogates, 256 a text, unassigned ones included."""
-    for first in range(0, 0x110000, 256):
-        if not 0xD800 <= first < 0xE000:
-            yield "".join(map(chr, range(first, first + 256))).encode()
+    starts = (first for first in range(0, 0x110000, 256) if not 0xD800 <= first < 0xE000)
+    return tuple("".join(map(chr, range(first, first + 256))).encode() for first in starts)
 
 
-def emoji_sequences() -> list[bytes]:
+@cache
+def emoji_sequences() -> tuple[bytes, ...]:
     """Skin tones, families, professions, hair, flags of countries and of parts of them, keycaps, both presentations."""
     tones = [chr(code) for code in range(0x1F3FB, 0x1F400)]
     people, parts = "👋👍👩👨🧑💪🤝", "⚕⚖✈🌾🍳🎓🎤🎨🏫🏭💻💼🔧🔬🚀🚒🦰🦱🦳🦲"
@@ -67,27 +69,30 @@ def emoji_sequences() -> list[bytes]:
     made += [f"{key}\ufe0f\u20e3" for key in "0123456789#*"]
     made += [base + selector for base, selector in product("☺☎✉❤♥⚠▶", "\ufe0e\ufe0f")]
     made += [england, "🏳️‍🌈", "👩‍❤️‍💋‍👨", "🧜🏿‍♀️", "\u200d", "\ufe0f", "😀\u200d", "\u200d😀"]
-    return [text.encode() for text in made]
+    return tuple(text.encode() for text in made)
 
 
-def white_space() -> list[bytes]:
+@cache
+def white_space() -> tuple[bytes, ...]:
     """Every blank alone, twice, and at both sides of a letter; ends of lines in every pairing."""
     blanks = "\t\n\x0b\x0c\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
     blanks += "\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff"
     made = [form for one in blanks for form in (one, one * 2, f"{one}a", f"a{one}", f"a{one}b", f" {one}a")]
     made += [f"a{one}{other}b" for one, other in product("\t\n\r \xa0", repeat=2)]
-    return [text.encode() for text in (*made, *PROBES["white space"])]
+    return tuple(text.encode() for text in (*made, *PROBES["white space"]))
 
 
-def controls() -> list[bytes]:
+@cache
+def controls() -> tuple[bytes, ...]:
     """Every control and format character alone and in a word."""
     codes = [*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
     codes += [*range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFE), 0xFFFE, 0xFFFF, *range(0xE0001, 0xE0080)]
     made = [form for code in codes for form in (chr(code), f"a{chr(code)}b")]
-    return [text.encode() for text in (*made, *PROBES["controls"])]
+    return tuple(text.encode() for text in (*made, *PROBES["controls"]))
 
 
-def invalid_utf8() -> list[bytes]:
+@cache
+def invalid_utf8() -> tuple[bytes, ...]:
     """Single bytes, all pairs, characters cut off, spelt too long, surrogates, beyond Unicode, and random bytes."""
     whole = [character.encode() for character in "é漢😀"]
     cut = [character[:size] for character in whole for size in range(1, len(character))]
@@ -98,12 +103,13 @@ def invalid_utf8() -> list[bytes]:
     pairs = [b"".join(bytes([first, second]) for second in range(256)) for first in range(256)]
     made = [form for one in cut + odd for form in (one, b"a" + one, one + b"a", b" " + one + b" ")]
     draws = Random(0)
-    return [*single, *made, *pairs, *(draws.randbytes(size) for size in (3, 7, 20, 100, 1000) for _ in range(20))]
+    return (*single, *made, *pairs, *(draws.randbytes(size) for size in (3, 7, 20, 100, 1000) for _ in range(20)))
 
 
-def numbers() -> list[bytes]:
+@cache
+def numbers() -> tuple[bytes, ...]:
     """0 to 9999."""
-    return [str(number).encode() for number in range(10_000)]
+    return tuple(str(number).encode() for number in range(10_000))
 
 
 SPECIAL = (

@@ -1,5 +1,6 @@
 """The tokenizer that is checked, behind the few calls that every check makes."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -112,6 +113,21 @@ class Subject:
         return {number: self.encode(number) for number in numbers()}
 
     @cached_property
+    def cuts_of_numbers(self) -> dict[int, Counter[str]]:
+        """By length: how numbers from 0 to 9999 are cut, as lengths of their parts, with counts.
+
+        Raises:
+            Rejection: the tokenizer does not take them.
+        """
+        found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        digits = {one: len(token.strip()) for one, token in self.tokens.items()}
+        for number, ids in self.numbers.items():
+            sizes = [digits.get(one, 0) for one in ids]
+            if sum(sizes) == len(number):
+                found[len(number)]["+".join(str(size) for size in sizes if size)] += 1
+        return dict(found)
+
+    @cached_property
     def pieces(self) -> Pieces | None:
         """What pre-tokens there are, where patterns that are compiled cut texts."""
         from tokbench.patterns.parse import LanguageError
@@ -155,4 +171,4 @@ def _asked(call: Callable[..., Any], given: Any) -> Any:
 
 
 def _plain(ids: Any) -> list[int]:
-    return ids.tolist() if hasattr(ids, "tolist") else [int(one) for one in ids]
+    return ids.tolist() if hasattr(ids, "tolist") else list(map(int, ids))

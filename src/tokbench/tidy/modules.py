@@ -1,9 +1,8 @@
 """Where tables are declared: the modules of a package, found without importing any."""
 
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 
-from tokbench.submodules import submodules
+from tokbench.submodules import brought, submodules
 
 PLACES: dict[str, tuple[str, ...]] = {
     "tabulate": ("tokbench.tabulation",),
@@ -24,4 +23,4 @@ def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
         The module, or those of the package in alphabetical order, then those of other distributions.
     """
     own = [place] if folders is None else [f"{place}.{name}" for name in submodules(folders)]
-    return [*own, *(entry.module for entry in sorted(entry_points(group=place), key=lambda entry: entry.name))]
+    return [*own, *(entry.module for entry in brought(place))]

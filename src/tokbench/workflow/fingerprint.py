@@ -109,6 +109,7 @@ def code_behind(*modules: str) -> dict[str, str]:
     return seen
 
 
+@cache
 def is_plumbing(module: str) -> bool:
     """Whether a module cannot change what a command writes."""
     return module == PACKAGE or any(module == name or module.startswith(f"{name}.") for name in PLUMBING)
