@@ -217,7 +217,7 @@ def test_other_distributions_declare_statistics(new: Path, monkeypatch: pytest.M
     monkeypatch.setattr(tokbench.statistics, "__path__", list(tokbench.statistics.__path__)[:1])
     monkeypatch.syspath_prepend(new.parent)
     named = EntryPoint("gaps", "gaps_of_others", "tokbench.statistics")
-    monkeypatch.setattr(modules, "brought", lambda group: [named] if group == named.group else [])
+    monkeypatch.setattr(modules, "entry_points_of", lambda group: [named] if group == named.group else [])
     for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
         function.cache_clear()
     assert "gaps_of_others.gaps" in [table.made_by for table in tables_of("analyse")]

@@ -7,9 +7,10 @@ import polars as pl
 
 from tests.drawn_board import SIZES, VARIANTS, drawn, shown
 from tests.small_report import altered, whole
+from tokbench.report.claims import claims
 from tokbench.report.html import drawings, tables
 from tokbench.report.load import shown as shown_of
-from tokbench.report.summary import claims, summary
+from tokbench.report.summary import summary
 from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 

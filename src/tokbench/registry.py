@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options
-from tokbench.submodules import brought, submodules
+from tokbench.submodules import entry_points_of, submodules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class Registry(Generic[Kind]):
         self._loaded = True
 
     def _load_entry_points(self) -> None:
-        for entry in brought(self.package):
+        for entry in entry_points_of(self.package):
             entry.load()
 
     def find(self, name: str) -> Kind | None:

@@ -23,7 +23,7 @@ def submodules(folders: Iterable[str]) -> list[str]:
     return names
 
 
-def brought(group: str) -> list[EntryPoint]:
+def entry_points_of(group: str) -> list[EntryPoint]:
     """What other distributions name in a group of entry points of ours, by name.
 
     All distributions are looked through once for every group, as that takes as long as for one.

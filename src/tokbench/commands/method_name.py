@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tokbench.errors import TokbenchError, unknown
-from tokbench.submodules import brought, submodules
+from tokbench.submodules import entry_points_of, submodules
 
 KIND = "construction"
 PACKAGE = "tokbench.construction"
@@ -23,7 +23,7 @@ class ConstructionName(click.ParamType):
     name = "name"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if value not in built_in() and not brought(PACKAGE):
+        if value not in built_in() and not entry_points_of(PACKAGE):
             raise TokbenchError(unknown(value, KIND, built_in()))
         return value
 

@@ -3,8 +3,9 @@
 What stands behind each, with intervals, other sizes and other corpora, :mod:`tokbench.report.summary` tells.
 """
 
+from tokbench.report.claims import Claim, claims
 from tokbench.report.content import ReportContent
-from tokbench.report.summary import Claim, claims, few_of, how_far, on_other_corpora, other_sizes, subject
+from tokbench.report.summary import few_of, how_far, on_other_corpora, other_sizes, subject
 
 MOST = 4
 

@@ -3,26 +3,19 @@
 Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
 """
 
-from dataclasses import dataclass, field, replace
-from typing import Any
-
 import polars as pl
 
+from tokbench.report.claims import HIGHEST, Claim, Row, claims
 from tokbench.report.content import ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.table import Kind
 
-Row = dict[str, Any]
-"""A row of the scoreboard."""
 _NAMED = 4
-_HIGHEST = (ACCURACY, ALIGNMENT)
-CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 _FIRST = {
     TOKENS: "{best} needs the fewest tokens for {corpus}",
     BITS: "with the language model “{model}”, {best} gives the fewest bits per byte",
@@ -40,41 +33,6 @@ _BEHIND = {
 }
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What is said of one measure at one size.
-
-    Attributes:
-        measure, corpus, model, suite, size: whose best is told.
-        best: its row of the scoreboard.
-        alike: variants that are not told apart from it.
-        untested: variants beside it of which nothing was tested.
-        ranked: how many are compared, the best included.
-        last: the row of the variant furthest behind.
-        elsewhere: the best by size, at every size with two or more that are compared.
-        on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
-        tied: what is not told apart from the best, at another size or on another corpus.
-        outdone: whether one that is not ranked has a better number.
-        every_size: whether something is compared at every size that has numbers.
-    """
-
-    measure: str
-    corpus: str
-    model: str
-    suite: str
-    size: int
-    best: Row
-    alike: list[str]
-    untested: list[str]
-    ranked: int
-    last: Row
-    elsewhere: dict[int, str] = field(default_factory=dict)
-    on_others: dict[str, str] = field(default_factory=dict)
-    tied: dict[int | str, list[str]] = field(default_factory=dict)
-    outdone: bool = False
-    every_size: bool = True
-
-
 def summary(content: ReportContent) -> list[str]:
     """A sentence or two on each measure, four measures at most."""
     chosen = f" {SELECTED}" if content.many else ""
@@ -85,55 +43,6 @@ def summary(content: ReportContent) -> list[str]:
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
         told.append(f"Not ranked, since they do not give back all of a text: {few_of(lossy)}.")
     return told + _smaller(content)
-
-
-def claims(content: ReportContent) -> list[Claim]:
-    """Of each measure what is said of it.
-
-    It is said of the first corpus in the order of reading, under the first model and suite, at the largest size at
-    which two or more are compared. Bits of n-gram models stand in where there are none of a language model.
-    """
-    frame = content.frames.get(SCOREBOARD.name)
-    if frame is None:
-        return []
-    order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    unranked: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
-        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
-        (unranked if row["verdict"] == UNRANKED else groups).setdefault(of, []).append(row)
-    found = []
-    for measure in CLAIMED:
-        told = sorted(
-            (one for one in groups if one[0] == measure),
-            key=lambda one: (order.get(one[1].partition(" (")[0], len(order)), *one[1:3], place(one[3])),
-        )
-        if (
-            first := next(filter(None, (_claim(*one, groups[one], unranked.get(one, [])) for one in told)), None)
-        ) is not None:
-            beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
-            others = _on_others(beside, first)
-            tied: dict[int | str, list[str]] = {corpus: _alike(beside[corpus], first.size) for corpus in others}
-            found.append(replace(first, on_others=others, tied={**first.tied, **tied}))
-    if any(one.measure == BITS for one in found):
-        found = [one for one in found if one.measure != NGRAM]
-    return found
-
-
-def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
-    """The best of each corpus but the claim's, at its size; corpora in the order in which they are given."""
-    found = {}
-    for corpus, rows in beside.items():
-        here = [row for row in rows if row["size"] == claim.size]
-        first = next((row for row in here if row["verdict"] == BEST), None)
-        if corpus != claim.corpus and len(here) > 1 and first is not None:
-            found[corpus] = str(first["variant"])
-    return found
-
-
-def _alike(rows: list[Row], size: int) -> list[str]:
-    """What is not told apart from the best at one size."""
-    return sorted(row["variant"] for row in rows if row["size"] == size and row["verdict"] == ALIKE)
 
 
 def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
@@ -147,27 +56,6 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
         which = f"{'one of the corpora' if len(built) > 1 else 'the corpus'} that the vocabularies were built from"
     rest = listed(list(about.on_others))
     return [f"These sentences are about {about.corpus}, {which}. Above the table, {rest} can be chosen instead."]
-
-
-def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], unranked: list[Row]) -> Claim | None:
-    sizes: dict[int, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (row["size"], row["variant"])):
-        sizes.setdefault(row["size"], []).append(row)
-    firsts = {size: [row for row in here if row["verdict"] == BEST] for size, here in sizes.items() if len(here) > 1}
-    bests = {size: first[0] for size, first in firsts.items() if first}
-    if not bests:
-        return None
-    size = max(bests)
-    here = sizes[size]
-    alike, untested = ([row["variant"] for row in here if row["verdict"] == kind] for kind in (ALIKE, UNTESTED))
-    last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
-    elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
-    tied: dict[int | str, list[str]] = {other: _alike(rows, other) for other in elsewhere if other != size}
-    sign = -1 if measure in _HIGHEST else 1
-    outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in unranked if row["size"] == size)
-    every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
-    names = (measure, corpus, model, suite, size)
-    return Claim(*names, bests[size], alike, untested, len(here), last, elsewhere, {}, tied, outdone, every_size)
 
 
 def said(claim: Claim) -> str:
@@ -243,7 +131,7 @@ def _others(claim: Claim) -> str:
 def how_far(claim: Claim, *, bare: bool = False) -> str:
     """How far the last is behind the best, in the measure's unit, with the interval of the distance unless bare."""
     last = claim.last
-    sign = -1 if claim.measure in _HIGHEST else 1
+    sign = -1 if claim.measure in HIGHEST else 1
     kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
     whole = kind == "percent" and abs(last["behind"]) >= 0.0005  # Less is no 0.0 %.
     decimals = 1 if whole else fitting_decimals([last["behind"] * (100 if kind == "percent" else 1)])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tokbench.submodules import brought, submodules
+from tokbench.submodules import entry_points_of, submodules
 
 PLACES: dict[str, tuple[str, ...]] = {
     "tabulate": ("tokbench.tabulation",),
@@ -23,4 +23,4 @@ def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
         The module, or those of the package in alphabetical order, then those of other distributions.
     """
     own = [place] if folders is None else [f"{place}.{name}" for name in submodules(folders)]
-    return [*own, *(entry.module for entry in brought(place))]
+    return [*own, *(entry.module for entry in entry_points_of(place))]

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.report.claims import Claim, claims
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Section
 from tokbench.report.figures import by_language, by_model, differences, scatter
@@ -14,7 +15,7 @@ from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.board import FILES
 from tokbench.report.sections.origins import TEXT, path_of
-from tokbench.report.summary import Claim, claims, one_training, said
+from tokbench.report.summary import one_training, said
 from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
