@@ -13,7 +13,7 @@ from tests.drawn_board import DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, draw
 from tests.small_report import accuracy, altered, whole
 from tokbench.report.summary import summary
 from tokbench.statistics.answers import OUTCOME
-from tokbench.statistics.board_alignment import contrast
+from tokbench.statistics.board_alignment import alignment, contrast
 from tokbench.statistics.board_answers import _estimate as answers_estimate
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import averages_by_size
@@ -151,6 +151,21 @@ def test_few_words_bear_no_smaller_p_than_their_signs() -> None:
     assert told is not None
     assert (told.n, told.p_value) == (3, 0.25)
     assert contrast((a, 0.8), (b, 0.5)) is contrast((a[:1], 0.9), (b[:1], 0.5)) is None
+
+
+def test_one_word_bears_no_interval() -> None:
+    head = {"corpus": "gold", "size": 300, "reason": pl.lit(None, pl.String), "definition": "of words"}
+    measured = pl.DataFrame({"variant": ["one", "three"], "value": [0.9, 0.5]}).with_columns(
+        **{name: value if isinstance(value, pl.Expr) else pl.lit(value) for name, value in head.items()}
+    )
+    words = {"variant": ["one", *["three"] * 3], "word": [0, 0, 1, 2], "right": [9, 1, 1, 1]}
+    same = {"size": 300, "corpus": "gold", "words": 1, "wrong": 1, "missed": 1}
+    by_word = pl.DataFrame(words).with_columns(**{name: pl.lit(value) for name, value in same.items()})
+    [family] = alignment("alignment", measured, by_word)
+    assert family.values["one"] == Value(0.9)
+    assert (family.values["three"].value, family.values["three"].n) == (0.5, 3)
+    assert family.values["three"].low is not None
+    assert family.differ("one", "three") is None
 
 
 def test_gaps_of_different_bounds_are_not_ranked() -> None:
