@@ -125,6 +125,20 @@ def test_unigram_over_bytes_becomes_ours(tmp_path: Path) -> None:
         assert tokenizer.encode(text).tolist() == library_ids(values, text)
 
 
+def test_scores_are_the_doubles_that_the_library_reads(tmp_path: Path) -> None:
+    """Of "baaa", b a aa and b aa a have one sum but for its rounding."""
+    values = made.byte_unigram()
+    letters = [chr(one) for one in range(97, 123)]
+    scores = -np.random.default_rng(1).uniform(2, 12, 2 * len(letters))
+    drawn = dict(zip([*letters, *(2 * one for one in letters)], scores.tolist(), strict=True))
+    kept = [(spelt, score) for spelt, score in values["model"]["vocab"] if spelt not in drawn]
+    values["model"]["vocab"] = [*kept, *drawn.items()]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "likelihood", why(tokenizer)
+    for text in (before + 3 * one for before in letters for one in letters):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
 @pytest.mark.parametrize("kind", ["Unigram", "WordPiece"])
 def test_special_tokens_within_other_models_are_special(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
     values = made.byte_unigram() if kind == "Unigram" else deepcopy(level)

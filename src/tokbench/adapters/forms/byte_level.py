@@ -124,13 +124,15 @@ def _merging(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Voc
 
 def _likelihood(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
     ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
-    scores = {number: float(score) for number, (_, score) in enumerate(model["vocab"])}
-    if len(ids) < len(scores):
+    if len(ids) < len(model["vocab"]):
         raise NotNativeError("some of its tokens stand twice")
     tokens, own, special = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
     if model.get("unk_id") in own:
         raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
-    return _vocabulary(tokens, own, special, scores=np.array([scores[one] for one in own], np.float64)), "likelihood"
+    from tokbench.adapters.libraries.hugging_face import scores_as_read
+
+    scores = np.array(scores_as_read(model), np.float64)
+    return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
 
 
 def _longest_prefix(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:

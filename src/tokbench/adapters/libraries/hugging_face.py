@@ -95,3 +95,14 @@ def _known(step: Mapping[str, Any]) -> bool:
 def open(content: bytes, special: bool = False, unknown: int | None = None) -> HuggingFace:
     """The tokenizer of a file; an error of the library where it is none."""
     return HuggingFace(tokenizers.Tokenizer.from_str(content.decode()), special, unknown)
+
+
+def scores_as_read(model: Mapping[str, Any]) -> list[float]:
+    """Scores of a Unigram model as the library has them once it has read them.
+
+    Its reader of JSON may miss the nearest double by one, and what ties between segmentations are broken by is how
+    their sums are rounded.
+    """
+    content = json.dumps({"model": {"type": "Unigram", "unk_id": model.get("unk_id"), "vocab": model["vocab"]}})
+    read = json.loads(tokenizers.Tokenizer.from_str(content).to_str())
+    return [score for _, score in read["model"]["vocab"]]
