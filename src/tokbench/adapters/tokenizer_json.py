@@ -15,7 +15,9 @@ from tokbench.byte_level import CONTINUATION
 from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation.likelihood import UNKNOWN_PENALTY
 from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import tokenizers
@@ -74,7 +76,7 @@ def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
         pairs = [(spelt[left], spelt[right]) for left, right, _ in _merges(tokenizer).tolist()]
         return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation != "merge")
     if tokenizer.segmentation == "likelihood" and vocabulary.scores is not None:
-        return models.Unigram(_scored(tokenizer, dict(zip(spelt, vocabulary.scores.tolist(), strict=True)), ids))
+        return models.Unigram(_scored(tokenizer, dict(zip(spelt, _finite(vocabulary), strict=True)), ids))
     if tokenizer.segmentation in BY_WORDPIECE:
         prefix = "" if vocabulary.continuation is None else CONTINUATION
         return models.WordPiece(
@@ -93,16 +95,29 @@ def _merges(tokenizer: Tokenizer) -> NDArray[np.int32]:
     return pairs_of(Trie(data, offsets), Trie(data, offsets, backwards=True), data, offsets)
 
 
+def _finite(vocabulary: Vocabulary) -> list[float]:
+    """Scores as ``likelihood`` takes them, and for a token that is barred one that its bytes always exceed: JSON has no
+    infinity."""
+    assert vocabulary.scores is not None
+    lowest = float(vocabulary.scores[np.isfinite(vocabulary.scores)].min()) - UNKNOWN_PENALTY
+    return [
+        float(score) if math.isfinite(score) else lowest if len(token) == 1 else 2 * len(token) * min(lowest, -1.0)
+        for token, score in zip(vocabulary.tokens, vocabulary.scores, strict=True)
+    ]
+
+
 def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str, int]) -> list[tuple[str, float]]:
     """What Unigram numbers from 0 on: tokens with their scores; other ids by names that no text is spelt by."""
     if tokenizer.vocabulary.ids is None:
         return list(scores.items())
-    lowest = min((score for score in scores.values() if math.isfinite(score)), default=0.0)
+    lowest = min(scores.values())
     return [(name, scores.get(name, lowest)) for name in sorted(ids, key=ids.__getitem__)]
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, most: int = MOST_COMPARED) -> str:
     """Write ``tokenizer.json`` if it gives the same ids on every pre-token that is text; say what was done.
+
+    What is compared is what the file gives: the library may read a score otherwise than it wrote it.
 
     Args:
         tokenizer: what to export.
@@ -123,10 +138,12 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
         return f"{REJECTED}Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
     if wrong := [name for name, number in special_ids(tokenizer).items() if converted.token_to_id(name) != number]:
         return f"{REJECTED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
-    told = compare(tokenizer, counts, lambda texts: _ids(converted, texts), most)
+    written = converted.to_str()
+    read = converted if tokenizer.vocabulary.scores is None else type(converted).from_str(written)
+    told = compare(tokenizer, counts, lambda texts: _ids(read, texts), most)
     if told.differs is not None:
         return f"{REJECTED}Hugging Face's model gives other ids for {told.differs!r}"
-    converted.save(str(folder / "tokenizer.json"), pretty=False)
+    (folder / "tokenizer.json").write_text(written, encoding="utf-8")
     return f"tokenizer.json gives the same ids on {told}"
 
 
