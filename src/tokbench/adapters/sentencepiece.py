@@ -13,7 +13,6 @@ are the same is found by comparing.
 
 import io
 import json
-import math
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
@@ -27,7 +26,7 @@ from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.likelihood import UNKNOWN_PENALTY
+from tokbench.segmentation.likelihood import usable_scores
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 from tokbench.vocabulary import Vocabulary
@@ -96,11 +95,8 @@ def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
             yield (-float(ranks[index]), NORMAL) if index in ranks else (0.0, NORMAL if len(token) == 1 else CONTROL)
         return
     assert vocabulary.scores is not None
-    scores = vocabulary.scores.tolist()
-    lowest = min(score for score in scores if math.isfinite(score)) - UNKNOWN_PENALTY
-    for token, score in zip(vocabulary.tokens, scores, strict=True):
-        barred = not math.isfinite(score)
-        yield (lowest if barred else score, UNUSED if barred and len(token) > 1 else NORMAL)
+    for score, usable in zip(*usable_scores(vocabulary.tokens, vocabulary.scores), strict=True):
+        yield (float(score), NORMAL if usable else UNUSED)
 
 
 def spelt(character: str) -> bool:

@@ -1,6 +1,5 @@
 """Export to ``tokenizer.json``, where Hugging Face's own models give the same ids as ours."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from tokbench.byte_level import CONTINUATION
 from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.likelihood import UNKNOWN_PENALTY
+from tokbench.segmentation.likelihood import usable_scores
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -99,11 +98,11 @@ def _finite(vocabulary: Vocabulary) -> list[float]:
     """Scores as ``likelihood`` takes them, and for a token that is barred one that its bytes always exceed: JSON has no
     infinity."""
     assert vocabulary.scores is not None
-    lowest = float(vocabulary.scores[np.isfinite(vocabulary.scores)].min()) - UNKNOWN_PENALTY
-    return [
-        float(score) if math.isfinite(score) else lowest if len(token) == 1 else 2 * len(token) * min(lowest, -1.0)
-        for token, score in zip(vocabulary.tokens, vocabulary.scores, strict=True)
-    ]
+    scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
+    below = 2 * min(float(scores.min()), -1.0)
+    lengths = np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
+    found: list[float] = np.where(usable, scores, below * lengths).tolist()
+    return found
 
 
 def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str, int]) -> list[tuple[str, float]]:
@@ -138,12 +137,11 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
         return f"{REJECTED}Hugging Face's WordPiece takes too long on pre-tokens of up to {longest} bytes"
     if wrong := [name for name, number in special_ids(tokenizer).items() if converted.token_to_id(name) != number]:
         return f"{REJECTED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
-    written = converted.to_str()
-    read = converted if tokenizer.vocabulary.scores is None else type(converted).from_str(written)
+    read = converted if tokenizer.vocabulary.scores is None else type(converted).from_str(converted.to_str())
     told = compare(tokenizer, counts, lambda texts: _ids(read, texts), most)
     if told.differs is not None:
         return f"{REJECTED}Hugging Face's model gives other ids for {told.differs!r}"
-    (folder / "tokenizer.json").write_text(written, encoding="utf-8")
+    converted.save(str(folder / "tokenizer.json"), pretty=False)
     return f"tokenizer.json gives the same ids on {told}"
 
 

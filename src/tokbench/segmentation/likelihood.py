@@ -5,14 +5,17 @@ Kudo, "Subword Regularization" (2018), section 3.2.
 Reference: :mod:`tokbench.reference.likelihood`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
-from tokbench.vocabulary import BYTES, Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 UNKNOWN_PENALTY = 10.0
 """Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""
@@ -50,8 +53,17 @@ def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
     usable = np.isfinite(scores)
     if not usable.any():
         raise TokbenchError("segmentation 'likelihood': no score is finite; give scores to the tokens to be used")
-    ids = {token: index for index, token in enumerate(vocabulary.tokens)}
-    unscored = [ids[byte] for byte in BYTES if not usable[ids[byte]]]
-    scores[unscored] = scores[usable].min() - UNKNOWN_PENALTY
-    usable[unscored] = True
+    scores, usable = usable_scores(vocabulary.tokens, scores)
     return LikelihoodSegmenter(Trie(*vocabulary.flat(), usable, backwards=True), scores)
+
+
+def usable_scores(
+    tokens: Sequence[bytes], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Scores, finite for barred tokens too, and which tokens may be used: all single bytes may.
+
+    At least one score is finite.
+    """
+    finite = np.isfinite(scores)
+    single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
+    return np.where(finite, scores, scores[finite].min() - UNKNOWN_PENALTY), finite | single

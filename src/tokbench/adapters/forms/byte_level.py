@@ -131,7 +131,10 @@ def _likelihood(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[
         raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
     from tokbench.adapters.libraries.hugging_face import scores_as_read
 
-    scores = np.array(scores_as_read(model), np.float64)
+    try:
+        scores = np.array(scores_as_read(model), np.float64)
+    except Exception as error:  # The library raises nothing more special.
+        raise NotNativeError(f"its library does not read its model ({error})") from None
     return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
 
 
