@@ -26,9 +26,9 @@ from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.likelihood import usable_scores
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.usable_scores import usable_scores
 from tokbench.vocabulary import Vocabulary
 
 MODEL = "tokenizer.model"

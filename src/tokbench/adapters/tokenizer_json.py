@@ -14,8 +14,8 @@ from tokbench.byte_level import CONTINUATION
 from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.likelihood import usable_scores
 from tokbench.tokenizer import Tokenizer
+from tokbench.usable_scores import usable_scores
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -5,20 +5,15 @@ Kudo, "Subword Regularization" (2018), section 3.2.
 Reference: :mod:`tokbench.reference.likelihood`.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
+from tokbench.usable_scores import usable_scores
 from tokbench.vocabulary import Vocabulary
-
-UNKNOWN_PENALTY = 10.0
-"""Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""
 
 
 @segmentation("likelihood", needs="scores", cites=("kudo2018",))
@@ -55,15 +50,3 @@ def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
         raise TokbenchError("segmentation 'likelihood': no score is finite; give scores to the tokens to be used")
     scores, usable = usable_scores(vocabulary.tokens, scores)
     return LikelihoodSegmenter(Trie(*vocabulary.flat(), usable, backwards=True), scores)
-
-
-def usable_scores(
-    tokens: Sequence[bytes], scores: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Scores, finite for barred tokens too, and which tokens may be used: all single bytes may.
-
-    At least one score is finite.
-    """
-    finite = np.isfinite(scores)
-    single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
-    return np.where(finite, scores, scores[finite].min() - UNKNOWN_PENALTY), finite | single
