@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from tests.small_report import SIZES, VARIANTS, altered, intrinsic, whole
+from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Heading
 from tokbench.report.html import drawings, sections, tables
 from tokbench.report.layout import Table
@@ -71,6 +72,35 @@ def test_vocabularies_with_fewer_tokens_are_named_and_not_ranked() -> None:
     assert isinstance(plain, Drawing)
     assert "ranked" not in plain.caption
     assert plain.says.endswith("from 0.470, random, to 0.500, bpe.")
+
+
+def test_pairs_of_unequal_size_are_named_and_not_counted() -> None:
+    """Random has fewer tokens at 1,024: what is judged of its pairs stays, and no sentence counts them."""
+    measures = whole().frames["intrinsic"]
+    sizes = measures.filter(metric="corpus_token_count").with_columns(
+        metric=pl.lit("vocabulary_size"),
+        value=pl.when(pl.col("variant") == "random", pl.col("size") == 1024).then(900.0).otherwise(pl.col("size")),
+    )
+    content = altered(whole(), intrinsic=pl.concat([measures, sizes]))
+
+    def told_in(content: ReportContent) -> dict[str, Drawing | Table]:
+        shown = {section.identifier: section.exhibits for section in sections(content)}["statistics"]
+        return {one.name: one for one in shown if not isinstance(one, Heading)}
+
+    told, plain = told_in(content), told_in(whole())
+    note = "Pairs with random are not of equal size: fewer tokens than others came of the text."
+    for of, key in (("bits", "books-tiny-3-seeds-offline-"), ("ngram", "books-100000-3-")):
+        names = ("comparisons", "languages") if of == "bits" else ("verdicts", "languages")
+        for table in (told[f"{of}-{name}-{key}1024"] for name in names):
+            assert isinstance(table, Table)
+            assert list(table.notes) == [note]
+            assert plain[table.name].frame.equals(table.frame)  # type: ignore[union-attr]
+        drawing, same = told[f"{of}-differences-{key}1024"], plain[f"{of}-differences-{key}1024"]
+        assert isinstance(drawing, Drawing)
+        assert isinstance(same, Drawing)
+        assert (drawing.variants, drawing.caption) == (same.variants, f"{same.caption} {note}")
+        assert (same.says[:17], drawing.says[:17]) == ("Of 3 tokenizers b", "Of 2 tokenizers b")
+        assert note not in told[f"{of}-differences-{key}2048"].caption
 
 
 def test_token_ngrams_are_shown_with_what_they_cannot_say() -> None:

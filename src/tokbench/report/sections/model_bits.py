@@ -10,7 +10,7 @@ from tokbench.report.layout import Table
 from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import split
-from tokbench.report.sections.smaller import told_of_smaller
+from tokbench.report.sections.smaller import pairs_told_of_fewer, told_of_smaller
 from tokbench.report.wording import slug
 from tokbench.statistics.by_language import BITS_LANGUAGES
 from tokbench.statistics.measures import MEASURES
@@ -28,8 +28,8 @@ def compared(content: ReportContent) -> list[Table | Drawing]:
         return exhibits
     for values, part in frame.group_by(*KEY, maintain_order=True):
         at = dict(zip(KEY, values, strict=True))
-        exhibits += [*_forest(content, part, at), *split(content, BITS_COMPARISONS, **at)]
-        exhibits += split(content, BITS_LANGUAGES, **at)
+        pairs = (*split(content, BITS_COMPARISONS, **at), *split(content, BITS_LANGUAGES, **at))
+        exhibits += [*_forest(content, part, at), *(pairs_told_of_fewer(content, one, at["size"]) for one in pairs)]
     for model, suite in frame.select("model", "suite").unique(maintain_order=True).iter_rows():
         exhibits += [told_of_smaller(content, one) for one in split(content, MEASURES, model=model, suite=suite)]
     return exhibits
@@ -42,4 +42,4 @@ def _forest(content: ReportContent, part: pl.DataFrame, at: dict[str, Any]) -> l
         "minus those with {baseline}; "
     ) + SAID.format(over=f"with seeds ({seeds}) and documents ({documents}) in them")
     name = slug("bits-differences", *at.values())
-    return forest(content, part, name, caption, source_of(BITS_COMPARISONS, **at))
+    return forest(content, part, name, caption, source_of(BITS_COMPARISONS, **at), at["size"])

@@ -15,6 +15,7 @@ from tokbench.report.layout import Column, Table
 from tokbench.report.sections.forest import SAID, forest
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import rows, split
+from tokbench.report.sections.smaller import pairs_told_of_fewer
 from tokbench.report.wording import counted, slug, without_rank
 from tokbench.statistics.by_language import NGRAM_LANGUAGES
 from tokbench.statistics.equal_size import FEWER
@@ -67,7 +68,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
         exhibits += _forest(content, at)
         for table in (NGRAM_VERDICTS, NGRAM_LANGUAGES):
-            exhibits += split(content, table, **at)
+            exhibits += [pairs_told_of_fewer(content, one, at["size"]) for one in split(content, table, **at)]
     return exhibits
 
 
@@ -82,7 +83,7 @@ def _forest(content: ReportContent, at: dict[str, Any]) -> list[Drawing]:
         f"the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, minus those with {{baseline}}; "
     ) + SAID.format(over=f"by Student's t over {counted(part['documents'][0], 'document')}")
     source = source_of(NGRAM_VERDICTS, **at)
-    return forest(content, part, slug("ngram-differences", *at.values()), f"{caption} {CANNOT}", source)
+    return forest(content, part, slug("ngram-differences", *at.values()), f"{caption} {CANNOT}", source, at["size"])
 
 
 def _last(part: pl.DataFrame) -> dict[str, int]:

@@ -1,12 +1,13 @@
-"""What captions say of vocabularies that are smaller than the size that was asked for."""
+"""What is said of vocabularies that have fewer tokens than the size that was asked for, or than others of it."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import Table
-from tokbench.report.wording import counted
+from tokbench.report.wording import counted, few
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL
 
@@ -31,3 +32,23 @@ def told_of_smaller(content: ReportContent, table: Table) -> Table:
         f"nominal size, which is the one asked for: {out} of these."
     )
     return replace(table, caption=table.caption.replace(SMALLER, told))
+
+
+def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
+    """What is said beside pairs of variants of which some have fewer tokens than others of the size; nothing of none.
+
+    Args:
+        content: what the report shows.
+        variants: those of the pairs.
+        size: that all were asked for.
+    """
+    names = [name for name in sorted(set(variants)) if (name, size) in content.fewer]
+    if not names:
+        return ""
+    return f"Pairs with {few(names)} are not of equal size: fewer tokens than others came of the text."
+
+
+def pairs_told_of_fewer(content: ReportContent, table: Table, size: int) -> Table:
+    """A table of pairs, columns ``a`` and ``b``, with a note of those whose vocabularies are not of equal size."""
+    note = unequal(content, [*table.frame["a"], *table.frame["b"]], size)
+    return replace(table, notes=[*table.notes, note]) if note else table
