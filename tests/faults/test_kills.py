@@ -13,6 +13,8 @@ pytestmark = by_itself
 KILLS = 20
 AT_ONCE = 3
 """Stages at the end that run side by side: one of them may end while another is killed, and leave no moment."""
+SPARE = 3
+"""Further moments, for those that come too late: the run has ended meanwhile."""
 SEED = int(os.environ.get("TOKBENCH_SEED", "0"))
 """Of the moments; they depend on how fast the machine is, too."""
 
@@ -22,7 +24,7 @@ def moments(demonstration: Trial) -> list[tuple[str, float]]:
     random = Random(SEED)
     seen = overview(demonstration.plan(), life="ended")
     longest = {stage.name: _seconds(stage) for stage in seen.stages}
-    stages = [*longest, *random.choices(list(longest), k=max(0, KILLS + AT_ONCE - len(longest)))]
+    stages = [*longest, *random.choices(list(longest), k=max(0, KILLS + AT_ONCE + SPARE - len(longest)))]
     stages.sort(key=list(longest).index)
     return [(stage, random.uniform(0, longest[stage])) for stage in stages]
 
@@ -55,5 +57,5 @@ def test_killed_twenty_times(demonstration: Trial, tmp_path: Path) -> None:
     killed.run()
     assert differing(killed.contents(), wanted) == []
     assert killed.told <= demonstration.told, f"done again: {killed.told - demonstration.told}"
-    assert kills >= KILLS - 1
+    assert kills >= KILLS
     assert not list(killed.results.rglob("*.partial*"))
