@@ -94,7 +94,7 @@ class Bench:
         if not command and not result.error:
             found = result.result()
             done.work, done.work_processor, done.tokens = found["work"], found["work_processor"], found["tokens"]
-        print(f"{task.key:20}{contestant.label:28}{measured:14}{_told(done, result)}", file=sys.stderr, flush=True)
+        print(f"{task.key:24}{contestant.label:28}{measured:14}{_told(done, result)}", file=sys.stderr, flush=True)
         return done
 
     def _worker(self, task: Task, contestant: Contestant) -> list[str]:

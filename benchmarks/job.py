@@ -19,6 +19,8 @@ class Job:
         folder: scratch folder with the files that ``prepare.py`` writes and what earlier jobs kept.
         size: tokens of the vocabulary that is made or used; for GreedTok those beside the bytes.
         threads: threads to use; the process may run on as many processors.
+        corpus: whose text, in the names of its files; nothing for the first.
+        vocabulary: name of the tokenizer, where a function is for several.
         share: part of the text to take, in whole documents from the first on: 1, 0.5 or 0.25.
         seconds: wall-clock time of the work, once it is done.
         processor_seconds: processor time of the work, of all threads together.
@@ -28,6 +30,8 @@ class Job:
     size: int = 32768
     threads: int = 1
     share: float = 1.0
+    corpus: str = ""
+    vocabulary: str = "merge"
     seconds: float = field(default=0.0, init=False)
     processor_seconds: float = field(default=0.0, init=False)
 
@@ -39,15 +43,19 @@ class Job:
         self.seconds += time.perf_counter() - start
         self.processor_seconds += time.process_time() - processor
 
+    def file(self, name: str, suffix: str) -> Path:
+        """A file of the part of the text."""
+        return self.folder / f"{self.corpus}{'_' * bool(self.corpus)}{name}_{self.share:g}.{suffix}"
+
     @property
     def text(self) -> Path:
         """The documents end to end, one file of plain text."""
-        return self.folder / f"text_{self.share:g}.txt"
+        return self.file("text", "txt")
 
     @property
     def counts(self) -> Path:
         """The text's pre-tokens and their counts, Parquet."""
-        return self.folder / f"counts_{self.share:g}.parquet"
+        return self.file("counts", "parquet")
 
     def tokenizer(self, name: str) -> Path:
         """Folder of a tokenizer of ours; what a peer takes instead has the same path with a suffix."""
@@ -55,7 +63,7 @@ class Job:
 
     def documents(self) -> list[str]:
         """The text as a list of documents."""
-        with (self.folder / f"documents_{self.share:g}.jsonl").open(encoding="utf-8") as lines:
+        with self.file("documents", "jsonl").open(encoding="utf-8") as lines:
             return [json.loads(line)["text"] for line in lines]
 
     def lines(self) -> list[str]:

@@ -97,6 +97,11 @@ def _encode(job: Job, segmentation: str) -> int:
     return len(ids)
 
 
+def encode_existing(job: Job) -> int:
+    """With a tokenizer made elsewhere, or that of the text in many languages."""
+    return _encode(job, job.vocabulary)
+
+
 def count_tokens(job: Job) -> int:
     """The number of BPE tokens alone."""
     tokenizer = Tokenizer.load(job.tokenizer("merge"))

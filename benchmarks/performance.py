@@ -13,7 +13,7 @@ from typing import Any
 
 import plots
 from summary import Entry, Row, command_line, entries, exponent, growth, least, read_runs, tasks_of
-from tasks import ALONE, COUNTING, TRAINING
+from tasks import ALONE, COUNTING, LANGUAGES, TRAINING
 
 BESIDE = """\
 One thread. *Work* is the time around the call, in the process; starting, importing and reading the text are left out
@@ -23,6 +23,11 @@ a Python program that calls the library, for all alike; beneath stands Tokbench'
 process. Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work
 and for the whole process. All encode with the same vocabulary, but `sentencepiece`, which has its own. Lines handed
 over one by one give slightly other counts, as their ends are no part of a run of white space then.
+"""
+EXISTING = """\
+Ranks as OpenAI published them, at their full size, and a vocabulary of our own of the text in many languages; one
+thread, work alone, the peers as above: `tiktoken` with the pattern that it has itself under the name, the others with
+our export of the same tokenizer. An encoder starts with an empty cache. Megabytes are of 10^6 bytes of UTF-8.
 """
 FROM_COUNTS = """\
 The same trainers without what goes before: for the peers the best time of training less the best time of counting,
@@ -86,6 +91,36 @@ def _cells(entry: Entry, ours: Entry | None = None) -> list[str]:
     if ours is None:
         return [work, "", whole, "", peak, ""]
     return [work, times(entry.ratio), whole, times(entry.whole_ratio), peak, times(entry.peak / ours.peak)]
+
+
+def existing(rows: list[Row], facts: dict[str, Any]) -> str:
+    """Encoding with tokenizers made elsewhere, and of the text in many languages."""
+    return table(("tokenizer; text", "by", "work, s", "MB/s", "x ours", "peak, MiB", "tokens"), _existing(rows, facts))
+
+
+def _existing(rows: list[Row], facts: dict[str, Any]) -> Iterator[list[str]]:
+    for title, runs in tasks_of(rows, "existing"):
+        text = facts["languages"] if runs[0]["task"].endswith(LANGUAGES) else facts
+        ours, peers = entries(runs)
+        for peer in (ours, *sorted(peers, key=lambda peer: (bool(peer.note), peer.work))):
+            first = [title, f"**{peer.label}**"] if peer is ours else ["", peer.label]
+            if math.isnan(peer.work):
+                yield [*first, *["–"] * 4, peer.note.replace("|", " ")]
+                continue
+            speed = [seconds(peer.work), f"{text['bytes'] / peer.work / 1e6:.3g}"]
+            told = f"{peer.tokens:,}" + (f", {peer.note}" if peer.note else "")
+            yield [*first, *speed, "" if peer is ours else times(peer.ratio), f"{peer.peak:.0f}", told]
+
+
+def languages(facts: dict[str, Any] | None) -> str:
+    """What the text in many languages is; nothing where none was given."""
+    if facts is None:
+        return ""
+    return (
+        f"Many languages: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} "
+        f"pre-tokens as GPT-2 cuts, {facts['unique_pretokens']:,} of them different, "
+        f"{facts['unique_bytes'] / 1e3:,.0f} kB."
+    )
 
 
 def verdict(rows: list[Row]) -> str:
@@ -209,6 +244,7 @@ def page(folder: Path, results: Path) -> str:
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
     about = json.loads((results / "machine.json").read_text(encoding="utf-8"))
     versions = json.loads((results / "versions.json").read_text(encoding="utf-8"))
+    found = existing(rows, facts) if any(row["section"] == "existing" for row in rows) else ""
     named = ", ".join(f"{name} {version or '(not installed)'}" for name, version in versions.items())
     parts = [
         "# Performance",
@@ -227,6 +263,11 @@ def page(folder: Path, results: Path) -> str:
         BESIDE,
         beside(rows),
         "![Peak memory](performance/memory.svg)",
+        *(
+            ["### Tokenizers made elsewhere, many languages", EXISTING, languages(facts["languages"]), found]
+            if found
+            else []
+        ),
         "### From counts",
         FROM_COUNTS,
         from_counts(rows),
@@ -251,7 +292,7 @@ def page(folder: Path, results: Path) -> str:
         limits(results / "limits.csv", about),
         *studied(results),
     ]
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 
 
 def main() -> None:

@@ -14,8 +14,11 @@ from pathlib import Path
 
 from job import Job
 from ours import SCHEME
+from tasks import LANGUAGES
 from tokenizers import pre_tokenizers
 
+from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.read import read_tokenizer
 from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.commands.documents import documents_of
 from tokbench.construction import constructions
@@ -46,16 +49,20 @@ GROWTH = ("merge", "likelihood")
 """Segmentations that are timed with vocabularies of several sizes."""
 
 
-def write_text(documents: list[bytes], folder: Path) -> None:
+def write_text(documents: list[bytes], folder: Path, corpus: str = "", shares: Iterable[float] = SHARES) -> None:
     """The documents end to end and as JSON Lines, whole and in parts, with the counts of their pre-tokens."""
     ends = list(accumulate(map(len, documents)))
-    for share in SHARES:
-        job = Job(folder, share=share)
+    for share in shares:
+        job = Job(folder, share=share, corpus=corpus)
         taken = documents[: 1 + sum(end <= share * ends[-1] for end in ends[:-1])]
         job.text.write_bytes(b"".join(taken))
-        with (folder / f"documents_{share:g}.jsonl").open("w", encoding="utf-8") as lines:
+        with job.file("documents", "jsonl").open("w", encoding="utf-8") as lines:
             lines.writelines(json.dumps({"text": text.decode()}) + "\n" for text in taken)
         count_pretokens([b"".join(taken)], SCHEME).write(job.counts)
+
+
+def write_shard(documents: list[bytes], folder: Path) -> None:
+    """The documents as a shard of a corpus."""
     with open_shards([folder / "documents.parquet"]) as write:
         for place, text in enumerate(documents):
             write(Document(place, "", text))
@@ -91,6 +98,50 @@ def write_tokenizers(folder: Path, counts: PretokenCounts, size: int, sizes: Ite
                 write_for_peers(tokenizer, path)
 
 
+def write_languages(documents: list[bytes], folder: Path, size: int) -> dict[str, int]:
+    """The text in many languages, and a tokenizer of it."""
+    write_text(documents, folder, LANGUAGES, SHARES[:1])
+    counts = PretokenCounts.read(Job(folder, corpus=LANGUAGES).counts)
+    bpe = constructions["bpe"]
+    tokenizer = Tokenizer(bpe.function(counts, size, bpe.options()), SCHEME, bpe.segmentation)
+    path = Job(folder, size=size).tokenizer(LANGUAGES)
+    path.mkdir(exist_ok=True)
+    tokenizer.save(path)
+    write_for_peers(tokenizer, path)
+    return facts_of(documents, counts)
+
+
+def write_existing(name: str, ranks: Path, folder: Path) -> int:
+    """A tokenizer made elsewhere, for us and for the peers; how many tokens it has."""
+    tokenizer = read_tokenizer(ranks, "tiktoken", ReadOptions(pattern=name))
+    path = Job(folder, size=len(tokenizer)).tokenizer(name)
+    path.mkdir(exist_ok=True)
+    tokenizer.save(path)
+    converted = to_hugging_face(tokenizer)
+    assert converted is not None
+    converted.save(f"{path}.json")
+    Path(f"{path}.tiktoken").write_bytes(ranks.read_bytes())
+    return len(tokenizer)
+
+
+def facts_of(documents: list[bytes], counts: PretokenCounts) -> dict[str, int]:
+    """What a page says of a text."""
+    return {
+        "bytes": sum(map(len, documents)),
+        "documents": len(documents),
+        "pretokens": counts.total,
+        "unique_pretokens": len(counts),
+        "unique_bytes": int(counts.data.size),
+    }
+
+
+def texts_of(paths: Iterable[str], most: float = float("inf")) -> list[bytes]:
+    """The documents of files, in UTF-8, up to so many bytes."""
+    documents = [document.text.decode(errors="replace").encode() for document in documents_of(list(paths))]
+    ends = list(accumulate(map(len, documents)))
+    return documents[: 1 + sum(end <= most for end in ends[:-1])]
+
+
 def write_for_peers(tokenizer: Tokenizer, path: Path) -> None:
     """``.json`` in the form of ``tokenizers``, cut as GPT-2 is; ``.tiktoken`` where there are merges."""
     converted = to_hugging_face(tokenizer)
@@ -108,16 +159,17 @@ def main() -> None:
     parser.add_argument("text", help="text, JSON Lines or Parquet")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--words", nargs=2, help="words and their counts, as the UN corpus is published")
+    parser.add_argument("--languages", nargs="+", default=[], help="files that are one text in many languages")
+    parser.add_argument("--existing", nargs="+", default=[], metavar="NAME=FILE", help="ranks as tiktoken has them")
     parser.add_argument("--size", type=int, default=32768)
     parser.add_argument("--sizes", type=int, nargs="*", default=[])
     parser.add_argument("--megabytes", type=float, default=float("inf"), help="take no more of the text than this")
     arguments = parser.parse_args()
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
-    documents = [document.text.decode(errors="replace").encode() for document in documents_of([arguments.text])]
-    ends = list(accumulate(map(len, documents)))
-    documents = documents[: 1 + sum(end <= arguments.megabytes * 1e6 for end in ends[:-1])]
+    documents = texts_of([arguments.text], arguments.megabytes * 1e6)
     write_text(documents, folder)
+    write_shard(documents, folder)
     counts = PretokenCounts.read(Job(folder).counts)
     write_words(counts.items(), folder, "text_words")
     if arguments.words:
@@ -130,12 +182,13 @@ def main() -> None:
     ngram = constructions["ngram"]
     (folder / "ngrams").mkdir(exist_ok=True)
     ngram.function(counts, INITIAL_SIZE, ngram.options()).write(folder / "ngrams")
+    languages = texts_of(arguments.languages, arguments.megabytes * 1e6) if arguments.languages else []
+    named = (one.partition("=")[::2] for one in arguments.existing)
     facts = {
-        "bytes": ends[len(documents) - 1],
-        "documents": len(documents),
-        "pretokens": counts.total,
-        "unique_pretokens": len(counts),
-        "unique_bytes": int(counts.data.size),
+        **facts_of(documents, counts),
+        "size": arguments.size,
+        "existing": {name: write_existing(name, Path(path), folder) for name, path in named},
+        "languages": write_languages(languages, folder, arguments.size) if languages else None,
     }
     (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 

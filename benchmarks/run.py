@@ -23,7 +23,7 @@ from pathlib import Path
 
 from bench import HERE, MOST_ROUNDS, Bench
 from studies import studies, write_reports
-from tasks import ALONE, COUNTING, ENCODING, GREEDTOK, TRAINING, Task, growth
+from tasks import ALONE, COUNTING, ENCODING, GREEDTOK, TRAINING, Task, existing, growth
 
 RESULTS = HERE.parent / "docs"
 SIZES = (8192, 16384, 32768, 65536)
@@ -34,6 +34,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--text", required=True, help="text, JSON Lines or Parquet")
     parser.add_argument("--words", nargs=2, metavar=("WORDS", "COUNTS"), help="the UN corpus as it is published")
+    parser.add_argument("--languages", nargs="+", metavar="FILE", help="files that are one text in many languages")
+    parser.add_argument("--existing", nargs="+", metavar="NAME=FILE", help="ranks of cl100k, o200k or gpt2, to encode")
     parser.add_argument("--peers", help="interpreter of the environment that has the peers")
     parser.add_argument("--sage", help="interpreter of an environment that has sage-tokenizer")
     parser.add_argument("--quick", action="store_true", help="4 MB of the text, one round")
@@ -49,15 +51,20 @@ def main() -> None:
     prepared += ["--sizes", *map(str, sizes)]
     if arguments.words:
         prepared += ["--words", *arguments.words]
+    for option in ("languages", "existing"):
+        if given := getattr(arguments, option):
+            prepared += [f"--{option}", *given]
     if arguments.quick:
         prepared += ["--megabytes", str(QUICK_MEGABYTES)]
     subprocess.run(prepared, check=True)
     bench = Bench(folder, arguments.peers, 1 if arguments.quick else MOST_ROUNDS)
     threads = min(2, os.cpu_count() or 1)
-    for task in (COUNTING, *TRAINING, *ENCODING, *GREEDTOK, *ALONE, *growth(size, sizes, threads)):
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    beside = (COUNTING, *TRAINING, *ENCODING, *existing(facts), *GREEDTOK)
+    for task in (*beside, *ALONE, *growth(size, sizes, threads)):
         task = replace(task, size=size) if task.size == Task.size and task.section != "growth" else task
         if (arguments.words or not task.key.endswith("_un")) and task.key in (arguments.only or (task.key,)):
-            (bench.against_peers if task.section == "peers" else bench.alone)(task)
+            (bench.against_peers if task.peers else bench.alone)(task)
     bench.write(results / "runs.csv")
     (results / "versions.json").write_text(json.dumps(bench.versions, indent=2) + "\n", encoding="utf-8")
     subprocess.run([sys.executable, str(HERE / "limits.py"), str(folder), str(results)], check=True)

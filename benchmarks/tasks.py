@@ -5,6 +5,7 @@ To add a peer, write a module in :mod:`peers`, name its package in ``requirement
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 OURS = "tokbench"
 
@@ -40,9 +41,9 @@ class Task:
         ours: our function.
         command: the same by the command line, the commands one after another, ``{...}`` replaced by files of the job.
         peers: who else does it.
-        size, threads, share: as in :class:`job.Job`.
+        size, threads, share, corpus, vocabulary: as in :class:`job.Job`.
         reported: seconds that a program which is not to be had took, as its users say; measured nowhere here.
-        section: table to which the row belongs: "peers", "ours" or "growth".
+        section: table to which the row belongs: "peers", "existing", "ours" or "growth".
     """
 
     key: str
@@ -53,12 +54,15 @@ class Task:
     size: int = 32768
     threads: int = 1
     share: float = 1.0
+    corpus: str = ""
+    vocabulary: str = "merge"
     section: str = "peers"
     reported: float | None = None
 
     def settings(self, folder: str) -> dict[str, object]:
         """The fields of the :class:`job.Job`."""
-        return {"folder": folder, "size": self.size, "threads": self.threads, "share": self.share}
+        own = ("size", "threads", "share", "corpus", "vocabulary")
+        return {"folder": folder, **{name: getattr(self, name) for name in own}}
 
 
 COUNT = "count --scheme gpt2 {text} -o {scratch}.parquet"
@@ -149,6 +153,42 @@ ENCODING = (
         _encode("longest_prefix"),
     ),
 )
+LANGUAGES = "languages"
+"""Corpus of the text in many languages."""
+
+
+def existing(facts: dict[str, Any]) -> list[Task]:
+    """Encoding with tokenizers that others made, at their full size, and of the text in many languages with ours.
+
+    Args:
+        facts: what ``prepare.py`` found: ``existing``, names and sizes, and ``languages`` where there is such a text.
+    """
+    peers = tuple(
+        Contestant(name, "encode_existing", way, same_ids=name != "tokenizers")
+        for name, way in (
+            ("gigatoken", ""), ("tokie", ""), ("tiktoken", ""), ("tokenizers", "documents"), ("tokenizers", "lines")
+        )
+    )  # fmt: skip
+    peers = tuple(replace(one, function=f"{one.function}_{one.way}") if one.way else one for one in peers)
+    corpora = {"": "the text", LANGUAGES: "many languages"} if facts["languages"] else {"": "the text"}
+    tokenizers = {**facts["existing"], LANGUAGES: facts["size"]}
+    return [
+        Task(
+            "_".join(dict.fromkeys(part for part in ("encode", name, corpus) if part)),
+            f"{'BPE of its own' if name == LANGUAGES else name}, {size:,} tokens; {title}",
+            "encode_existing",
+            peers,
+            size=size,
+            corpus=corpus,
+            vocabulary=name,
+            section="existing",
+        )
+        for corpus, title in corpora.items()
+        for name, size in tokenizers.items()
+        if name != LANGUAGES or corpus
+    ]
+
+
 GREEDTOK = tuple(
     Task(
         f"greedtok_{words}",

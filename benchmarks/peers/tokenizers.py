@@ -60,6 +60,14 @@ def encode_bpe(job: Job) -> int:
     return _encode(job, "merge", job.lines(), LINES_AT_ONCE)
 
 
+def encode_existing_documents(job: Job) -> int:
+    return _encode(job, job.vocabulary, job.documents(), DOCUMENTS_AT_ONCE)
+
+
+def encode_existing_lines(job: Job) -> int:
+    return _encode(job, job.vocabulary, job.lines(), LINES_AT_ONCE)
+
+
 def encode_unigram(job: Job) -> int:
     return _encode(job, "likelihood", job.lines(), LINES_AT_ONCE)
 

@@ -24,6 +24,10 @@ def encode_bpe(job: Job) -> int:
     return _encode(job, "merge")
 
 
+def encode_existing(job: Job) -> int:
+    return _encode(job, job.vocabulary)
+
+
 def encode_unigram(job: Job) -> int:
     return _encode(job, "likelihood")
 
