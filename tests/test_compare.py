@@ -132,8 +132,8 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     answer = done.stdout.decode()
     lines = answer.splitlines()
     assert lines[0] == (
-        f"long is better at token count on {texts[0]} and {len(texts) - 1} others, choose with the language model tiny "
-        "and match with the language model tiny."
+        f"long is better at token count on {texts[0]} and {len(texts) - 1} others; choose and match with the language "
+        "model tiny."
     )
     assert lines[1] == "short is better at bits per byte with the language model tiny."
     assert lines[2] == "They are not told apart by the average of the suite offline with the language model tiny.", (

@@ -179,10 +179,10 @@ def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """The verdict in words."""
     found = verdict(parts)
     sure = {side: list(map(str, told)) for side, told in found.sure.items()}
-    lines = [f"{name} is better at {listed(sure[one])}." for one, name in (("a", a), ("b", b)) if sure[one]]
-    lines += [f"They are not told apart by {listed(sure[''])}."] * bool(sure[""])
+    lines = [f"{name} is better at {_together(sure[one])}." for one, name in (("a", a), ("b", b)) if sure[one]]
+    lines += [f"They are not told apart by {_together(sure[''])}."] * bool(sure[""])
     lines += [
-        f"By single numbers, without an interval, {name} is better at {listed(found.single[one])}."
+        f"By single numbers, without an interval, {name} is better at {_together(found.single[one])}."
         for one, name in (("a", a), ("b", b))
         if found.single[one]
     ]
@@ -190,6 +190,16 @@ def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     rule = f" Better is what the interval says, and p after Holm's correction for {counted(tests, 'test')}."
     how = "of tokens and bits by Student's t over documents, of answers by the paired bootstrap over questions"
     return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
+
+
+def _together(things: Sequence[str]) -> str:
+    """A list in which those under one language model stand together, and it is named once."""
+    under: dict[str, list[str]] = {}
+    for thing in things:
+        what, model, which = thing.partition(" with the language model ")
+        under.setdefault(model + which, []).append(what)
+    groups = [listed(several) + model for model, several in under.items()]
+    return "; ".join(groups) if any(len(several) > 1 for several in under.values()) else listed(groups)
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:
