@@ -21,6 +21,7 @@ LOOK: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "figure.facecolor": "white",
+    "svg.fonttype": "none",
     "svg.hashsalt": OURS,
     "legend.frameon": False,
 }

@@ -6,7 +6,7 @@ FOLDER holds text, see :mod:`scale_text`. For each size, the jobs of an experime
 process of its own by the command line that the workflow gives it (:mod:`scale_plan`): processor time, resident memory
 and what it left on disk are kept, a line a process, in ``docs/performance/scale.csv``. A megabyte goes first: what jobs
 take of that is their start. A construction that would take more than ``--longest`` seconds by its growth from one size
-to the next is left out, and its line says so. Scores of bytes are taken on a sixteenth of the text.
+to the next is left out, and its line says so.
 
 Sizes that the CSV has already, and that are not asked for, stay in it.
 """
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 from measure import run
-from scale_plan import CORPORA, FIRST, PART, SCORED, TEXT, THEN, Job, experiment, numbers, planned
+from scale_plan import CORPORA, FIRST, SCORE, TEXT, THEN, Job, experiment, numbers, planned
 from scale_runs import START, Process, Scale, read
 from scale_text import GIGABYTE, cut
 
@@ -39,13 +39,13 @@ def size_on_disk(path: Path) -> int:
     return path.lstat().st_size if path.exists() else 0
 
 
-def carry_out(scale: Scale, gigabytes: float, folder: Path, jobs: list[Job], text: dict[str, int]) -> None:
+def carry_out(scale: Scale, gigabytes: float, jobs: list[Job], text_bytes: int) -> None:
     """Run jobs one after another; what needs one that failed or was left out is left out as well."""
-    pretokens = {process.corpus: process.pretokens for process in scale.done if process.gigabytes == gigabytes}
+    pretokens = max((process.pretokens for process in scale.done if process.gigabytes == gigabytes), default=0)
     missing: list[Path] = []
     for job in jobs:
-        number = sum(other.stage == job.stage and other.corpus == job.corpus for other in jobs)
-        about = (gigabytes, job.stage, job.corpus, job.name, text[job.corpus])
+        number = sum(other.stage == job.stage for other in jobs)
+        about = (gigabytes, job.stage, job.name, text_bytes)
         error = ""
         expected = scale.expected(job.stage, gigabytes)
         lacking = [path for path in missing if str(path) in job.command]
@@ -57,7 +57,7 @@ def carry_out(scale: Scale, gigabytes: float, folder: Path, jobs: list[Job], tex
             error = f"left out: about {expected:.0f} s"
         if error:
             missing += job.outputs
-            scale.add(Process(*about, pretokens.get(job.corpus, 0), number, 0, 0, 0, job.bound_mb, 0, error))
+            scale.add(Process(*about, pretokens, number, 0, 0, 0, job.bound_mb, 0, error))
             continue
         for path in (job.log, *job.outputs):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,11 +66,11 @@ def carry_out(scale: Scale, gigabytes: float, folder: Path, jobs: list[Job], tex
             missing += job.outputs
         elif job.stage == "merge_counts":
             told = COUNTED.search(measured.messages)
-            pretokens[job.corpus] = int(told[1].replace(",", "")) if told else 0
+            pretokens = int(told[1].replace(",", "")) if told else 0
         scale.add(
             Process(
                 *about,
-                pretokens.get(job.corpus, 0),
+                pretokens,
                 number,
                 measured.processor,
                 measured.wall,
@@ -87,24 +87,21 @@ def one_size(scale: Scale, gigabytes: float, source: Path, marks: dict[int, dict
     folder = source.parent / f"{gigabytes:g}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    whole, part = marks[in_bytes(gigabytes)], marks[in_bytes(gigabytes / PART)]
-    cut(source, folder / f"{TEXT}.jsonl", whole["end"])
-    cut(source, folder / f"{SCORED}.jsonl", part["end"])
-    text = {TEXT: whole["text_bytes"], SCORED: part["text_bytes"]}
+    text = marks[in_bytes(gigabytes)]
+    cut(source, folder / f"{TEXT}.jsonl", text["end"])
     configuration = experiment(folder, tokens)
-    first = [job for job in planned(folder, configuration, FIRST) if "/evaluation/" not in job.log.as_posix()]
-    carry_out(scale, gigabytes, folder, first, text)
-    for name in text:  # The evaluation split is the tokenizer split, and so are its counts.
-        counts = folder / "scale" / "pretokens" / name / "tokenizer" / "gpt2.parquet"
-        same = folder / "scale" / "pretokens" / name / "evaluation" / "gpt2.parquet"
-        same.parent.mkdir(parents=True)
-        os.link(counts, same)
+    for until in (FIRST, SCORE):
+        jobs = [job for job in planned(folder, configuration, until) if "/evaluation/" not in job.log.as_posix()]
+        carry_out(scale, gigabytes, jobs, text["text_bytes"])
+    pretokens = folder / "scale" / "pretokens" / TEXT  # The evaluation split is the tokenizer split: so are its counts.
+    (pretokens / "evaluation").mkdir(parents=True)
+    os.link(pretokens / "tokenizer" / "gpt2.parquet", pretokens / "evaluation" / "gpt2.parquet")
     then = [
         job
         for job in planned(folder, configuration, THEN)
         if job.stage != "measure" or job.name.startswith(f"{MEASURED}/")
     ]
-    carry_out(scale, gigabytes, folder, then, text)
+    carry_out(scale, gigabytes, then, text["text_bytes"])
     shutil.rmtree(folder)
 
 
@@ -113,8 +110,7 @@ def tell(path: Path, arguments: argparse.Namespace, texts: dict[str, dict[str, i
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"texts": {}}
     asked = [sys.executable, "-c", "import json, limits; print(json.dumps(limits.machine()))"]
     machine = json.loads(subprocess.run(asked, check=True, capture_output=True, cwd=HERE).stdout)
-    for name in (TEXT, SCORED):
-        (folder / f"{name}.jsonl").write_text(json.dumps({"text": "any"}) + "\n", encoding="utf-8")
+    (folder / f"{TEXT}.jsonl").write_text(json.dumps({"text": "any"}) + "\n", encoding="utf-8")
     about = {
         "about": arguments.about,
         "tokens": arguments.tokens,
@@ -147,9 +143,8 @@ def main() -> None:
     folder = arguments.folder.absolute() / SCALE
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / "all.jsonl"
-    every = sorted({part for size in sizes for part in (size, size / PART)})
     drawn = [sys.executable, str(HERE / "scale_text.py"), str(arguments.text), str(source), "--gigabytes"]
-    marked = subprocess.run([*drawn, *map(str, every)], check=True, capture_output=True, text=True).stdout
+    marked = subprocess.run([*drawn, *map(str, sizes)], check=True, capture_output=True, text=True).stdout
     marks = {mark["size"]: mark for mark in json.loads(marked)}
     if absent := [size for size in sizes if in_bytes(size) not in marks]:
         sys.exit(f"{arguments.text}: too little text for {absent[0]:g} GB; bring more, or ask for less")

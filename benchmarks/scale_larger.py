@@ -5,7 +5,7 @@ import math
 from performance import table
 from scale_plan import CORPORA, Corpus, of_rule
 from scale_summary import STAGES, Expected, Rows, expected, growths, makespan, pretokens, sizes, vocabulary
-from scale_tables import label, number, ranged, volume
+from scale_tables import number, ranged, volume
 
 NODES, CORES = 32, 8
 PER_DOCUMENT = 100
@@ -13,8 +13,8 @@ PER_DOCUMENT = 100
 PER_DOCUMENT_OF_PARTS = 20
 """Those of `split_corpus`, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
 ATTEMPTS = 3
-BY_COUNTS = ("build", "build_initial", "measure")
-"""Rules that ask for the memory that follows from their counts."""
+BY_WORK = ("build", "build_initial", "measure", "score_bytes")
+"""Rules that ask for the memory that follows from their counts, or their model."""
 LONGEST_MINUTES = 2880
 """That any job asks for on its own account."""
 
@@ -68,7 +68,7 @@ def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
     found = corpora(rows, plans)
     lines = []
     for place, one in enumerate(found[0][1]):
-        cells = [label(one.stage.name, one.stage.scored)]
+        cells = [one.stage.name]
         for _, stages in found:
             here = stages[place]
             cells += [f"{here.jobs:,}", ranged(here.hours, here.low, here.high)]
@@ -89,7 +89,7 @@ def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
             told = [remedy(one.longest * 60, minutes)]
             if told[0] and one.stage.rule == "prepare":
                 told = ["`parts` of the corpus"]
-            if one.stage.rule not in BY_COUNTS and one.memory_mb > of_rule(one.stage.rule):
+            if one.stage.rule not in BY_WORK and one.memory_mb > of_rule(one.stage.rule):
                 told.append(f"{volume(one.memory_mb * 1e6)} of memory, {of_rule(one.stage.rule):,} MB are asked for")
             if any(told):
                 cells = [number(one.longest), number(minutes / 60), "; ".join(filter(None, told))]

@@ -14,7 +14,7 @@ from typing import Any
 import scale_plot
 from performance import table
 from scale_larger import by_stage, obstacles, whole
-from scale_plan import MOST_SHARDS, PART, SHARD_BYTES
+from scale_plan import MOST_SHARDS, SHARD_BYTES
 from scale_summary import Rows, pretokens, read, sizes, vocabulary
 from scale_tables import bounds, left_out, measured, number, power, volume
 
@@ -26,8 +26,7 @@ prints for it. Seconds are those of the processor, user and system together; mem
 the most, as the kernel tells it, in MB of 10^6 bytes like `mem_mb`."""
 HOW = """\
 The text is dealt out to 17 shards, so that counts are merged in two steps and shards are encoded by jobs of their own,
-as in a large corpus. Every split is all of the text. Bytes are scored, and ByteSpan built, on a sixteenth of it
-(marked ‡), because scoring takes longest by far."""
+as in a large corpus. Every split is all of the text."""
 FITTED = """\
 *Power* is p where what goes beyond the start grows as the quantity to the power of p, with its 95 % interval (Student's
 t; how far points lie from their lines is pooled over the stages, as each has four at the most). A start is what the
@@ -36,11 +35,10 @@ than a quarter are left out of the line, and so are those that took more than a 
 growth is taken to be proportional. The quantity is the text of one job or, for what reads counts, the different
 pre-tokens; for disk, the text."""
 COMPARED = """\
-Not all that `build` takes is construction: it compared `tokenizer.json` with the tokenizer on every different
-pre-token, by Hugging Face's library, which was nine tenths of the time of `bpe` and two fifths of that of `unigram`. By
-now it compares the most frequent million alone, so that larger texts take less than stands here. For
-`wordpiece` and `ngram` it does not where a pre-token has more than 2,000 bytes, as larger texts have, so that these may
-take less than smaller ones."""
+Not all that `build` takes is construction: it compares `tokenizer.json`, by Hugging Face's library, with the tokenizer
+on the most frequent million of pre-tokens, which is most of the time of `bpe`; each job's log tells how long the
+construction took. For `wordpiece` and `ngram` nothing is compared where a pre-token has more than 2,000 bytes, as
+larger texts have, so that these may take less than smaller ones."""
 BEYOND = """\
 **All of this is extrapolated.** The lines of the fits go on, through the largest size measured; in brackets stands what
 the ends of the intervals make of it, and of the interval of the number of pre-tokens. *Times beyond* says how many
@@ -49,14 +47,16 @@ of prose fewer than code. Waiting for a cluster is left out."""
 READING = """\
 - Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`, `pack_slice`) take as many jobs as there are
   shards, or 16 of them, and as much memory and time each as these: a larger corpus means more of them, not larger ones.
+  Only `score_bytes` takes more memory, for its model is of the whole text.
 - `prepare` was measured as one job, which it is unless the corpus asks for `parts`: then jobs side by side read as much
   of the source each, and write as many of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they
   take longer than the one job: texts are written once more on their way.
 - `train_byte_lm` is one job, whatever the corpus. Where the table above names it, make several corpora of it, or give
   the split less: byte language models seldom need all of a large text.
-- `pack` was measured as the one job that it was. By now a job for each 16 shards packs [a slice of the
-  text](stages.md#many-shards-packed-side-by-side), and `pack` puts the slices together. Of 286 MB in three slices it
-  took a third of the one job's time (starts left out), though three of five MDS shards lay across two slices.
+- `score_bytes` holds the model beside a shard, and is given what a model of its number of windows may take at the
+  most. Where that is more than a node has, give the split of the byte language model less.
+- Sequences are packed [in slices](stages.md#many-shards-packed-side-by-side), a job for each 16 shards; `pack` puts
+  them together.
 - Constructions read counts, so what counts for them is the number of different pre-tokens. Where the memory above is
   more than a node has, `min_count` leaves out the rare ones; `build` says which would fit and what share of the text
   goes with them. SaGe trains on a million lines whatever the corpus.
@@ -117,8 +117,7 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
         BEYOND,
         f"The same experiment, with the same splits. Shards of {volume(SHARD_BYTES)}, {MOST_SHARDS:,} at most, which\n"
         "is what a configuration takes. MiniPile has 6 GB of text, the Pile 825 GiB, as their papers say; of Common\n"
-        "Corpus two trillion tokens are told, here taken as four bytes each, in some 500 million documents. The table\n"
-        f"counts every stage on all of the text; what is marked ‡ on 1/{PART} of it.",
+        "Corpus two trillion tokens are told, here taken as four bytes each, in some 500 million documents.",
         whole(rows, facts["plans"]),
         "### By stage",
         by_stage(rows, facts["plans"]),

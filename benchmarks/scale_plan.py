@@ -19,13 +19,13 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 CONSTRUCTIONS = ("bpe", "wordpiece", "unigram", "pathpiece", "greedtok", "picky_bpe", "sage")
 INITIAL = {"initial": "ngram", "initial_size": 65_536}
-TEXT, SCORED = "text", "scored"
-"""The corpora: all of the text, and its first part alone, which byte scores and the construction on them read."""
+TEXT = "text"
+"""The corpus."""
 SHARDS = 17
 """One more than are merged, or encoded and packed, by one job, so that every stage of a large corpus is there."""
 MODEL = "mpt_350m"
-FIRST, THEN = ["merge_counts", "score_bytes"], ["pack", "measure"]
-"""Rules up to which jobs run before it is asked what building takes, and after."""
+FIRST, SCORE, THEN = ["merge_counts", "train_byte_lm"], ["score_bytes"], ["pack", "measure"]
+"""Rules up to which jobs run before it is asked what scoring takes, with a model of that size, then what building."""
 BY_RECIPE, LEAST_MB = ("train_byte_lm", "score_bytes"), 4000
 """Rules that ask for what their model needs, and for at least so much: :data:`tokbench.workflow.byte_lm.MEMORY`."""
 MOST_MINUTES = {"train_byte_lm": 2880, "score_bytes": 1440}
@@ -34,8 +34,6 @@ SHELL = "Shell command: "
 MOST_SHARDS = 9999
 """That a configuration takes."""
 SHARD_BYTES = 250_000_000
-PART = 16
-"""What is scored is such a part of the text."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,6 @@ class Job:
 
     Attributes:
         stage: its rule; of a construction its name behind it.
-        corpus: which text it works on.
         name: what tells it from other jobs of its rule.
         command: words of its command line; a star outside quotes of the shell stays.
         log: where its messages go.
@@ -80,7 +77,6 @@ class Job:
     """
 
     stage: str
-    corpus: str
     name: str
     command: list[str]
     log: Path
@@ -92,34 +88,26 @@ class Job:
         return [part for word in self.command for part in (sorted(glob(word)) if "*" in word else [word])]
 
 
-def experiment(folder: Path, size: int, shards: int = SHARDS, scored: int = 1) -> dict[str, Any]:
+def experiment(folder: Path, size: int, shards: int = SHARDS) -> dict[str, Any]:
     """The configuration: one vocabulary of each construction, one set of packed sequences.
 
     Args:
-        folder: holds ``text.jsonl`` and ``scored.jsonl``, and takes the results.
+        folder: holds ``text.jsonl``, and takes the results.
         size: tokens of each vocabulary.
-        shards, scored: of the two corpora.
+        shards: of the corpus.
     """
     same = {"tokenizer": 1.0, "byte_lm": "tokenizer", "evaluation": "tokenizer", "pretraining": "tokenizer"}
-    corpora = {
-        name: {"source": {"type": "jsonl", "path": str(folder / f"{name}.jsonl")}, "shards": number, "splits": same}
-        for name, number in ((TEXT, shards), (SCORED, scored))
-    }
+    source = {"type": "jsonl", "path": str(folder / f"{TEXT}.jsonl")}
     variants: dict[str, dict[str, Any]] = {
         name: {"pretokenization": "gpt2", "construction": {"method": name}} for name in CONSTRUCTIONS
     }
     for name in ("pathpiece", "sage"):
         variants[name]["construction"] |= INITIAL
-    variants["bytespan"] = {
-        "corpus": SCORED,
-        "pretokenization": "gpt2",
-        "construction": "bytespan",
-        "byte_lm": "ngram",
-    }
+    variants["bytespan"] = {"pretokenization": "gpt2", "construction": "bytespan", "byte_lm": "ngram"}
     return {
         "name": "scale",
         "results": str(folder),
-        "corpora": corpora,
+        "corpora": {TEXT: {"source": source, "shards": shards, "splits": same}},
         "byte_lms": {"ngram": "ngram"},
         "variants": variants,
         "sizes": [size],
@@ -154,7 +142,7 @@ def planned(folder: Path, configuration: dict[str, Any], until: list[str]) -> li
 
 def numbers(folder: Path, corpus: Corpus, size: int) -> dict[str, int]:
     """Jobs of each rule for a corpus; the folder holds any text, of which nothing is read."""
-    configuration = experiment(folder, size, corpus.shards, max(1, corpus.shards // PART))
+    configuration = experiment(folder, size, corpus.shards)
     said = dry_run(folder, configuration, THEN, "--quiet", "rules")
     _, _, listed = said.partition("Job stats:")
     found = dict(re.findall(r"^(\w+) +(\d+)$", listed, re.MULTILINE))
@@ -168,10 +156,8 @@ def job(line: str) -> Job:
     words = shlex.split(call)
     flags = {flag: word for flag, word in pairwise(words) if flag.startswith("-")}
     stage = f"{rule} {words[2]}" if words[1] == "build" else rule
-    parts = {part for word in words for part in Path(word).parts}
     return Job(
         stage=stage,
-        corpus=SCORED if parts & {SCORED, f"{SCORED}.jsonl", "bytespan"} else TEXT,
         name=name,
         command=[sys.executable, "-P", "-m", *words],
         log=Path(shlex.split(log)[0]),

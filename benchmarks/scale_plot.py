@@ -21,7 +21,7 @@ def draw(rows: Rows, path: Path) -> None:
             found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
             if not found:
                 continue
-            text = [pretokens(rows, one.gigabytes, stage.scored)[0] / 1e9 for one in found]
+            text = [pretokens(rows, one.gigabytes)[0] / 1e9 for one in found]
             for panel, (_, key, unit) in zip(axes, PANELS, strict=True):
                 panel.plot(
                     text,

@@ -16,9 +16,9 @@ class Process:
 
     Attributes:
         gigabytes: size that was asked for.
-        stage, corpus, name: as of :class:`scale_plan.Job`.
+        stage, name: as of :class:`scale_plan.Job`.
         text_bytes: of the corpus; what a job of many reads is its share.
-        pretokens: different ones of the corpus, where they are counted by then.
+        pretokens: its different ones, where they are counted by then.
         jobs: of the stage, this one included.
         processor, wall: seconds.
         peak_mb: resident memory at the most, of 10**6 bytes; bound_mb: what the rule gives.
@@ -28,7 +28,6 @@ class Process:
 
     gigabytes: float
     stage: str
-    corpus: str
     name: str
     text_bytes: int
     pretokens: int

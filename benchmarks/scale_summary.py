@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_fit import Fit, fit, pooled
-from scale_plan import PART, of_rule
+from scale_plan import of_rule
 from scale_runs import START
 
 AT_ONCE = 16
@@ -25,21 +25,21 @@ class Stage:
 
     Attributes:
         name: as in the table of processes.
-        driver: what its jobs' work grows with.
+        driver: what its jobs' work grows with, and its memory where ``held`` is empty.
         level: stages of one level run side by side, after those of the level before.
         times: jobs on all of the text; 0 where the plan tells how many.
-        scored: whether it works on the smaller corpus.
         kept: whether its output stays.
         bounded: whether it keeps to its memory, by spilling, whatever it reads.
+        held: what its jobs' memory grows with.
     """
 
     name: str
     driver: str
     level: int
     times: int = 1
-    scored: bool = False
     kept: bool = True
     bounded: bool = False
+    held: str = ""
 
     @property
     def rule(self) -> str:
@@ -49,9 +49,9 @@ class Stage:
 STAGES = (
     Stage("prepare", WHOLE, 0, bounded=True),
     Stage("count", SHARD, 1, 0, kept=False, bounded=True),
-    Stage("train_byte_lm", WHOLE, 1, scored=True, bounded=True),
+    Stage("train_byte_lm", WHOLE, 1, bounded=True),
     Stage("merge_part", MERGED, 2, 0, kept=False, bounded=True),
-    Stage("score_bytes", SHARD, 2, 0, scored=True),
+    Stage("score_bytes", SHARD, 2, 0, held=WHOLE),
     Stage("merge_counts", PRETOKENS, 3, 2, bounded=True),
     Stage("build_initial ngram", PRETOKENS, 4),
     Stage("build bpe", PRETOKENS, 5),
@@ -61,7 +61,7 @@ STAGES = (
     Stage("build greedtok", PRETOKENS, 5),
     Stage("build picky_bpe", PRETOKENS, 5),
     Stage("build sage", WHOLE, 5),
-    Stage("build bytespan", WHOLE, 5, scored=True),
+    Stage("build bytespan", WHOLE, 5),
     Stage("measure", PRETOKENS, 6, 0),
     Stage("encode_shard", SHARD, 6, 0, kept=False, bounded=True),
     Stage("gather_tokens", WHOLE, 7, kept=False),
@@ -78,6 +78,7 @@ class Taken:
     Attributes:
         gigabytes: the size.
         quantity: what drives a job of it: bytes of text, or different pre-tokens.
+        held: what its memory grows with, likewise.
         jobs: processes.
         processor: seconds of all; job: of the longest.
         peak_mb: of the largest process; bound_mb: its bound; share: the most of its bound that a process took.
@@ -87,6 +88,7 @@ class Taken:
 
     gigabytes: float
     quantity: float
+    held: float
     jobs: int
     processor: float
     job: float
@@ -111,21 +113,19 @@ def sizes(rows: Rows) -> list[float]:
     return sorted({float(row["gigabytes"]) for row in rows} - {START})
 
 
-def pretokens(rows: Rows, gigabytes: float, scored: bool = False) -> tuple[float, float]:
-    """Bytes of a corpus, and how many different pre-tokens it has."""
-    corpus = "scored" if scored else "text"
-    own = [row for row in rows if row["corpus"] == corpus and float(row["gigabytes"]) == gigabytes]
+def pretokens(rows: Rows, gigabytes: float) -> tuple[float, float]:
+    """Bytes of a text, and how many different pre-tokens it has."""
+    own = [row for row in rows if float(row["gigabytes"]) == gigabytes]
     return float(own[0]["text_bytes"]), max(float(row["pretokens"]) for row in own)
 
 
 def taken(rows: Rows, stage: Stage, gigabytes: float) -> Taken | None:
     """What a stage took of a size; None where it was not asked for."""
-    corpus = "scored" if stage.scored else "text"
-    same = [row for row in rows if row["corpus"] == corpus and float(row["gigabytes"]) == gigabytes]
+    same = [row for row in rows if float(row["gigabytes"]) == gigabytes]
     own = [row for row in same if row["stage"] == stage.name]
     if not own:
         return None
-    text, different = pretokens(rows, gigabytes, stage.scored)
+    text, different = pretokens(rows, gigabytes)
     shards = sum(row["stage"] == "count" for row in same)
     shares = {SHARD: text / shards, MERGED: text * min(1.0, AT_ONCE / shards), WHOLE: text, PRETOKENS: different}
     seconds = [float(row["processor"]) for row in own]
@@ -133,6 +133,7 @@ def taken(rows: Rows, stage: Stage, gigabytes: float) -> Taken | None:
     return Taken(
         gigabytes=gigabytes,
         quantity=shares[stage.driver],
+        held=shares[stage.held or stage.driver],
         jobs=len(own),
         processor=sum(seconds),
         job=sum(seconds) / len(own) if stage.driver == SHARD else max(seconds),
@@ -169,10 +170,10 @@ def growth(rows: Rows, stage: Stage) -> Growth | None:
         return None
     start = taken(rows, stage, START)
     quantities = [one.quantity for one in found]
-    text = [pretokens(rows, one.gigabytes, stage.scored)[0] for one in found]
+    text = [pretokens(rows, one.gigabytes)[0] for one in found]
     return Growth(
         fit(quantities, [one.job for one in found], start.job if start else 0.0),
-        fit(quantities, [one.peak_mb for one in found], start.peak_mb if start else 0.0),
+        fit([one.held for one in found], [one.peak_mb for one in found], start.peak_mb if start else 0.0),
         fit(text, [one.disk for one in found], every=True),
     )
 
@@ -209,14 +210,14 @@ class Expected:
 
 def expected(stage: Stage, grown: Growth, heaps: Fit, text: float, shards: int, plan: dict[str, int]) -> Expected:
     """Extrapolate a stage to so many bytes in so many shards, as the workflow plans them; pre-tokens grow as told."""
-    own = text / PART if stage.scored else text
     shard = text / shards
-    quantity = {SHARD: shard, MERGED: AT_ONCE * shard, WHOLE: own, PRETOKENS: heaps.at(own)}[stage.driver]
-    ends = heaps.between(own, own) if stage.driver == PRETOKENS else (quantity, quantity)
+    shares = {SHARD: shard, MERGED: AT_ONCE * shard, WHOLE: text, PRETOKENS: heaps.at(text)}
+    quantity = shares[stage.driver]
+    ends = heaps.between(text, text) if stage.driver == PRETOKENS else (quantity, quantity)
     jobs = stage.times or plan[stage.rule]
     low, high = (jobs * end / 3600 for end in grown.seconds.between(*ends))
     job = grown.seconds.at(quantity) / 3600
-    memory = grown.memory.at(quantity)
+    memory = grown.memory.at(shares[stage.held or stage.driver])
     return Expected(
         stage,
         jobs,
@@ -225,7 +226,7 @@ def expected(stage: Stage, grown: Growth, heaps: Fit, text: float, shards: int, 
         high,
         job,
         min(memory, of_rule(stage.rule)) if stage.bounded else memory,
-        grown.disk.at(own),
+        grown.disk.at(text),
         quantity / grown.seconds.quantity,
     )
 

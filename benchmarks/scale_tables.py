@@ -44,10 +44,6 @@ def volume(size: float) -> str:
     return f"{number(size / 1000)} TB"
 
 
-def label(name: str, scored: bool) -> str:
-    return f"{name} ‡" if scored else name
-
-
 def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth], str], *heads: str) -> str:
     """A table of stages by sizes."""
     found, every = sizes(rows), growths(rows)
@@ -58,7 +54,7 @@ def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth
         cells = [taken(rows, stage, size) for size in found]
         lines.append(
             [
-                label(stage.name, stage.scored),
+                stage.name,
                 *("–" if one is None else "left out" if one.error else shown(one) for one in cells),
                 fitted(every[stage.name]),
             ]
@@ -74,8 +70,9 @@ def bounds(rows: Rows) -> str:
         if cells:
             worst = max(cells, key=lambda one: one.share)
             within = "yes" if worst.share <= 1 else "**no**"
-            name = label(stage.name, stage.scored)
-            lines.append([name, f"{cells[-1].bound_mb:,}", f"{worst.share:.0%}", f"{worst.gigabytes:g} GB", within])
+            lines.append(
+                [stage.name, f"{cells[-1].bound_mb:,}", f"{worst.share:.0%}", f"{worst.gigabytes:g} GB", within]
+            )
     return table(("stage", "bound of the largest, MB", "most of a bound", "at", "within"), lines)
 
 

@@ -87,31 +87,31 @@ def planted() -> list[dict[str, str]]:
     rows = []
     for gigabytes in (START, *SIZES):
         for stage in STAGES:
-            text = gigabytes * 1e9 / (16 if stage.scored else 1)
+            text = gigabytes * 1e9
             different = 1000 * text**0.5
             jobs = {"count": SHARDS, "encode_shard": SHARDS, "merge_part": 2, "pack_slice": 2}.get(stage.name, 1)
-            quantity = {"a shard": text / (1 if stage.scored else SHARDS), "16 shards": text * 16 / SHARDS}
-            work = quantity.get(stage.driver, text if stage.driver == "text" else different)
+            quantity = {"a shard": text / SHARDS, "16 shards": text * 16 / SHARDS}
+            work, held = (
+                quantity.get(driver, text if driver == "text" else different)
+                for driver in (stage.driver, stage.held or stage.driver)
+            )
             rows += [
                 {
                     "gigabytes": str(gigabytes),
                     "stage": stage.name,
-                    "corpus": "scored" if stage.scored else "text",
                     "name": str(number),
                     "text_bytes": str(text),
                     "pretokens": str(different),
                     "jobs": str(jobs),
                     "processor": str(1.0 if gigabytes == START else 1 + 1e-8 * work),
                     "wall": "1",
-                    "peak_mb": str(100.0 if gigabytes == START else 100 + 1e-5 * work),
+                    "peak_mb": str(100.0 if gigabytes == START else 100 + 1e-5 * held),
                     "bound_mb": "40000",
                     "disk_bytes": str(0.5 * text / jobs),
                     "error": "",
                 }
                 for number in range(jobs)
             ]
-        text = gigabytes * 1e9 / 16
-        rows.append({**rows[-1], "stage": "count", "corpus": "scored", "text_bytes": str(text), "pretokens": "0"})
     return rows
 
 
@@ -124,15 +124,14 @@ def test_planted_stages_grow_and_are_extrapolated_as_planted() -> None:
         grown = every[stage.name]
         assert grown.disk.exponent == pytest.approx(1)
         found = expected(stage, grown, heaps, text, shards, PLAN)
-        own = text / 16 if stage.scored else text
-        drivers = {"a shard": text / shards, "16 shards": AT_ONCE * text / shards, "text": own}
-        work = drivers.get(stage.driver, 1000 * own**0.5)
+        drivers = {"a shard": text / shards, "16 shards": AT_ONCE * text / shards, "text": text}
+        work, held = (drivers.get(driver, 1000 * text**0.5) for driver in (stage.driver, stage.held or stage.driver))
         jobs = stage.times or PLAN[stage.rule]
         assert found.hours == pytest.approx(jobs * (1 + 1e-8 * work) / 3600)
         assert found.low <= found.hours * (1 + 1e-9)
-        needed = 100 + 1e-5 * work
+        needed = 100 + 1e-5 * held
         assert found.memory_mb == pytest.approx(min(needed, of_rule(stage.rule)) if stage.bounded else needed)
-        assert found.disk == pytest.approx(0.5 * own)
+        assert found.disk == pytest.approx(0.5 * text)
 
 
 def test_levels_run_one_after_another() -> None:
@@ -157,9 +156,7 @@ def facts() -> dict[str, Any]:
 
 def test_the_page_has_every_stage_and_says_what_is_over_its_bound(tmp_path: Path) -> None:
     rows = planted()
-    rows.append(
-        {**rows[-1], "stage": "build sage", "corpus": "text", "gigabytes": "2.0", "error": "left out: about 1300 s"}
-    )
+    rows.append({**rows[-1], "stage": "build sage", "gigabytes": "2.0", "error": "left out: about 1300 s"})
     results = tmp_path / "performance"
     results.mkdir()
     with (results / "scale.csv").open("w", encoding="utf-8") as table:
@@ -218,7 +215,7 @@ def test_a_job_is_what_its_rule_says() -> None:
         " --memory 1287 --name bpe -o /x/scale/tokenizers/bpe/4096 &> /x/scale/logs/build/bpe/4096.log"
     )
     found = job(line)
-    assert (found.stage, found.corpus, found.name, found.bound_mb) == ("build bpe", "text", "bpe/4096", 1287)
+    assert (found.stage, found.name, found.bound_mb) == ("build bpe", "bpe/4096", 1287)
     assert found.outputs == [Path("/x/scale/tokenizers/bpe/4096")]
     assert found.command[-1] == "/x/scale/tokenizers/bpe/4096"
     line = "tokbench tabulate -o /x/tables &> /x/logs/tabulate/all.log"
@@ -233,7 +230,7 @@ def test_a_job_is_what_its_rule_says() -> None:
 def test_a_construction_that_would_take_too_long_is_left_out(tmp_path: Path) -> None:
     runs = scale_runs.Scale(tmp_path / "scale.csv", [], 1200)
     for gigabytes, seconds in ((0.25, 100.0), (0.5, 400.0)):
-        runs.add(scale_runs.Process(gigabytes, "build x", "text", "x", 1, 1, 1, seconds, 1, 1, 1, 1))
+        runs.add(scale_runs.Process(gigabytes, "build x", "x", 1, 1, 1, seconds, 1, 1, 1, 1))
     assert runs.expected("build x", 0.5) == pytest.approx(200)
     assert runs.expected("build x", 1.0) == pytest.approx(1600)
     assert runs.expected("build y", 1.0) == 0
