@@ -10,6 +10,6 @@ def chosen(
     groups: NDArray[np.int32],  # [m, 4]
     limit: int,
     threads: int = 1,
-    enough: int = 4096,
+    enough: int = 1024,
 ) -> NDArray[np.int64]:
     """Take the substring that joins the most bytes, applied to all words, again and again."""

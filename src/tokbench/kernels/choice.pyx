@@ -18,7 +18,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport leading_zeros
 from tokbench.kernels.exceptions cimport ready_to_throw
-from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, prefetch, push
+from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, push
 from tokbench.kernels.partition cimport APART, LINKED, LONG, Partition, Work
 from tokbench.kernels.team cimport Team
 
@@ -82,7 +82,7 @@ cdef class Choice:
     cdef bint failed                        # whether a helper had no memory
 
     cdef object prepare(self):
-        """Make room for what first bounds are made of."""
+        """Make room for what first bounds are made of, and take up occurrences in long words."""
         cdef int64_t i
         cdef bint some_long = False
         self.room = np.empty((self.state.groups.shape[0] + 1) * sizeof(Entry), np.uint8)
@@ -97,14 +97,10 @@ cdef class Choice:
             self.reach = np.zeros(self.state.groups.shape[0], np.int64)
             self.often = np.zeros(self.state.groups.shape[0], np.int64)
         with nogil:
+            if some_long:
+                self.state.bound_in_words(self.reach, self.often)
             self.levels.resize(LEVELS + 1)
             self.places.resize(PARTS * LEVELS)
-
-    cdef object take_up_words(self):
-        """Take up occurrences in long words."""
-        if self.reach is not None:
-            with nogil:
-                self.state.bound_in_words(self.reach, self.often)
 
     cdef object add_up(self, int64_t first, int64_t last, int64_t sum):
         """Note the occurrences before some of the suffixes, and before the one that follows; ``sum`` before the first.
@@ -245,16 +241,13 @@ cdef class Choice:
     cdef int choose(self, Entry* best) except -1 nogil:
         """Find the best substring and apply it; its gain is 0 where no substring has any."""
         cdef size_t i, together = 1
-        cdef int32_t group
         best.gain, best.length, best.group = 0, 0, -1
         self.aside.clear()
         while True:
             self.tried.clear()
             self.call_up(best.gain)
             while self.tried.size() < together and self.heap.size() > 0 and precedes(self.heap[0], best[0]):
-                group = pop(self.heap).group
-                prefetch(&self.state.groups[group, 0])
-                self.tried.push_back(group)
+                self.tried.push_back(pop(self.heap).group)
                 self.call_up(best.gain)
             if self.tried.size() == 0:
                 break
@@ -375,7 +368,7 @@ cdef class Choice:
 def chosen(
     Partition state, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts,
     const int32_t[::1] suffixes, const int32_t[:, ::1] groups, int64_t limit, int32_t threads=1,
-    int64_t enough=4096,
+    int64_t enough=1024,
 ):
     """Take the substring that joins the most bytes, applied to all words, again and again.
 
@@ -420,10 +413,7 @@ def chosen(
     sums = list(mapped(lambda part: state.lay_down(part, edges[part], edges[part + 1]), range(PARTS), threads))
     choice.prepare()
     sums = list(accumulate(sums, initial=0))
-    list(mapped(
-        lambda part: choice.take_up_words() if part < 0 else choice.add_up(edges[part], edges[part + 1], sums[part]),
-        range(-1, PARTS), threads,
-    ))
+    list(mapped(lambda part: choice.add_up(edges[part], edges[part + 1], sums[part]), range(PARTS), threads))
     list(mapped(lambda part: choice.count_levels(part), range(PARTS), threads))
     choice.settle()
     list(mapped(lambda part: choice.fill(part), range(PARTS), threads))

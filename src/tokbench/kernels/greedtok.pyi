@@ -9,6 +9,6 @@ def choose(
     groups: NDArray[np.int32],
     limit: int,
     threads: int = 1,
-    enough: int = 4096,
+    enough: int = 1024,
 ) -> NDArray[np.int64]:
     """What GreedTok chooses; see :func:`tokbench.kernels.choice.chosen`."""

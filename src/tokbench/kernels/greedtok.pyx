@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport APART, LINKED, Partition, Work
+from tokbench.kernels.partition cimport LINKED, Partition, Work
 
 from tokbench.kernels.choice import chosen
 
@@ -83,25 +83,6 @@ cdef class Joining(Partition):
             sum += popcount(some & inner) * weights[i] & -<int64_t>(some & ends == ends)
         return sum
 
-    cdef int join_apart(self, int32_t low, int32_t high, int32_t length) except -1 nogil:
-        """Join the bytes of a substring of less than 64 at places of short words that do not overlap.
-
-        No join there changes whether another may be made, so that all are found before the first is made.
-        """
-        cdef const uint64_t* cuts = self.cuts.data()
-        cdef const int32_t* suffixes = &self.suffixes[0]
-        cdef uint64_t ends = (<uint64_t>1 << length) | 1
-        cdef int32_t* places
-        cdef int32_t i, found = 0
-        self.work.places.resize(high - low)
-        places = self.work.places.data()
-        for i in range(low, high):
-            places[found] = suffixes[i]
-            found += cuts_from(cuts, suffixes[i]) & ends == ends
-        for i in range(found):
-            self.join(places[i], places[i] + length, False)
-        return 0
-
     cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
         """As ``evaluate``; the group's places are in order in ``places``.
 
@@ -153,9 +134,6 @@ cdef class Joining(Partition):
         cdef bint linked = self.kinds[choice.group] & LINKED
         cdef int32_t place
         cdef size_t i
-        if self.kinds[choice.group] == APART and choice.length < 64:
-            self.join_apart(self.groups[choice.group, 0], self.groups[choice.group, 1], choice.length)
-            return 0
         if not self.find_overlaps(choice.group, self.work.places):
             self.list_places(choice.group, False, self.work.places)
         for i in range(self.work.places.size()):
@@ -173,6 +151,6 @@ cdef class Joining(Partition):
         return sum - (sum + longest - 1) // longest
 
 
-def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=4096):
+def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
     """What GreedTok chooses; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Joining(), data, offsets, counts, suffixes, groups, limit, threads, enough)

@@ -117,6 +117,6 @@ cdef class Coverage(Partition):
         return sum
 
 
-def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=4096):
+def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
     """What GreedWMC chooses; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit, threads, enough)
