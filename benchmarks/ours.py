@@ -97,8 +97,7 @@ def _encode(job: Job, segmentation: str) -> int:
     return len(ids)
 
 
-def encode_existing(job: Job) -> int:
-    """With a tokenizer made elsewhere, or that of the text in many languages."""
+def encode_bpe(job: Job) -> int:
     return _encode(job, job.vocabulary)
 
 

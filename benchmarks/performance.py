@@ -248,8 +248,8 @@ def page(folder: Path, results: Path) -> str:
     named = ", ".join(f"{name} {version or '(not installed)'}" for name, version in versions.items())
     parts = [
         "# Performance",
-        "`make benchmarks TEXT=... PEERS=...` measures all of this anew, in one run, and writes this page;\n"
-        "[`runs.csv`](performance/runs.csv) has every run, [`benchmarks/`](../benchmarks) what was run.",
+        "`make benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...` measures all of this anew, and writes this\n"
+        "page; [`runs.csv`](performance/runs.csv) has every run, [`benchmarks/`](../benchmarks) what was run.",
         f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
         f"as GPT-2 cuts, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "

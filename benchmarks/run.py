@@ -3,10 +3,11 @@
     python benchmarks/run.py --text novels.jsonl.gz --words words_un.txt.gz counts_un.txt.gz --peers PYTHON
 
 PYTHON is the interpreter of an environment with ``benchmarks/requirements.txt``; without it, or where a package is
-missing there, the tables say so. ``--sage`` takes one with ``benchmarks/requirements-sage.txt``. ``--quick`` takes 4 MB
-of the text, smaller vocabularies and one round. Every run is a process of its own on as many processors as it has
-threads. Ours and a peer take turns, several rounds of it, because the speed of a shared machine drifts: a ratio is that
-of two runs next to each other, and of these ratios the median is shown.
+missing there, the tables say so. ``--existing cl100k=cl100k_base.tiktoken`` encodes with that, too, and
+``--languages`` takes the files of a second text. ``--sage`` takes one with ``benchmarks/requirements-sage.txt``.
+``--quick`` takes 4 MB of the text, smaller vocabularies and one round. Every run is a process of its own on as many
+processors as it has threads. Ours and a peer take turns, several rounds of it, because the speed of a shared machine
+drifts: a ratio is that of two runs next to each other, and of these ratios the median is shown.
 
 ``docs/performance/runs.csv`` has every single run. What is timed is the work alone, by the clock within the process,
 and the whole process from outside. :mod:`tasks` says what the tasks are.

@@ -1,6 +1,6 @@
 """How much a second core helps: constructions and encoding by one thread and by two, in turn.
 
-python benchmarks/second_core.py TEXT [--size 32768] [--rounds 3] [--only NAME ...]
+python benchmarks/second_core.py TEXT... [--size 32768] [--rounds 3] [--only NAME ...]
 
 BPE and its relatives train by one thread, ByteSpan among them, and so do SaGe's embeddings; counting, scoring bytes and
 n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed, of ConvexTok and of
@@ -101,14 +101,14 @@ def seconds(task: Task, threads: int) -> tuple[float, float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("text", type=Path, help="plain text, UTF-8")
+    parser.add_argument("text", type=Path, nargs="+", help="plain text, UTF-8")
     parser.add_argument("--size", type=int, default=32_768, help="tokens of each vocabulary")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", help="beginnings of the names of what is timed; all without it")
     arguments = parser.parse_args()
     print(f"two processes that share nothing get {ceiling():.2f} times as much done as one, on the clock")
     print("seconds of processor time, the least of the rounds, and their ratio; wall-clock time as it was")
-    made = tasks(arguments.text.read_bytes(), arguments.size)
+    made = tasks(b"".join(path.read_bytes() for path in arguments.text), arguments.size)
     print(f"{'':<28}{'one':>8}{'leads two':>11}{'all of two':>12}{'ratio':>7}{'wall':>7}")
     for name, task in made.items():
         if arguments.only and not name.startswith(tuple(arguments.only)):

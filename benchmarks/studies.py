@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tasks import LANGUAGES
+
 HERE = Path(__file__).parent
 LIMIT = 600
 """Seconds after which a study is given up."""
@@ -36,7 +38,8 @@ def studies(folder: Path, size: int, words: list[str] | None, sage: str | None) 
     initial = folder / f"merge_{size}" / "tokens.vocab"
     reference = ["--reference", sage] if sage else []
     yield Study("bench_sage", "SaGe", [str(folder / "documents.parquet"), str(initial), *reference])
-    yield Study("second_core", "The second core", [str(folder / "text_1.txt")])
+    texts = [path for path in (folder / "text_1.txt", folder / f"{LANGUAGES}_text_1.txt") if path.exists()]
+    yield Study("second_core", "The second core", list(map(str, texts)))
     yield Study("agreement_unigram", "Agreement of Unigram", [str(folder / "documents_1.jsonl")])
 
 

@@ -110,18 +110,19 @@ TRAINING = (
         _train("unigram"),
     ),
 )
+BPE_ENCODERS = (
+    Contestant("tokenizers", "encode_bpe_documents", "documents"),
+    Contestant("tokenizers", "encode_bpe", "lines"),
+    Contestant("tiktoken", "encode_bpe", same_ids=True),
+    Contestant("gigatoken", "encode_bpe", same_ids=True),
+    Contestant("tokie", "encode_bpe", same_ids=True),
+)
 ENCODING = (
     Task(
         "encode_bpe",
         "encode, BPE",
-        "encode_merge",
-        (
-            Contestant("tokenizers", "encode_bpe_documents", "documents"),
-            Contestant("tokenizers", "encode_bpe", "lines"),
-            Contestant("tiktoken", "encode_bpe", same_ids=True),
-            Contestant("gigatoken", "encode_bpe", same_ids=True),
-            Contestant("tokie", "encode_bpe", same_ids=True),
-        ),
+        "encode_bpe",
+        BPE_ENCODERS,
         _encode("merge"),
     ),
     Task(
@@ -163,21 +164,14 @@ def existing(facts: dict[str, Any]) -> list[Task]:
     Args:
         facts: what ``prepare.py`` found: ``existing``, names and sizes, and ``languages`` where there is such a text.
     """
-    peers = tuple(
-        Contestant(name, "encode_existing", way, same_ids=name != "tokenizers")
-        for name, way in (
-            ("gigatoken", ""), ("tokie", ""), ("tiktoken", ""), ("tokenizers", "documents"), ("tokenizers", "lines")
-        )
-    )  # fmt: skip
-    peers = tuple(replace(one, function=f"{one.function}_{one.way}") if one.way else one for one in peers)
     corpora = {"": "the text", LANGUAGES: "many languages"} if facts["languages"] else {"": "the text"}
     tokenizers = {**facts["existing"], LANGUAGES: facts["size"]}
     return [
         Task(
             "_".join(dict.fromkeys(part for part in ("encode", name, corpus) if part)),
             f"{'BPE of its own' if name == LANGUAGES else name}, {size:,} tokens; {title}",
-            "encode_existing",
-            peers,
+            "encode_bpe",
+            BPE_ENCODERS,
             size=size,
             corpus=corpus,
             vocabulary=name,

@@ -21,15 +21,7 @@ def count(job: Job) -> int:
 
 
 def encode_bpe(job: Job) -> int:
-    return _encode(job, "merge")
-
-
-def encode_existing(job: Job) -> int:
-    return _encode(job, job.vocabulary)
-
-
-def _encode(job: Job, name: str) -> int:
-    tokenizer = load_hf_json(Path(f"{job.tokenizer(name)}.json").read_bytes())
+    tokenizer = load_hf_json(Path(f"{job.tokenizer(job.vocabulary)}.json").read_bytes())
     with job.timed():
         ids = tokenizer.encode_files(str(job.text), parallel=job.threads > 1)
     return sum(map(len, ids))

@@ -13,26 +13,14 @@ from peers import GPT2
 
 
 def encode_bpe(job: Job) -> int:
-    return _encode(job, tiktoken.Encoding("bpe", pat_str=GPT2, mergeable_ranks=_ranks(job, "merge"), special_tokens={}))
-
-
-def encode_existing(job: Job) -> int:
-    """With the pattern that the library itself has under the name, where it has one."""
-    ranks = _ranks(job, job.vocabulary)
-    published = getattr(openai_public, f"{job.vocabulary}_base", None)
-    if published is None:
-        return _encode(job, tiktoken.Encoding("bpe", pat_str=GPT2, mergeable_ranks=ranks, special_tokens={}))
-    openai_public.load_tiktoken_bpe = lambda *_, **__: ranks  # It would fetch them.
-    return _encode(job, tiktoken.Encoding(**published()))
-
-
-def _ranks(job: Job, name: str) -> dict[bytes, int]:
-    ranked = (line.split() for line in Path(f"{job.tokenizer(name)}.tiktoken").read_bytes().splitlines())
-    return {base64.b64decode(token): int(rank) for token, rank in ranked}
-
-
-def _encode(job: Job, encoding: tiktoken.Encoding) -> int:
-    encode = partial(encoding.encode_to_numpy, disallowed_special=())
+    """With the pattern that the library itself has under the tokenizer's name, where it has one."""
+    path = Path(f"{job.tokenizer(job.vocabulary)}.tiktoken")
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())}
+    settings = {"name": "bpe", "pat_str": GPT2, "mergeable_ranks": ranks, "special_tokens": {}}
+    if published := getattr(openai_public, f"{job.vocabulary}_base", None):
+        openai_public.load_tiktoken_bpe = lambda *_, **__: ranks  # It would fetch them.
+        settings = published()
+    encode = partial(tiktoken.Encoding(**settings).encode_to_numpy, disallowed_special=())
     texts = job.documents()
     with job.timed(), ThreadPoolExecutor(job.threads) as pool:
         ids = list(pool.map(encode, texts))

@@ -53,18 +53,10 @@ def _encode(job: Job, name: str, texts: list[str], at_once: int) -> int:
 
 
 def encode_bpe_documents(job: Job) -> int:
-    return _encode(job, "merge", job.documents(), DOCUMENTS_AT_ONCE)
-
-
-def encode_bpe(job: Job) -> int:
-    return _encode(job, "merge", job.lines(), LINES_AT_ONCE)
-
-
-def encode_existing_documents(job: Job) -> int:
     return _encode(job, job.vocabulary, job.documents(), DOCUMENTS_AT_ONCE)
 
 
-def encode_existing_lines(job: Job) -> int:
+def encode_bpe(job: Job) -> int:
     return _encode(job, job.vocabulary, job.lines(), LINES_AT_ONCE)
 
 

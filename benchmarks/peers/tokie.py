@@ -21,10 +21,6 @@ def count_bpe(job: Job) -> int:
 
 
 def encode_bpe(job: Job) -> int:
-    return _encode(job, "merge")
-
-
-def encode_existing(job: Job) -> int:
     return _encode(job, job.vocabulary)
 
 

@@ -46,14 +46,14 @@ def comparison_json(found: Compared) -> dict[str, Any]:
 
 
 def _told(one: Told) -> dict[str, Any]:
-    return {"what": one.what, "at": list(one.at)}
+    return {"what": f"{one.what} {one.under}".rstrip(), "at": list(one.at)}
 
 
 def _line(line: Line) -> dict[str, Any]:
     contrast = line.contrast
     return {
         "name": line.name,
-        "what": line.what,
+        "what": line.called,
         "definition": line.definition or None,
         "better_end": line.better,
         "a": contrast.a,

@@ -139,9 +139,9 @@ def _answers(
         if len(texts) == 2:
             of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
             if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
-                bits.append(Line(size_label(*pair), found, "lowest", f"bits per byte {under}", BITS, sizes=[pair]))
+                bits.append(Line(size_label(*pair), found, "lowest", "bits per byte", BITS, sizes=[pair], under=under))
     lines = [
-        Line(task, found, "highest", f"{task} {under}", RIGHT, sizes=sizes)
+        Line(task, found, "highest", task, RIGHT, sizes=sizes, under=under)
         for task, both in questions.items()
         if (found := answered(*both))
     ]
@@ -157,8 +157,8 @@ def _answers(
             tested = over.p_value is not None and other.p_value is not None
             p_value = min(1.0, 2 * min(over.p_value or 1.0, other.p_value or 1.0)) if tested else None
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
-            name = f"the average of the suite {suite} {under}"
-            lines.append(Line("average", average, "highest", name, AVERAGE, sizes=sizes))
+            name = f"the average of the suite {suite}"
+            lines.append(Line("average", average, "highest", name, AVERAGE, sizes=sizes, under=under))
         if over.p_value is not None and not set(sizes) & set(apart):
             part.notes.append(
                 "  average: intervals are over cells, a size and a task each. One-sided exact Wilcoxon signed-rank "

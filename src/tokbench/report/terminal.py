@@ -26,13 +26,14 @@ class Line:
         name: what stands at the left.
         contrast: the two values and their difference.
         better: which end is better.
-        what: by what name the verdict calls it; lines that share one are told together.
+        what: by what name the verdict calls it; lines that share one, and ``under``, are told together.
         definition: what was measured, where its name does not say it.
         restates: whether another line's count of tokens says as much; the verdict is silent on it.
         holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
         sizes: those of a and of b that it is over.
         ranked: whether either of the two may be called the better one: not where one does not give back the text, nor
             at the sizes of :func:`alike`.
+        under: what the verdict says once behind all names that share it.
     """
 
     name: str
@@ -44,6 +45,12 @@ class Line:
     holm: float | None = None
     sizes: Sequence[tuple[int, int]] = ()
     ranked: bool = True
+    under: str = ""
+
+    @property
+    def called(self) -> str:
+        """The name in full."""
+        return f"{self.what} {self.under}".rstrip()
 
     @property
     def winner(self) -> Literal["a", "b", ""]:
@@ -137,13 +144,17 @@ class Told:
     Attributes:
         what: by what name it is called.
         at: the lines of which it holds; empty where it holds of all.
+        under: as of :class:`Line`.
     """
 
     what: str
     at: Sequence[str] = ()
+    under: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.what} at {listed(self.at)}" if self.at else self.what
+    @property
+    def behind(self) -> str:
+        """What is said behind the name."""
+        return " ".join(filter(None, (self.under, f"at {listed(self.at)}" if self.at else "")))
 
 
 @dataclass(frozen=True)
@@ -164,25 +175,25 @@ def verdict(parts: Sequence[Part]) -> Verdict:
     sure: dict[str, list[Told]] = {"a": [], "b": [], "": []}
     ahead: dict[str, set[str]] = {}
     for part in parts:
-        for what in dict.fromkeys(line.what for line in part.lines):
-            same = [line for line in part.lines if line.what == what and line.ranked]
+        for what, under in dict.fromkeys((line.what, line.under) for line in part.lines):
+            same = [line for line in part.lines if (line.what, line.under) == (what, under) and line.ranked]
             for side, told in sure.items():
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
-                told += [Told(what, () if len(won) == len(same) else won)] * bool(won)
+                told += [Told(what, () if len(won) == len(same) else won, under)] * bool(won)
             for line in same:
                 if line.contrast.low is None and not line.restates:
-                    ahead.setdefault(what, set()).add(line.ahead)
+                    ahead.setdefault(line.called, set()).add(line.ahead)
     return Verdict(sure, {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure})
 
 
 def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """The verdict in words."""
     found = verdict(parts)
-    sure = {side: list(map(str, told)) for side, told in found.sure.items()}
-    lines = [f"{name} is better at {_together(sure[one])}." for one, name in (("a", a), ("b", b)) if sure[one]]
-    lines += [f"They are not told apart by {_together(sure[''])}."] * bool(sure[""])
+    sure = {side: _together(told) for side, told in found.sure.items()}
+    lines = [f"{name} is better at {sure[one]}." for one, name in (("a", a), ("b", b)) if sure[one]]
+    lines += [f"They are not told apart by {sure['']}."] * bool(sure[""])
     lines += [
-        f"By single numbers, without an interval, {name} is better at {_together(found.single[one])}."
+        f"By single numbers, without an interval, {name} is better at {listed(found.single[one])}."
         for one, name in (("a", a), ("b", b))
         if found.single[one]
     ]
@@ -192,14 +203,13 @@ def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
 
 
-def _together(things: Sequence[str]) -> str:
-    """A list in which those under one language model stand together, and it is named once."""
-    under: dict[str, list[str]] = {}
+def _together(things: Sequence[Told]) -> str:
+    """A list in which what is said behind several names is said once."""
+    groups: dict[str, list[str]] = {}
     for thing in things:
-        what, model, which = thing.partition(" with the language model ")
-        under.setdefault(model + which, []).append(what)
-    groups = [listed(several) + model for model, several in under.items()]
-    return "; ".join(groups) if any(len(several) > 1 for several in under.values()) else listed(groups)
+        groups.setdefault(thing.behind, []).append(thing.what)
+    told = [f"{listed(several)} {behind}".rstrip() for behind, several in groups.items()]
+    return "; ".join(told) if any(len(several) > 1 for several in groups.values()) else listed(told)
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:
