@@ -27,8 +27,8 @@ PATIENCE = 1200.0
 """Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
 UNTOLD = ("manifest.json", "jobs.json", "run.html", ".lock", ".snakemake_timestamp")
 """Files that tell the time, or of one run."""
-BESIDE = ("logs", "benchmarks", "checkpoints", "packed", "pretokens")
-"""Folders of what is no result."""
+BESIDE = ("logs", "benchmarks", "checkpoints", "packed", "pretokens", "speeds")
+"""Folders of what is no result, or tells the time."""
 
 by_itself = pytest.mark.skipif("TOKBENCH_FAULTS" not in os.environ, reason="make test-faults runs it")
 
