@@ -27,8 +27,8 @@ PATIENCE = 1200.0
 """Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
 UNTOLD = ("manifest.json", "jobs.json", "run.html", ".lock", ".snakemake_timestamp")
 """Files that tell the time, or of one run."""
-BESIDE = ("logs", "benchmarks", "checkpoints", "packed", "pretokens", "speeds")
-"""Folders of what is no result, or tells the time."""
+BESIDE = ("logs", "benchmarks", "checkpoints", "packed", "pretokens")
+"""Folders of what is no result."""
 
 by_itself = pytest.mark.skipif("TOKBENCH_FAULTS" not in os.environ, reason="make test-faults runs it")
 
@@ -150,13 +150,17 @@ def _logs(folder: Path, stage: str) -> list[Path]:
 
 
 def content(file: Path) -> bytes:
-    """What a file holds, but for the seconds of a training's curve and of an evaluation."""
+    """What a file holds, but for the seconds of a training's curve, of an evaluation and of counting tokens."""
     if file.name == "curve.csv":
         return pl.read_csv(file).drop("seconds", strict=False).write_csv().encode()
     if "downstream" in file.parts and file.suffix == ".json":
         result = json.loads(file.read_text())
         result["manifest"].pop("seconds")
         return json.dumps(result).encode()
+    if "speeds" in file.parts:
+        counted = json.loads(file.read_text())
+        counted.pop("seconds")
+        return json.dumps(counted).encode()
     if file.name == "report.html":
         return re.sub(rb'<td class="number timed".*?</td>', b"", file.read_bytes())
     return file.read_bytes()
