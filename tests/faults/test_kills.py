@@ -12,7 +12,7 @@ pytestmark = by_itself
 
 KILLS = 20
 LAST = ("draw", "typeset", "report", "leaderboard", "cite")
-"""Stages that nothing waits for: they run side by side, and one may end while another is killed, and leave no moment."""
+"""Stages that nothing waits for: they run side by side, one may end while another is killed, and leave no moment."""
 SPARE = 3
 """Further moments, for those that come too late: the run has ended meanwhile."""
 SEED = int(os.environ.get("TOKBENCH_SEED", "0"))
