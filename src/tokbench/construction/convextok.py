@@ -58,6 +58,6 @@ def build(
     """
     check_size(size)
     graph = graph_of(counts, size, options.max_token_bytes, threads)
-    found = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best")
+    found = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best", threads=threads)
     chosen = found.chosen if options.rounding == "best" else rounded(graph, found.shares, options.rounding, seed)
     return Vocabulary(BYTES + graph.spelt(chosen))

@@ -9,5 +9,6 @@ def exchanges(
     tokens: NDArray[np.int32],  # [edges]
     chosen: NDArray[np.uint8],  # [tokens]
     worth: bool,
+    threads: int = 1,
 ) -> tuple[int, NDArray[np.int64]]:
     """Tokens of the text by shortest paths, and what single changes of the vocabulary would do to them."""

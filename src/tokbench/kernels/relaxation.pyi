@@ -13,6 +13,7 @@ class Relaxation:
         tokens: NDArray[np.int32],  # [edges]
         kinds: int,
         limit: int,
+        threads: int = 1,
     ) -> None: ...
     @property
     def lower(self) -> float:

@@ -7,6 +7,8 @@ shortest path under its prices. Where a path takes an edge whose token is not in
 where a token is in the vocabulary and the path does not take it the price goes down. Every so often prices are lowered
 to what the distances between nodes need, which costs nothing and is most of the way at first.
 
+Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
+
 Reference: :mod:`tokbench.reference.relaxation`.
 """
 
@@ -14,14 +16,28 @@ import numpy as np
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memmove
 from libcpp.algorithm cimport nth_element
 from libcpp.functional cimport greater
-from libcpp.vector cimport vector
+
+from tokbench.kernels.team cimport Team
+
+from tokbench.parallel import mapped
 
 
 cdef enum:
     GAINS = 4           # steps in a row that gained, after which steps grow
     PATIENCE = 20       # steps without a gain, after which they shrink
+    TASKS = 64          # that threads share
+    WALK = 0            # kinds of tasks: prices of words moved, and shortest paths
+    LOWER = 1           # the same, after which prices are lowered
+    REPRICE = 2         # prices of words anew
+    AIM = 3             # where prices of words are to move
+    KEEP = 4            # to keep potentials of words
+    LIST = 5            # to list the tokens' sums that are above one
+    CHOOSE = 6          # to say which tokens are in the vocabulary
+    USE = 7             # to note how often each was of late
+    GATHER = 8          # to sum the prices of half of the tokens
 
 
 cdef class Relaxation:
@@ -35,6 +51,7 @@ cdef class Relaxation:
         tokens: int32 [edges], the token of each.
         kinds: how many tokens there are.
         limit: how many may be in the vocabulary.
+        threads: threads to use; they do not show.
     """
 
     cdef const int64_t[::1] bounds, counts, first
@@ -45,11 +62,26 @@ cdef class Relaxation:
     cdef float[::1] moves
     cdef int64_t[::1] last
     cdef uint8_t[::1] taken, chosen
-    cdef vector[double] order
+    cdef double[::1] of_words       # of each word its path's length, then how far its prices are to move
+    cdef double stride              # how far prices are to move before the next walk
+    cdef bint aimed                 # whether they are
+    cdef int64_t[::1] firsts        # the first word of each task
+    cdef int64_t[::1] ranges        # the first token of each task
+    cdef int32_t[::1] priced        # with threads: the edges of each task that have a price, of the first half of the
+                                    # tokens in order, and from the end back those of the second half
+    cdef int64_t[:, ::1] priced_of  # of each task and half, how many
+    cdef int32_t middle             # the first token of the second half
+    cdef double[::1] order          # sums from the first token of each task on, then all that are listed
+    cdef int64_t[::1] listed        # of each task, how many sums
+    cdef double above               # what they are above
+    cdef int64_t[::1] at_mu         # of each task, the tokens that are worth as much as the last that are let in
+    cdef Team team
+    cdef int32_t threads
+    cdef int kind                   # of the tasks that are laid out
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
-        const int32_t[::1] starts, const int32_t[::1] tokens, int64_t kinds, int64_t limit,
+        const int32_t[::1] starts, const int32_t[::1] tokens, int64_t kinds, int64_t limit, int32_t threads=1,
     ):
         cdef Py_ssize_t nodes = first.shape[0] - 1
         self.bounds, self.counts, self.first, self.starts, self.tokens = bounds, counts, first, starts, tokens
@@ -60,8 +92,18 @@ cdef class Relaxation:
         self.last = np.zeros(nodes, np.int64)
         self.taken, self.chosen = np.zeros(self.edges, np.uint8), np.zeros(kinds, np.uint8)
         self.root = np.sqrt(counts)
-        self.order.reserve(kinds)
+        self.order = np.empty(kinds)
+        self.listed, self.at_mu = np.zeros(TASKS, np.int64), np.zeros(TASKS, np.int64)
         self.size, self.best, self.bound = 0.5, -np.inf, -np.inf
+        self.of_words, self.threads = np.zeros(len(counts)), threads
+        shares = np.arange(TASKS + 1) * self.edges // TASKS
+        self.firsts = np.searchsorted(np.asarray(first)[np.asarray(bounds)], shares).astype(np.int64)
+        self.firsts[0], self.firsts[TASKS] = 0, len(counts)
+        self.ranges = np.arange(TASKS + 1) * kinds // TASKS
+        if threads > 1:
+            self.priced = np.empty(self.edges, np.int32)
+            self.priced_of = np.zeros((TASKS, 2), np.int64)
+            self.middle = np.searchsorted(np.cumsum(np.bincount(tokens, minlength=kinds)), self.edges // 2)
         self.start()
 
     @property
@@ -99,11 +141,117 @@ cdef class Relaxation:
             upper: tokens of the best vocabulary known; steps are in proportion to what is still between.
             lowered: prices are lowered to what is needed in every tenth of this many first steps.
         """
+        self.team.convene()
+        turns = range(self.threads)
+        for _ in mapped(lambda turn: self.help() if turn else self.lead(steps, upper, lowered), turns, self.threads):
+            pass
+
+    cdef object lead(self, int64_t steps, double upper, int64_t lowered):
         cdef int64_t i
         with nogil:
-            for i in range(steps):
-                self.step(upper, self.steps < lowered and self.steps % 10 == 0)
-                self.steps += 1
+            try:
+                for i in range(steps):
+                    self.step(upper, self.steps < lowered and self.steps % 10 == 0)
+                    self.steps += 1
+            finally:
+                self.team.disband()
+
+    cdef object help(self):
+        """Take part in tasks until the steps are taken."""
+        with nogil:
+            while self.team.stand_by():
+                self.take_part()
+
+    cdef void take_part(self) noexcept nogil:
+        cdef int32_t task = self.team.take()
+        while task >= 0:
+            self.perform(task)
+            self.team.finish()
+            task = self.team.take()
+
+    cdef void share_out(self, int kind) noexcept nogil:
+        """See that something is done to all words, or to all tokens."""
+        cdef int32_t task
+        self.kind = kind
+        if self.threads > 1:
+            self.team.lay_out(2 if kind == GATHER else TASKS)
+            self.take_part()
+            self.team.wait()
+        else:
+            for task in range(TASKS):
+                self.perform(task)
+
+    cdef void perform(self, int32_t task) noexcept nogil:
+        cdef int64_t first = self.firsts[task], last = self.firsts[task + 1], w, t
+        if self.kind == GATHER:
+            self.gather(task)
+            return
+        if self.kind >= LIST:
+            first, last = self.ranges[task], self.ranges[task + 1]
+        if self.kind == WALK or self.kind == LOWER:
+            for w in range(first, last):
+                if self.aimed:
+                    self.move_word(w)
+                self.of_words[w] = self.walk(w, self.kind == LOWER)
+            if self.threads > 1:
+                self.list_priced(task, self.first[self.bounds[first]], self.first[self.bounds[last]])
+        elif self.kind == REPRICE:
+            for w in range(first, last):
+                self.reprice_word(w)
+        elif self.kind == AIM:
+            for w in range(first, last):
+                self.of_words[w] = self.aim(w)
+        elif self.kind == KEEP:
+            for t in range(self.bounds[first], self.bounds[last]):
+                self.kept[t] = self.before[t]
+        elif self.kind == LIST:
+            self.list_sums(task, first, last)
+        elif self.kind == CHOOSE:
+            self.choose(task, first, last)
+        else:
+            for t in range(first, last):
+                self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
+
+    cdef void list_priced(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
+        """List the edges of a task that have a price: the others add nothing to sums."""
+        cdef int64_t i, low = first, high = last - 1
+        cdef bint counts, later
+        for i in range(first, last):
+            counts, later = self.prices[i] > 0, self.tokens[i] >= self.middle
+            self.priced[low] = self.priced[high] = <int32_t>i       # what does not count is written over
+            low += counts & (not later)
+            high -= counts & later
+        self.priced_of[task, 0], self.priced_of[task, 1] = low - first, last - 1 - high
+
+    cdef void gather(self, int32_t half) noexcept nogil:
+        """Sum the prices of half of the tokens, as one thread does on its walks: in the order of the edges."""
+        cdef int64_t t, j, at
+        cdef int64_t first = self.middle if half else 0, last = self.kinds if half else self.middle
+        cdef int32_t task
+        for t in range(first, last):
+            self.sums[t] = 0
+        for task in range(TASKS):
+            at = self.first[self.bounds[self.firsts[task + half]]] - half
+            for j in range(self.priced_of[task, half]):
+                t = self.priced[at - j if half else at + j]
+                self.sums[self.tokens[t]] += self.prices[t]
+
+    cdef void list_sums(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
+        cdef int64_t t, listed = first
+        for t in range(first, last):
+            self.order[listed] = self.sums[t]
+            listed += self.sums[t] > self.above     # one that is not is written over
+        self.listed[task] = listed - first
+
+    cdef void choose(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
+        cdef int64_t t, equal = 0
+        cdef bint is_above, is_equal
+        for t in range(first, last):
+            is_above = (self.sums[t] > self.mu) & (self.limit > 0)
+            is_equal = (self.sums[t] == self.mu) & (self.mu > 0)
+            self.chosen[t] = is_above + 2 * is_equal
+            equal += is_equal
+        self.at_mu[task] = equal
 
     cdef void start(self) noexcept:
         """Bytes after the first cost a fifth of a token, which nearly all tokens stay below."""
@@ -117,9 +265,7 @@ cdef class Relaxation:
 
     cdef void reprice(self) noexcept nogil:
         """Take for prices what the distances between nodes exceed a token by."""
-        cdef Py_ssize_t w
-        for w in range(self.counts.shape[0]):
-            self.reprice_word(w)
+        self.share_out(REPRICE)
 
     cdef void reprice_word(self, Py_ssize_t w) noexcept nogil:
         cdef int64_t node, i
@@ -131,11 +277,10 @@ cdef class Relaxation:
 
     cdef int step(self, double upper, bint lower) except -1 nogil:
         cdef int64_t i
-        cdef Py_ssize_t t
         self.evaluate(lower)
         if self.bound > self.best:
             self.best = self.bound
-            self.kept[:] = self.before
+            self.share_out(KEEP)
             self.stalled = 0
             self.gained += 1
             if self.gained == GAINS:
@@ -152,48 +297,62 @@ cdef class Relaxation:
                 self.size *= 0.8
                 for i in range(self.edges):
                     self.moves[i] = 0
-        for t in range(self.kinds):
-            self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
+        self.share_out(USE)
         self.move(upper)
         return 0
 
     cdef int evaluate(self, bint lower) except -1 nogil:
         """Shortest paths, the vocabulary, and the bound that they give."""
         cdef Py_ssize_t w, t
-        cdef int64_t i, above = 0, equal = 0
+        cdef int64_t above = 0, equal = 0
         cdef double paths = 0, top = 0
-        for t in range(self.kinds):
-            self.sums[t] = 0
-        for w in range(self.counts.shape[0]):
-            paths += self.walk(w, lower)
-        self.mu = 0
-        self.order.clear()
-        for t in range(self.kinds):
-            if self.sums[t] > 0:
-                self.order.push_back(self.sums[t])
-        if <int64_t>self.order.size() > self.limit > 0:
-            nth_element(
-                self.order.begin(), self.order.begin() + (self.limit - 1), self.order.end(), greater[double]()
-            )
-            self.mu = self.order[self.limit - 1]
-        for t in range(self.kinds):
-            self.chosen[t] = 1 if self.sums[t] > self.mu else 2 if self.sums[t] == self.mu > 0 else 0
-            if self.chosen[t] == 1:
-                above += 1
-                top += self.sums[t]
-            elif self.chosen[t] == 2:
-                equal += 1
-        if self.limit == 0:
-            above = equal = 0
-            top = 0
+        if self.threads == 1:
             for t in range(self.kinds):
-                self.chosen[t] = 0
+                self.sums[t] = 0
+        self.share_out(LOWER if lower else WALK)
+        self.aimed = False
+        if self.threads > 1:
+            self.share_out(GATHER)
+        for w in range(self.counts.shape[0]):
+            paths += self.of_words[w]
+        self.let_in()
+        self.share_out(CHOOSE)
+        for t in range(TASKS):
+            equal += self.at_mu[t]
+        if self.limit > 0:
+            above = self.list_above(self.mu)
+        for t in range(above):
+            top += self.order[t]
         self.share = <double>(self.limit - above) / <double>equal if equal else 0
         self.bound = paths - top - (self.mu * <double>(self.limit - above) if equal else 0)
         return 0
 
+    cdef void let_in(self) noexcept nogil:
+        """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
+        cdef int64_t listed = self.list_above(0.8 * self.mu)    # few are greater than it has been
+        if listed <= self.limit:
+            listed = self.list_above(0)
+        self.mu = 0
+        if listed > self.limit > 0:
+            nth_element(
+                &self.order[0], &self.order[0] + (self.limit - 1), &self.order[0] + listed, greater[double]()
+            )
+            self.mu = self.order[self.limit - 1]
+
+    cdef int64_t list_above(self, double least) noexcept nogil:
+        """List the sums above one; how many they are."""
+        cdef int64_t listed = 0
+        cdef int32_t task
+        self.above = least
+        self.share_out(LIST)
+        for task in range(TASKS):
+            if self.listed[task] > 0:
+                memmove(&self.order[listed], &self.order[self.ranges[task]], self.listed[task] * sizeof(double))
+            listed += self.listed[task]
+        return listed
+
     cdef double walk(self, Py_ssize_t w, bint lower) noexcept nogil:
-        """The length of a word's shortest path, whose edges are marked; its prices are added to their tokens'."""
+        """The length of a word's shortest path, whose edges are marked; one thread adds its prices to their tokens'."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, who
         cdef double count = <double>self.counts[w], least, length, ahead
         self.before[begin] = 0
@@ -218,8 +377,9 @@ cdef class Relaxation:
             for node in range(begin, end + 1):
                 self.before[node] = 0.5 * (self.before[node] + (length - self.after[node]))
             self.reprice_word(w)
-        for i in range(self.first[begin], self.first[end + 1]):
-            self.sums[self.tokens[i]] += self.prices[i]
+        if self.threads == 1:
+            for i in range(self.first[begin], self.first[end + 1]):
+                self.sums[self.tokens[i]] += self.prices[i]
         node = end
         while node > begin:
             i = self.last[node]
@@ -231,25 +391,35 @@ cdef class Relaxation:
         return length
 
     cdef void move(self, double upper) noexcept nogil:
-        """Move all prices, those of frequent words further."""
+        """Say how far all prices move, those of frequent words further."""
         cdef Py_ssize_t w
-        cdef int64_t i
-        cdef double norm = 0, squares, size, move
-        cdef double[3] held
-        held[0], held[1], held[2] = 0, 1, self.share
+        cdef double norm = 0
+        self.share_out(AIM)
         for w in range(self.counts.shape[0]):
-            squares = 0
-            for i in range(self.first[self.bounds[w]], self.first[self.bounds[w + 1]]):
-                move = 0.8 * self.moves[i] + 0.2 * (<double>self.taken[i] - held[self.chosen[self.tokens[i]]])
-                if self.prices[i] <= 0 and move < 0:
-                    move = 0
-                self.moves[i] = <float>move
-                squares += move * move
-            norm += squares * self.root[w]
+            norm += self.of_words[w] * self.root[w]
         if norm == 0:
             return
-        for w in range(self.counts.shape[0]):
-            size = self.size * (upper - self.bound) / norm * self.root[w]
-            for i in range(self.first[self.bounds[w]], self.first[self.bounds[w + 1]]):
-                move = self.prices[i] + size * self.moves[i]
-                self.prices[i] = move if move > 0 else 0
+        self.stride, self.aimed = self.size * (upper - self.bound) / norm, True
+
+    cdef double aim(self, Py_ssize_t w) noexcept nogil:
+        """Where a word's prices are to move; the sum of the squares."""
+        cdef int64_t i
+        cdef double squares = 0, move, low
+        cdef double[3] held
+        cdef double[2] lows             # how far a price may move down, without a branch that is hard to foresee
+        held[0], held[1], held[2] = 0, 1, self.share
+        lows[0], lows[1] = -1e300, 0
+        for i in range(self.first[self.bounds[w]], self.first[self.bounds[w + 1]]):
+            move = 0.8 * self.moves[i] + 0.2 * (<double>self.taken[i] - held[self.chosen[self.tokens[i]]])
+            low = lows[self.prices[i] <= 0]
+            move = low if move < low else move
+            self.moves[i] = <float>move
+            squares += move * move
+        return squares
+
+    cdef void move_word(self, Py_ssize_t w) noexcept nogil:
+        cdef int64_t i
+        cdef double size = self.stride * self.root[w], move
+        for i in range(self.first[self.bounds[w]], self.first[self.bounds[w + 1]]):
+            move = self.prices[i] + size * self.moves[i]
+            self.prices[i] = move if move > 0 else 0

@@ -71,6 +71,9 @@ cdef extern from *:
             return !over.load();
         }
 
+        /* Tasks will come again, after all who stood by have left. */
+        void convene() { over.store(false); }
+
         /* No more tasks will come. */
         void disband() {
             over.store(true);
@@ -84,4 +87,5 @@ cdef extern from *:
         void finish() noexcept nogil
         void wait() noexcept nogil
         bint stand_by() noexcept nogil
+        void convene() noexcept nogil
         void disband() noexcept nogil

@@ -27,7 +27,7 @@ def bounded(
         gap: the search ends where a vocabulary exceeds the bound by this share at most.
         steps: most steps of the search.
         longest: longest token, in bytes; no limit when None.
-        threads: threads that sort; they do not show.
+        threads: threads to use; they do not show.
         report: see :func:`tokbench.optimum.search.search`.
         keep: given what was found, prices and all.
 
@@ -40,7 +40,7 @@ def bounded(
         TokbenchError: the counts are too great.
     """
     graph = graph_of(counts, size, longest, threads)
-    found = search(graph, gap=gap, steps=steps, report=report)
+    found = search(graph, gap=gap, steps=steps, threads=threads, report=report)
     keep(found)
     return {
         "bound": found.proven.bound,

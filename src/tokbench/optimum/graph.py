@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from tokbench.candidates.limits import MAX_BYTES, check_bytes
 from tokbench.errors import TokbenchError
-from tokbench.kernels.edges import savings, token_edges
+from tokbench.kernels.edges import laid_out, savings, token_edges
 from tokbench.kernels.substrings import distinct_substrings
+from tokbench.parallel import over_ranges
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES
 
@@ -74,7 +75,7 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
         counts: the pre-tokens.
         size: tokens of the vocabulary, the 256 bytes included.
         longest: longest token, in bytes; no limit when None.
-        threads: threads that sort; they do not show.
+        threads: threads to use; they do not show.
 
     Raises:
         TokbenchError: the unique pre-tokens come to 2 GiB or more.
@@ -83,14 +84,20 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
     check_bytes(counts, "bound")
     limit = size - len(BYTES)
     suffixes, groups = distinct_substrings(counts.data, counts.offsets, longest or MAX_BYTES, threads)
-    most = savings(counts.offsets, counts.counts, suffixes, groups)
+    nodes, before = laid_out(counts.offsets, counts.counts, suffixes, threads)
+    most = savings(before, groups, threads)
     least = int(np.partition(most, -limit)[-limit]) // LEAST_SHARE if 0 < limit < len(most) else 0
-    places = (groups[:, 1] - groups[:, 0]).astype(np.int64) @ (groups[:, 3] - groups[:, 2] + 1).astype(np.int64)
+    places = sum(over_ranges(lambda first, last: _places(groups[first:last]), len(groups), threads))
     if places > MOST_PLACES:
         raise TooManyPlacesError(
             f"the substrings of the pre-tokens stand in {places:,} places, and {MOST_PLACES:,} can be looked at; limit "
             "their length (max_token_bytes, --max-token-bytes)"
         )
-    edges = token_edges(counts.offsets, counts.counts, suffixes, groups, least)
+    edges = token_edges(nodes, before, suffixes, groups, len(counts), least, threads)
     bounds = counts.offsets + np.arange(len(counts.offsets))
     return Graph(counts, limit, suffixes, groups, bounds, *edges)
+
+
+def _places(groups: NDArray[np.int32]) -> int:
+    """Places of the substrings of some groups."""
+    return int((groups[:, 1] - groups[:, 0]).astype(np.int64) @ (groups[:, 3] - groups[:, 2] + 1).astype(np.int64))

@@ -83,7 +83,15 @@ Report = Callable[[int, float, int], None]
 """Told of steps, the bound and the tokens of the best vocabulary so far."""
 
 
-def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report: Report = lambda *_: None) -> Found:
+def search(
+    graph: Graph,
+    *,
+    gap: float,
+    steps: int,
+    shares: bool = False,
+    threads: int = 1,
+    report: Report = lambda *_: None,
+) -> Found:
     """Raise the bound and look for vocabularies until they are within ``gap``, prices have settled or steps are spent.
 
     Args:
@@ -91,30 +99,31 @@ def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report
         gap: share of the bound by which the vocabulary may exceed it.
         steps: most steps.
         shares: whether to look for shares where a vocabulary within ``gap`` is found without them.
+        threads: threads to use, by prices and exchanges; they do not show.
         report: called every :data:`STRIDE` steps.
     """
-    ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit)
-    relaxed = _Relaxed(graph)
-    best, fewest = _rounded(graph, graph.most_saved)
+    ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit, threads)
+    relaxed = _Relaxed(graph, threads)
+    best, fewest = _rounded(graph, graph.most_saved, threads)
     done, before, result = 0, -np.inf, proven(graph, ascent.potentials())
     while done < steps and fewest > result.bound * (1 + gap):
         stride = min(STRIDE, steps - done)
         ascent.advance(stride, float(fewest), LOWERED)
         done += stride
         for scores in (ascent.token_prices(), ascent.token_usage()):
-            best, fewest = min((best, fewest), _rounded(graph, scores), key=_tokens)
+            best, fewest = min((best, fewest), _rounded(graph, scores, threads), key=_tokens)
         report(done, ascent.lower, fewest)
         if done % SPAN and fewest > ascent.lower * (1 + gap) and done < steps:
             continue
         gained = ascent.lower - before
         far = fewest > ascent.lower * (1 + NEARLY * gap)
         result = max(result, proven(graph, ascent.potentials()), key=lambda one: one.bound)
-        exchanged = improved(graph, best, TRIALS // 4)
+        exchanged = improved(graph, best, TRIALS // 4, threads)
         wanted = done % SPAN == 0 and far and gained < SLOW * ascent.lower
         if wanted and exchanged[0] > result.bound * (1 + gap):
             rounded = relaxed.solved(ascent, SHARE_STEPS)
             if rounded[1] < fewest:
-                exchanged = improved(graph, rounded[0], TRIALS // 4)
+                exchanged = improved(graph, rounded[0], TRIALS // 4, threads)
         fewest, best = exchanged
         if relaxed.tokens <= result.bound * (1 + SETTLED) or (done % SPAN == 0 and gained < STANDING * ascent.lower):
             break
@@ -124,7 +133,7 @@ def search(graph: Graph, *, gap: float, steps: int, shares: bool = False, report
         if relaxed.tokens <= result.bound * (1 + SETTLED):
             break
         best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
-    fewest, best = improved(graph, best, TRIALS)
+    fewest, best = improved(graph, best, TRIALS, threads)
     tokens_held = np.flatnonzero(best)
     dearest = tokens_held[np.argsort(-ascent.token_prices()[tokens_held], kind="stable")]
     taken = best.astype(np.float64) if relaxed.shares is None else relaxed.shares
@@ -142,9 +151,9 @@ class _Relaxed:
     tokens: float
     shares: NDArray[np.float64] | None
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, threads: int) -> None:
         self.tokens, self.shares = np.inf, None
-        self._graph, self._scale = graph, finest(graph)
+        self._graph, self._scale, self._threads = graph, finest(graph), threads
         self._method: Shares | None = None
 
     def solved(self, ascent: Relaxation, steps: int) -> Rounded:
@@ -156,7 +165,7 @@ class _Relaxed:
         tokens, shares = self._method.tokens_of(self._scale) / self._scale, self._method.shares()
         if tokens < self.tokens:
             self.tokens, self.shares = tokens, shares
-        return _rounded(self._graph, shares)
+        return _rounded(self._graph, shares, self._threads)
 
 
 def _arrays(graph: Graph) -> Arrays:
@@ -167,13 +176,14 @@ def _tokens(rounded: Rounded) -> int:
     return rounded[1]
 
 
-def _rounded(graph: Graph, scores: NDArray[np.float64]) -> Rounded:
-    """The vocabulary of the highest scores, ties in byte order, and its tokens."""
+def _rounded(graph: Graph, scores: NDArray[np.float64], threads: int) -> Rounded:
+    """The vocabulary of the highest scores, of which none is negative, ties in byte order, and its tokens."""
     chosen = np.zeros(len(scores), np.bool_)
     if len(scores) <= graph.limit:
         chosen[:] = True
     elif graph.limit:
-        least = np.partition(scores, -graph.limit)[-graph.limit]
+        positive = scores[scores > 0]  # Partitions of many that are equal take long.
+        least = np.partition(positive, -graph.limit)[-graph.limit] if len(positive) >= graph.limit else 0.0
         chosen[scores > least] = True
         chosen[np.flatnonzero(scores == least)[: graph.limit - int(chosen.sum())]] = True
-    return chosen, tokens_of(graph, chosen)
+    return chosen, tokens_of(graph, chosen, threads)
