@@ -3,11 +3,11 @@
 python benchmarks/second_core.py TEXT... [--size 32768] [--rounds 3] [--only NAME ...]
 
 BPE and its relatives train by one thread, ByteSpan among them, and so do SaGe's embeddings; counting, scoring bytes and
-n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed, of ConvexTok and of
-bounds the graph of the text: the steps that follow take one thread. What one thread takes is held against what the
-thread that leads takes of two: the time that the second core would leave if it were idle. That is processor time, so
-that others on the machine show less than they do in wall-clock time. What the machine has to give at that moment comes
-first: how much more two processes of their own, which share nothing, get done than one.
+n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed; bounds, which
+ConvexTok is made from, are proven of a part of the text. What one thread takes is held against what the thread that
+leads takes of two: the time that the second core would leave if it were idle. That is processor time, so that others on
+the machine show less than they do in wall-clock time. What the machine has to give at that moment comes first: how much
+more two processes of their own, which share nothing, get done than one.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from tokbench.construction import constructions
 from tokbench.construction.sage import Lines, ablate, segment
 from tokbench.counting.count import count_pretokens
 from tokbench.kernels.trie import Trie
+from tokbench.optimum.bounding import bounded
 from tokbench.optimum.graph import graph_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -45,6 +46,8 @@ LINES, COLUMNS = 200_000, 56
 """Of the text that SaGe's ablation reads, and of its embeddings (50 and a filling), which are drawn."""
 ENCODED = 4
 """Times the text that is encoded, so that it takes about a second."""
+BOUNDED, STEPS = 16_000_000, 100
+"""First bytes of the text that a bound is proven of, and its steps."""
 Task = Callable[[int], object]
 """What is done with so many threads."""
 
@@ -89,6 +92,8 @@ def tasks(text: bytes, size: int) -> dict[str, Task]:
         found[f"count tokens by {segmentation}"] = partial(tokenizer.count, text * ENCODED)
     found["sage's ablation"] = ablation(text, initial)
     found["graph of a bound"] = partial(graph_of, counts, size, None)
+    part = count_pretokens([text[:BOUNDED]], SCHEME)
+    found["a bound"] = lambda threads: bounded(part, size, gap=0, steps=STEPS, threads=threads)
     return found
 
 

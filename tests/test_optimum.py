@@ -21,6 +21,8 @@ from tokbench.optimum.search import search
 from tokbench.reference import relaxation as reference
 from tokbench.reference import shares as sharing
 
+THREADS = st.integers(1, 3)
+
 
 def optimum(words: dict[bytes, int], limit: int) -> int:
     """Fewest tokens by any vocabulary, all of them tried."""
@@ -46,11 +48,11 @@ def test_any_prices_stay_below_every_vocabulary(words: dict[bytes, int], limit: 
     assert priced(words, limit, numbers) <= optimum(words, limit)
 
 
-@given(WORDS, st.integers(0, 3))
+@given(WORDS, st.integers(0, 3), THREADS)
 @settings(max_examples=60, deadline=None)
-def test_search_is_between_bound_and_optimum(words: dict[bytes, int], limit: int) -> None:
-    graph = graph_of(counts_of(words), 256 + limit)
-    found = search(graph, gap=0, steps=200)
+def test_search_is_between_bound_and_optimum(words: dict[bytes, int], limit: int, threads: int) -> None:
+    graph = graph_of(counts_of(words), 256 + limit, threads=threads)
+    found = search(graph, gap=0, steps=200, threads=threads)
     best = optimum(words, limit)
     assert found.proven.bound <= best <= found.tokens
     assert len(found.chosen) <= limit
@@ -82,24 +84,27 @@ def test_counts_beyond_32_bits() -> None:
         proven(graph := graph_of(counts_of({b"aaaaaaaa": 2**57}), 258), np.zeros(int(graph.bounds[-1])))
 
 
-@given(WORDS, st.integers(0, 4), st.integers(1, 60), st.integers(0, 30))
+@given(WORDS, st.integers(0, 4), st.integers(1, 60), st.integers(0, 30), THREADS)
 @settings(max_examples=60, deadline=None)
-def test_ascent_is_its_twin(words: dict[bytes, int], limit: int, steps: int, lowered: int) -> None:
+def test_ascent_is_its_twin(words: dict[bytes, int], limit: int, steps: int, lowered: int, threads: int) -> None:
     graph = graph_of(counts_of(words), 256 + limit)
     upper = float(sum(len(word) * count for word, count in words.items()))
     ascent = Relaxation(
-        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), limit
+        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), limit, threads
     )
-    ascent.advance(steps, upper, lowered)
+    ascent.advance(steps // 2, upper, lowered)
+    ascent.advance(steps - steps // 2, upper, lowered)
     tokens = list(graph.spelt(np.arange(len(graph.places))))
     best, kept = reference.ascend(list(graph.counts.items()), tokens, limit, steps, upper, lowered)
     assert ascent.lower == best
     assert ascent.potentials().tolist() == [value for word in kept for value in word]
 
 
-@given(WORDS, st.integers(0, 4), st.integers(0, 12), st.lists(st.floats(0, 1), min_size=1, max_size=9))
+@given(WORDS, st.integers(0, 4), st.integers(0, 12), st.lists(st.floats(0, 1), min_size=1, max_size=9), THREADS)
 @settings(max_examples=60, deadline=None)
-def test_shares_are_their_twin(words: dict[bytes, int], limit: int, steps: int, numbers: list[float]) -> None:
+def test_shares_are_their_twin(
+    words: dict[bytes, int], limit: int, steps: int, numbers: list[float], threads: int
+) -> None:
     """To the last bit, whatever they begin with; and what they say can be attained is no less than the bound."""
     graph = graph_of(counts_of(words), 256 + limit)
     text = list(graph.counts.items())
@@ -107,7 +112,7 @@ def test_shares_are_their_twin(words: dict[bytes, int], limit: int, steps: int, 
     own = [[count * numbers[0] * node for node in range(len(word) + 1)] for word, count in text]
     method = Shares(
         graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, shares,
-        np.array([price for word in own for price in word]), limit,
+        np.array([price for word in own for price in word]), limit, threads,
     )  # fmt: skip
     method.advance(steps)
     tokens = list(graph.spelt(np.arange(len(graph.places))))
@@ -117,27 +122,29 @@ def test_shares_are_their_twin(words: dict[bytes, int], limit: int, steps: int, 
     assert units >= 64 * (search(graph, gap=0, steps=40).proven.bound - 1)
 
 
-@given(WORDS, st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.integers(1, 3))
+@given(WORDS, st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.integers(1, 3), THREADS)
 @settings(max_examples=60, deadline=None)
-def test_relief_is_its_twin(words: dict[bytes, int], numbers: list[int], scale: int) -> None:
+def test_relief_is_its_twin(words: dict[bytes, int], numbers: list[int], scale: int, threads: int) -> None:
     graph = graph_of(counts_of(words), 300)
     counts = graph.counts
     prices = np.resize(numbers, len(counts.data)).astype(np.int64)
     own = [prices[start:end].tolist() for start, end in zip(counts.offsets, counts.offsets[1:], strict=False)]
     nodes = np.concatenate([[0, *np.cumsum(each)] for each in own]).astype(np.int64)
-    found = relief(counts.offsets, counts.counts, graph.suffixes, graph.groups, nodes, scale)
+    found = relief(counts.offsets, counts.counts, graph.suffixes, graph.groups, nodes, scale, threads)
     assert sorted(found.tolist()) == sorted(reference.relief(list(counts.items()), own, scale).values())
 
 
-@given(WORDS, st.randoms(use_true_random=False))
+@given(WORDS, st.randoms(use_true_random=False), THREADS)
 @settings(max_examples=60, deadline=None)
-def test_exchanges_tell_what_single_tokens_save(words: dict[bytes, int], random: "np.random.Generator") -> None:
+def test_exchanges_tell_what_single_tokens_save(
+    words: dict[bytes, int], random: "np.random.Generator", threads: int
+) -> None:
     graph = graph_of(counts_of(words), 256 + 100)
     every = graph.spelt(np.arange(len(graph.places)))
     chosen = np.array([random.random() < 0.4 for _ in every], np.bool_)
     inside = {token for token, taken in zip(every, chosen, strict=True) if taken}
     text = list(words.items())
-    total, worth = _worth(graph, chosen)
+    total, worth = _worth(graph, chosen, threads)
     assert total == reference.fewest(text, inside)
     for token, taken, told in zip(every, chosen, worth, strict=True):
         changed = reference.fewest(text, inside ^ {token})
@@ -147,11 +154,25 @@ def test_exchanges_tell_what_single_tokens_save(words: dict[bytes, int], random:
             assert 0 <= told <= total - changed
 
 
-def _worth(graph: Graph, chosen: np.ndarray) -> tuple[int, list[int]]:
-    total, worth = exchanges(
-        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, chosen.astype(np.uint8), True
-    )
+def _worth(graph: Graph, chosen: np.ndarray, threads: int) -> tuple[int, list[int]]:
+    arrays = graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
+    total, worth = exchanges(*arrays, chosen.astype(np.uint8), True, threads, enough=1)
     return total, worth.tolist()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_do_not_show(threads: int) -> None:
+    """To the last bit, in a text large enough for every one of them: sums are rounded as one thread rounds them."""
+    counts = counts_of(text_counts(4000, 3))
+    alone, shared = (graph_of(counts, 256 + 300, threads=number) for number in (1, threads))
+    for name in ("suffixes", "groups", "bounds", "places", "first", "starts", "tokens"):
+        assert np.array_equal(getattr(alone, name), getattr(shared, name)), name
+    one, many = (search(alone, gap=0, steps=120, shares=True, threads=number) for number in (1, threads))
+    assert (one.tokens, one.relaxed, one.steps, one.proven.bound) == (
+        *(many.tokens, many.relaxed, many.steps, many.proven.bound),
+    )
+    for left, right in ((one.chosen, many.chosen), (one.shares, many.shares), (one.proven.prices, many.proven.prices)):
+        assert np.array_equal(left, right)
 
 
 @pytest.mark.parametrize("limit", [3, 10, 25])

@@ -32,7 +32,8 @@ def relief(
     counts: NDArray[np.int64],  # [words]
     suffixes: NDArray[np.int32],  # [n]
     groups: NDArray[np.int32],  # [m, 4]
-    nodes: NDArray[np.int64],  # [n + words]
+    prices: NDArray[np.int64],  # [n + words]
     scale: int,
+    threads: int = 1,
 ) -> NDArray[np.int64]:
     """What each substring would save of given prices of bytes, in integers: all substrings, none left out."""

@@ -205,8 +205,8 @@ def _save(
 
 
 def relief(
-    const int64_t[::1] offsets, const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[:, ::1] groups,
-    const int64_t[::1] nodes, int64_t scale,
+    offsets, const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[:, ::1] groups,
+    const int64_t[::1] prices, int64_t scale, int32_t threads=1,
 ):
     """What each substring would save of given prices of bytes, in integers: all substrings, none left out.
 
@@ -215,30 +215,49 @@ def relief(
         counts: int64 [words], occurrences.
         suffixes: int32 [n], from :func:`tokbench.kernels.substrings.distinct_substrings`.
         groups: int32 [m, 4], from there.
-        nodes: int64 [n + words], the price of the bytes before each node of its word.
+        prices: int64 [n + words], the price of the bytes before each node of its word.
         scale: units of price to a token.
+        threads: threads to use; they do not show.
 
     Returns:
         int64 [k], of the substrings that save anything, in order of ``groups``. Of a substring the price of its bytes
         less one token is summed over its places, where that is positive.
     """
-    cdef Py_ssize_t rows = groups.shape[0], q, i, kept = 0
-    cdef int64_t width = 0, saved, cost
+    words = repeated(np.arange(len(counts), dtype=np.int32), offsets, threads)
+    edges = list(pairwise(len(groups) * chunk // CHUNKS for chunk in range(CHUNKS + 1)))
+    widths = [0, *accumulate(mapped(lambda edge: _width(groups, *edge), edges, threads))]
+    found = np.zeros(widths[CHUNKS], np.int64)
+
+    def relieve(chunk):
+        part = found[widths[chunk] : widths[chunk + 1]]
+        return part[: _relieve(counts, suffixes, words, groups, prices, scale, part, *edges[chunk])]
+
+    return np.concatenate(list(mapped(relieve, range(CHUNKS), threads)))
+
+
+def _width(const int32_t[:, ::1] groups, int64_t first, int64_t last):
+    """How many substrings some groups have."""
+    cdef int64_t q, width = 0
+    for q in range(first, last):
+        width += groups[q, 3] - groups[q, 2] + 1
+    return width
+
+
+def _relieve(
+    const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[::1] words, const int32_t[:, ::1] groups,
+    const int64_t[::1] prices, int64_t scale, int64_t[::1] out, int64_t first, int64_t last,
+):
+    """Fill ``out``, all zeros, with what the substrings of some groups save; how many do."""
+    cdef int64_t q, i, kept = 0, width, saved, cost
     cdef int32_t length, place, shortest
-    word_of = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(offsets))
-    cdef const int32_t[::1] word = word_of
-    if rows:
-        width = int((np.asarray(groups)[:, 3].astype(np.int64) - np.asarray(groups)[:, 2] + 1).sum())
-    found = np.zeros(width, np.int64)
-    cdef int64_t[::1] out = found
     with nogil:
-        for q in range(rows):
+        for q in range(first, last):
             shortest = groups[q, 2]
             for i in range(groups[q, 0], groups[q, 1]):
-                place = suffixes[i] + word[suffixes[i]]
-                cost = nodes[place] + counts[word[suffixes[i]]] * scale
+                place = suffixes[i] + words[suffixes[i]]
+                cost = prices[place] + counts[words[suffixes[i]]] * scale
                 for length in range(shortest, groups[q, 3] + 1):
-                    saved = nodes[place + length] - cost
+                    saved = prices[place + length] - cost
                     if saved > 0:
                         out[kept + length - shortest] += saved
             width = kept
@@ -250,4 +269,4 @@ def relief(
             for length in range(shortest, groups[q, 3] + 1):
                 if kept + length - shortest < out.shape[0]:
                     out[kept + length - shortest] = 0
-    return found[:kept].copy()
+    return kept

@@ -10,5 +10,6 @@ def exchanges(
     chosen: NDArray[np.uint8],  # [tokens]
     worth: bool,
     threads: int = 1,
+    enough: int = 4096,
 ) -> tuple[int, NDArray[np.int64]]:
     """Tokens of the text by shortest paths, and what single changes of the vocabulary would do to them."""

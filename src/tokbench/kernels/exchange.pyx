@@ -24,8 +24,7 @@ cdef extern from *:
     void add_to(int64_t* sum, int64_t more) noexcept nogil
 
 cdef enum:
-    PARTS = 64              # of the words, at most
-    WORTH_A_PART = 4096     # edges
+    PARTS = 64      # of the words, at most
 
 
 cdef struct Graph:
@@ -150,6 +149,7 @@ def _exchanges(
 def exchanges(
     const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first, const int32_t[::1] starts,
     const int32_t[::1] tokens, const uint8_t[::1] chosen, bint worth, int32_t threads=1,
+    int64_t enough=4096,
 ):
     """Tokens of the text by shortest paths, and what single changes of the vocabulary would do to them.
 
@@ -161,7 +161,8 @@ def exchanges(
         tokens: int32 [edges], the token of each.
         chosen: uint8 [tokens], whether each is in the vocabulary.
         worth: whether to tell the changes, too.
-        threads: threads to use; they do not show.
+        threads: threads to use.
+        enough: edges that are a part of their own, at least 1; neither shows.
 
     Returns:
         The number of tokens; int64 [tokens], of those in the vocabulary by how much it grows without each, of the
@@ -171,7 +172,7 @@ def exchanges(
     if len(counts) == 0 or len(starts) == 0:
         return int((np.diff(bounds) - 1) @ np.asarray(counts)), value
     nodes = np.diff(bounds).max()       # of the longest word
-    parts = max(1, min(PARTS, len(starts) // WORTH_A_PART)) if threads > 1 else 1
+    parts = max(1, min(PARTS, len(starts) // enough)) if threads > 1 else 1
     shares = [len(starts) * part // parts for part in range(1, parts)]
     cuts = np.searchsorted(np.asarray(first)[np.asarray(bounds)], shares).tolist()
 

@@ -1,7 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-class Relaxation:
+from tokbench.kernels.crew import Crew
+
+class Relaxation(Crew):
     """The state of the ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`."""
 
     def __init__(

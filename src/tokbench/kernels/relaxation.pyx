@@ -20,9 +20,8 @@ from libc.string cimport memmove
 from libcpp.algorithm cimport nth_element
 from libcpp.functional cimport greater
 
-from tokbench.kernels.team cimport Team
-
-from tokbench.parallel import mapped
+from tokbench.kernels.addends cimport Addends, Slots, put
+from tokbench.kernels.crew cimport Crew
 
 
 cdef enum:
@@ -40,7 +39,7 @@ cdef enum:
     GATHER = 8          # to sum the prices of half of the tokens
 
 
-cdef class Relaxation:
+cdef class Relaxation(Crew):
     """The state of the ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
@@ -67,23 +66,20 @@ cdef class Relaxation:
     cdef bint aimed                 # whether they are
     cdef int64_t[::1] firsts        # the first word of each task
     cdef int64_t[::1] ranges        # the first token of each task
-    cdef int32_t[::1] priced        # with threads: the edges of each task that have a price, of the first half of the
-                                    # tokens in order, and from the end back those of the second half
-    cdef int64_t[:, ::1] priced_of  # of each task and half, how many
-    cdef int32_t middle             # the first token of the second half
+    cdef Addends addends            # with threads
     cdef double[::1] order          # sums from the first token of each task on, then all that are listed
     cdef int64_t[::1] listed        # of each task, how many sums
     cdef double above               # what they are above
     cdef int64_t[::1] at_mu         # of each task, the tokens that are worth as much as the last that are let in
-    cdef Team team
-    cdef int32_t threads
-    cdef int kind                   # of the tasks that are laid out
+    cdef int64_t to_take, lowered   # steps; in how many first ones prices are lowered
+    cdef double upper               # tokens of the best vocabulary known
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
         const int32_t[::1] starts, const int32_t[::1] tokens, int64_t kinds, int64_t limit, int32_t threads=1,
     ):
         cdef Py_ssize_t nodes = first.shape[0] - 1
+        Crew.__init__(self, threads)
         self.bounds, self.counts, self.first, self.starts, self.tokens = bounds, counts, first, starts, tokens
         self.kinds, self.limit, self.edges = kinds, limit, starts.shape[0]
         self.prices, self.moves = np.zeros(self.edges), np.zeros(self.edges, np.float32)
@@ -95,15 +91,13 @@ cdef class Relaxation:
         self.order = np.empty(kinds)
         self.listed, self.at_mu = np.zeros(TASKS, np.int64), np.zeros(TASKS, np.int64)
         self.size, self.best, self.bound = 0.5, -np.inf, -np.inf
-        self.of_words, self.threads = np.zeros(len(counts)), threads
+        self.of_words = np.zeros(len(counts))
         shares = np.arange(TASKS + 1) * self.edges // TASKS
         self.firsts = np.searchsorted(np.asarray(first)[np.asarray(bounds)], shares).astype(np.int64)
         self.firsts[0], self.firsts[TASKS] = 0, len(counts)
         self.ranges = np.arange(TASKS + 1) * kinds // TASKS
         if threads > 1:
-            self.priced = np.empty(self.edges, np.int32)
-            self.priced_of = np.zeros((TASKS, 2), np.int64)
-            self.middle = np.searchsorted(np.cumsum(np.bincount(tokens, minlength=kinds)), self.edges // 2)
+            self.addends = Addends(tokens, kinds, np.asarray(first)[np.asarray(bounds)[self.firsts]])
         self.start()
 
     @property
@@ -141,100 +135,50 @@ cdef class Relaxation:
             upper: tokens of the best vocabulary known; steps are in proportion to what is still between.
             lowered: prices are lowered to what is needed in every tenth of this many first steps.
         """
-        self.team.convene()
-        turns = range(self.threads)
-        for _ in mapped(lambda turn: self.help() if turn else self.lead(steps, upper, lowered), turns, self.threads):
-            pass
+        self.to_take, self.upper, self.lowered = steps, upper, lowered
+        self.work()
 
-    cdef object lead(self, int64_t steps, double upper, int64_t lowered):
-        cdef int64_t i
-        with nogil:
-            try:
-                for i in range(steps):
-                    self.step(upper, self.steps < lowered and self.steps % 10 == 0)
-                    self.steps += 1
-            finally:
-                self.team.disband()
+    cdef void lead(self) noexcept nogil:
+        while self.to_take > 0:
+            self.step(self.upper, self.steps < self.lowered and self.steps % 10 == 0)
+            self.steps += 1
+            self.to_take -= 1
 
-    cdef object help(self):
-        """Take part in tasks until the steps are taken."""
-        with nogil:
-            while self.team.stand_by():
-                self.take_part()
-
-    cdef void take_part(self) noexcept nogil:
-        cdef int32_t task = self.team.take()
-        while task >= 0:
-            self.perform(task)
-            self.team.finish()
-            task = self.team.take()
-
-    cdef void share_out(self, int kind) noexcept nogil:
-        """See that something is done to all words, or to all tokens."""
-        cdef int32_t task
-        self.kind = kind
-        if self.threads > 1:
-            self.team.lay_out(2 if kind == GATHER else TASKS)
-            self.take_part()
-            self.team.wait()
-        else:
-            for task in range(TASKS):
-                self.perform(task)
-
-    cdef void perform(self, int32_t task) noexcept nogil:
-        cdef int64_t first = self.firsts[task], last = self.firsts[task + 1], w, t
-        if self.kind == GATHER:
-            self.gather(task)
+    cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
+        cdef int64_t first = self.firsts[task], last = self.firsts[task + 1], w, t, i
+        cdef Slots slots
+        if kind == GATHER:
+            self.addends.sum_up(task, self.sums)
             return
-        if self.kind >= LIST:
+        if kind >= LIST:
             first, last = self.ranges[task], self.ranges[task + 1]
-        if self.kind == WALK or self.kind == LOWER:
+        if kind == WALK or kind == LOWER:
+            if self.threads > 1:
+                slots = self.addends.begin(task)
             for w in range(first, last):
                 if self.aimed:
                     self.move_word(w)
-                self.of_words[w] = self.walk(w, self.kind == LOWER)
+                self.of_words[w] = self.walk(w, kind == LOWER)
+                for i in range(self.first[self.bounds[w]], self.first[self.bounds[w + 1]] if self.threads > 1 else 0):
+                    put(&slots, self.tokens[i], self.prices[i])
             if self.threads > 1:
-                self.list_priced(task, self.first[self.bounds[first]], self.first[self.bounds[last]])
-        elif self.kind == REPRICE:
+                self.addends.end(task, slots)
+        elif kind == REPRICE:
             for w in range(first, last):
                 self.reprice_word(w)
-        elif self.kind == AIM:
+        elif kind == AIM:
             for w in range(first, last):
                 self.of_words[w] = self.aim(w)
-        elif self.kind == KEEP:
+        elif kind == KEEP:
             for t in range(self.bounds[first], self.bounds[last]):
                 self.kept[t] = self.before[t]
-        elif self.kind == LIST:
+        elif kind == LIST:
             self.list_sums(task, first, last)
-        elif self.kind == CHOOSE:
+        elif kind == CHOOSE:
             self.choose(task, first, last)
         else:
             for t in range(first, last):
                 self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
-
-    cdef void list_priced(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
-        """List the edges of a task that have a price: the others add nothing to sums."""
-        cdef int64_t i, low = first, high = last - 1
-        cdef bint counts, later
-        for i in range(first, last):
-            counts, later = self.prices[i] > 0, self.tokens[i] >= self.middle
-            self.priced[low] = self.priced[high] = <int32_t>i       # what does not count is written over
-            low += counts & (not later)
-            high -= counts & later
-        self.priced_of[task, 0], self.priced_of[task, 1] = low - first, last - 1 - high
-
-    cdef void gather(self, int32_t half) noexcept nogil:
-        """Sum the prices of half of the tokens, as one thread does on its walks: in the order of the edges."""
-        cdef int64_t t, j, at
-        cdef int64_t first = self.middle if half else 0, last = self.kinds if half else self.middle
-        cdef int32_t task
-        for t in range(first, last):
-            self.sums[t] = 0
-        for task in range(TASKS):
-            at = self.first[self.bounds[self.firsts[task + half]]] - half
-            for j in range(self.priced_of[task, half]):
-                t = self.priced[at - j if half else at + j]
-                self.sums[self.tokens[t]] += self.prices[t]
 
     cdef void list_sums(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
         cdef int64_t t, listed = first
@@ -265,7 +209,7 @@ cdef class Relaxation:
 
     cdef void reprice(self) noexcept nogil:
         """Take for prices what the distances between nodes exceed a token by."""
-        self.share_out(REPRICE)
+        self.share_out(REPRICE, TASKS)
 
     cdef void reprice_word(self, Py_ssize_t w) noexcept nogil:
         cdef int64_t node, i
@@ -275,12 +219,12 @@ cdef class Relaxation:
                 price = self.before[node] - self.before[self.starts[i]] - count
                 self.prices[i] = price if price > 0 else 0
 
-    cdef int step(self, double upper, bint lower) except -1 nogil:
+    cdef void step(self, double upper, bint lower) noexcept nogil:
         cdef int64_t i
         self.evaluate(lower)
         if self.bound > self.best:
             self.best = self.bound
-            self.share_out(KEEP)
+            self.share_out(KEEP, TASKS)
             self.stalled = 0
             self.gained += 1
             if self.gained == GAINS:
@@ -297,11 +241,10 @@ cdef class Relaxation:
                 self.size *= 0.8
                 for i in range(self.edges):
                     self.moves[i] = 0
-        self.share_out(USE)
+        self.share_out(USE, TASKS)
         self.move(upper)
-        return 0
 
-    cdef int evaluate(self, bint lower) except -1 nogil:
+    cdef void evaluate(self, bint lower) noexcept nogil:
         """Shortest paths, the vocabulary, and the bound that they give."""
         cdef Py_ssize_t w, t
         cdef int64_t above = 0, equal = 0
@@ -309,14 +252,14 @@ cdef class Relaxation:
         if self.threads == 1:
             for t in range(self.kinds):
                 self.sums[t] = 0
-        self.share_out(LOWER if lower else WALK)
+        self.share_out(LOWER if lower else WALK, TASKS)
         self.aimed = False
         if self.threads > 1:
-            self.share_out(GATHER)
+            self.share_out(GATHER, 2)
         for w in range(self.counts.shape[0]):
             paths += self.of_words[w]
         self.let_in()
-        self.share_out(CHOOSE)
+        self.share_out(CHOOSE, TASKS)
         for t in range(TASKS):
             equal += self.at_mu[t]
         if self.limit > 0:
@@ -325,7 +268,6 @@ cdef class Relaxation:
             top += self.order[t]
         self.share = <double>(self.limit - above) / <double>equal if equal else 0
         self.bound = paths - top - (self.mu * <double>(self.limit - above) if equal else 0)
-        return 0
 
     cdef void let_in(self) noexcept nogil:
         """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
@@ -344,7 +286,7 @@ cdef class Relaxation:
         cdef int64_t listed = 0
         cdef int32_t task
         self.above = least
-        self.share_out(LIST)
+        self.share_out(LIST, TASKS)
         for task in range(TASKS):
             if self.listed[task] > 0:
                 memmove(&self.order[listed], &self.order[self.ranges[task]], self.listed[task] * sizeof(double))
@@ -394,7 +336,7 @@ cdef class Relaxation:
         """Say how far all prices move, those of frequent words further."""
         cdef Py_ssize_t w
         cdef double norm = 0
-        self.share_out(AIM)
+        self.share_out(AIM, TASKS)
         for w in range(self.counts.shape[0]):
             norm += self.of_words[w] * self.root[w]
         if norm == 0:

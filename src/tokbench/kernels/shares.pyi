@@ -1,7 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-class Shares:
+from tokbench.kernels.crew import Crew
+
+class Shares(Crew):
     """The state of the method; its arrays are those of :func:`tokbench.kernels.edges.token_edges`."""
 
     def __init__(
@@ -14,6 +16,7 @@ class Shares:
         shares: NDArray[np.float64],  # [tokens]
         potentials: NDArray[np.float64],  # [nodes]
         limit: int,
+        threads: int = 1,
     ) -> None: ...
     def advance(self, steps: int) -> None:
         """Take some steps."""

@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
 """The shares of tokens that the relaxation of the fewest tokens takes, and the tokens of the text that they allow.
 
 Prices prove a bound and say little of what attains it. Here the other side is approached: a share of each token, K in
@@ -11,6 +12,8 @@ long the word. Shares move by squares, and are cut to K by one threshold.
 Whatever the state, shares in whole units and flows that are cut to them are a solution of the relaxation, whose tokens
 are counted in integers.
 
+Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
+
 Reference: :mod:`tokbench.reference.shares`.
 """
 
@@ -18,6 +21,10 @@ import numpy as np
 
 from libc.math cimport floor, ldexp
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memmove
+
+from tokbench.kernels.addends cimport Addends, Slots, put
+from tokbench.kernels.crew cimport Crew
 
 cdef double PRICE_STEP = 1.0        # of a price, in tokens, for an edge that flows in full without a share
 cdef double FLOW_STEP = 0.5         # in relative entropy; with the other it is half of what is sure to converge
@@ -29,6 +36,11 @@ cdef double TINY = 5.421010862427522e-20    # 2**-64
 cdef enum:
     SHIFT = 64
     HALVINGS = 60
+    TASKS = 64          # that threads share
+    FLOW = 0            # kinds of tasks: to move prices and flow of words
+    SUM = 1             # to sum what half of the tokens are worth
+    LIST = 2            # to list the tokens whose sums are above a threshold
+    SHARE = 3           # to move shares
 
 
 cdef inline double decayed(double by) noexcept nogil:
@@ -43,7 +55,7 @@ cdef inline double decayed(double by) noexcept nogil:
     return ldexp(rest, -<int>whole)
 
 
-cdef class Shares:
+cdef class Shares(Crew):
     """The state of the method; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
@@ -56,31 +68,49 @@ cdef class Shares:
         potentials: float64 [nodes], the price of the bytes before each node of its word, in tokens: prices begin where
             these leave them, and flows on the paths that are short under them.
         limit: what shares may come to.
+        threads: threads to use; they do not show.
     """
 
     cdef const int64_t[::1] bounds, counts, first
     cdef const int32_t[::1] starts, tokens
     cdef int64_t limit
     cdef double threshold
-    cdef double[::1] share, weight, sums, through, ahead, level, lengths
+    cdef double[::1] share, weight, sums, through
+    cdef double[:, ::1] ahead, level, lengths       # of each thread
     cdef float[::1] prices, chances, bytes
+    cdef int64_t to_take            # steps
+    cdef int64_t[::1] firsts        # the first word of each task
+    cdef int64_t[::1] ranges        # the first token of each task
+    cdef Addends addends            # with threads
+    cdef int32_t[::1] listed        # tokens, from the first of each task on, then all that are listed
+    cdef int64_t[::1] listed_of     # of each task, how many
+    cdef double above               # what their sums are above
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
         const int32_t[::1] starts, const int32_t[::1] tokens, const double[::1] shares,
-        const double[::1] potentials, int64_t limit,
+        const double[::1] potentials, int64_t limit, int32_t threads=1,
     ):
         cdef Py_ssize_t nodes = first.shape[0] - 1, w
         cdef int64_t i
+        Crew.__init__(self, threads)
         self.bounds, self.counts, self.first, self.starts, self.tokens = bounds, counts, first, starts, tokens
         self.limit, self.threshold = limit, 0
         self.share = np.array(shares)
         self.weight, self.sums = np.zeros(len(shares)), np.zeros(len(shares))
         longest = int(np.diff(bounds).max(initial=0))
-        self.through, self.ahead, self.level = np.zeros(nodes), np.zeros(longest), np.zeros(longest)
-        self.lengths = np.zeros(int(np.diff(first).max(initial=0)))
+        self.through = np.zeros(nodes)
+        self.ahead, self.level = np.zeros((threads, longest)), np.zeros((threads, longest))
+        self.lengths = np.zeros((threads, int(np.diff(first).max(initial=0))))
         self.prices, self.chances = np.zeros(len(starts), np.float32), np.zeros(len(starts), np.float32)
         self.bytes = np.zeros(nodes, np.float32)
+        edges = np.arange(TASKS + 1) * len(starts) // TASKS
+        self.firsts = np.searchsorted(np.asarray(first)[np.asarray(bounds)], edges).astype(np.int64)
+        self.firsts[0], self.firsts[TASKS] = 0, len(counts)
+        self.ranges = np.arange(TASKS + 1) * len(shares) // TASKS
+        if threads > 1:
+            self.addends = Addends(tokens, len(shares), np.asarray(first)[np.asarray(bounds)[self.firsts]])
+        self.listed, self.listed_of = np.empty(len(shares), np.int32), np.zeros(TASKS, np.int64)
         with nogil:
             for w in range(counts.shape[0]):
                 for i in range(first[bounds[w]], first[bounds[w + 1]]):
@@ -90,16 +120,36 @@ cdef class Shares:
 
     def advance(self, int64_t steps):
         """Take some steps."""
-        cdef int64_t step
-        cdef Py_ssize_t w, t
-        with nogil:
-            for step in range(steps):
-                for t in range(self.share.shape[0]):
-                    self.sums[t] = 0
-                for w in range(self.counts.shape[0]):
-                    self.move(w)
-                    self.flow(w)
-                self.share_out()
+        self.to_take = steps
+        self.work()
+
+    cdef void lead(self) noexcept nogil:
+        while self.to_take > 0:
+            if self.threads == 1:
+                self.sums[:] = 0
+            self.share_out(FLOW, TASKS)
+            if self.threads > 1:
+                self.share_out(SUM, 2)
+            self.settle()
+            self.to_take -= 1
+
+    cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
+        cdef int64_t w, first = self.ranges[task], last = self.ranges[task + 1]
+        cdef Slots slots
+        if kind == FLOW:
+            if self.threads > 1:
+                slots = self.addends.begin(task)
+            for w in range(self.firsts[task], self.firsts[task + 1]):
+                self.move(w, turn, &slots)
+                self.flow(w)
+            if self.threads > 1:
+                self.addends.end(task, slots)
+        elif kind == SUM:
+            self.addends.sum_up(task, self.sums)
+        elif kind == LIST:
+            self.list_tokens(task, first, last)
+        else:
+            self.move_shares(first, last)
 
     def shares(self):
         """Float64 [tokens], from 0 to 1: those of the last step."""
@@ -117,7 +167,7 @@ cdef class Shares:
         cdef Py_ssize_t w
         cdef int64_t total = 0
         units_ = np.floor(np.asarray(self.share) * scale).astype(np.int64)
-        room_ = np.zeros(self.ahead.shape[0], np.int64)
+        room_ = np.zeros(self.ahead.shape[1], np.int64)
         cdef int64_t[::1] units = units_, room = room_
         cdef int64_t over = int(units_.sum()) - self.limit * scale, t = 0, less
         while over > 0:
@@ -158,14 +208,18 @@ cdef class Shares:
             for i in range(self.first[node], self.first[node + 1]):
                 self.through[self.starts[i]] += here * self.chances[i]
 
-    cdef void move(self, Py_ssize_t w) noexcept nogil:
+    cdef void move(self, Py_ssize_t w, int32_t turn, Slots* slots) noexcept nogil:
         """Move prices to where flow exceeds shares, and flow to where prices were and are going to be low."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, at
         cdef double count = <double>self.counts[w], price, total, highest, weight
-        self.ahead[0], self.level[0] = 1, 0
+        cdef bint alone = self.threads == 1
+        cdef double* ahead = &self.ahead[turn, 0]
+        cdef double* level = &self.level[turn, 0]
+        cdef double* lengths = &self.lengths[turn, 0]
+        ahead[0], level[0] = 1, 0
         for node in range(begin + 1, end + 1):
             at = self.first[node]
-            highest = self.level[node - 1 - begin] - FLOW_STEP
+            highest = level[node - 1 - begin] - FLOW_STEP
             for i in range(at, self.first[node + 1]):
                 price = self.prices[i] + PRICE_STEP * (
                     self.through[node] * self.chances[i] - self.share[self.tokens[i]]
@@ -173,29 +227,58 @@ cdef class Shares:
                 price = price if price > 0 else 0
                 weight = 2 * price - self.prices[i]
                 self.prices[i] = <float>price
-                self.sums[self.tokens[i]] += count * weight
-                weight = self.level[self.starts[i] - begin] - FLOW_STEP * (1 + weight)
-                self.lengths[i - at] = weight
+                if alone:
+                    self.sums[self.tokens[i]] += count * weight
+                else:
+                    put(slots, self.tokens[i], count * weight)
+                weight = level[self.starts[i] - begin] - FLOW_STEP * (1 + weight)
+                lengths[i - at] = weight
                 if weight > highest:
                     highest = weight
-            total = decayed(highest - (self.level[node - 1 - begin] - FLOW_STEP))
-            total = self.bytes[node] * total * self.ahead[node - 1 - begin]
+            total = decayed(highest - (level[node - 1 - begin] - FLOW_STEP))
+            total = self.bytes[node] * total * ahead[node - 1 - begin]
             self.bytes[node] = <float>total
             for i in range(at, self.first[node + 1]):
-                weight = self.chances[i] * decayed(highest - self.lengths[i - at]) * self.ahead[self.starts[i] - begin]
-                self.lengths[i - at] = weight
+                weight = self.chances[i] * decayed(highest - lengths[i - at]) * ahead[self.starts[i] - begin]
+                lengths[i - at] = weight
                 total += weight
             self.bytes[node] = <float>max(LEAST, self.bytes[node] / total)
             for i in range(at, self.first[node + 1]):
-                self.chances[i] = <float>max(LEAST, self.lengths[i - at] / total)
+                self.chances[i] = <float>max(LEAST, lengths[i - at] / total)
             if total < TINY:
                 total, highest = ldexp(total, SHIFT), highest - SHIFT * NATURAL
-            self.ahead[node - begin], self.level[node - begin] = total, highest
+            ahead[node - begin], level[node - begin] = total, highest
 
-    cdef void share_out(self) noexcept nogil:
+    cdef void list_tokens(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
+        cdef int64_t t, listed = first
+        for t in range(first, last):
+            self.listed[listed] = <int32_t>t
+            listed += self.sums[t] > self.above     # one that is not is written over
+        self.listed_of[task] = listed - first
+
+    cdef int64_t list_above(self, double least) noexcept nogil:
+        """List the tokens whose sums are above one; how many they are."""
+        cdef int64_t listed = 0
+        cdef int32_t task
+        self.above = least
+        self.share_out(LIST, TASKS)
+        for task in range(TASKS):
+            if self.listed_of[task] > 0:
+                memmove(&self.listed[listed], &self.listed[self.ranges[task]], self.listed_of[task] * sizeof(int32_t))
+            listed += self.listed_of[task]
+        return listed
+
+    cdef void move_shares(self, int64_t first, int64_t last) noexcept nogil:
+        cdef int64_t t
+        cdef double share
+        for t in range(first, last):
+            share = (self.sums[t] - self.threshold) * FLOW_STEP / self.weight[t]
+            self.share[t] = 0 if share < 0 else 1 if share > 1 else share
+
+    cdef void settle(self) noexcept nogil:
         """Move shares to where prices are high, K in all."""
         cdef Py_ssize_t t
-        cdef int64_t i
+        cdef int64_t i, j, listed
         cdef double low = 0, high = 0, middle = self.threshold, total, slope, share
         for t in range(self.share.shape[0]):
             self.sums[t] += self.share[t] * self.weight[t] / FLOW_STEP
@@ -203,9 +286,13 @@ cdef class Shares:
                 high = self.sums[t]
         if middle > high:
             middle = high
+        listed = self.list_above(0.8 * middle)      # those whose sums are lower have no share
         for i in range(HALVINGS):
+            if middle < self.above:
+                listed = self.list_above(0)
             total = slope = 0
-            for t in range(self.share.shape[0]):
+            for j in range(listed):
+                t = self.listed[j]
                 share = (self.sums[t] - middle) * FLOW_STEP / self.weight[t]
                 if share >= 1:
                     total += 1
@@ -225,9 +312,7 @@ cdef class Shares:
             else:
                 middle = 0.5 * (low + high) if high > 1e-9 else 0
         self.threshold = middle
-        for t in range(self.share.shape[0]):
-            share = (self.sums[t] - middle) * FLOW_STEP / self.weight[t]
-            self.share[t] = 0 if share < 0 else 1 if share > 1 else share
+        self.share_out(SHARE, TASKS)
 
     cdef int64_t fitted(self, Py_ssize_t w, const int64_t[::1] units, int64_t[::1] room, int64_t scale) noexcept nogil:
         """What a word takes where no edge flows by more than its token's units; what does not fit goes by a byte."""

@@ -13,9 +13,7 @@ def tokens_of(graph: Graph, chosen: NDArray[np.bool_], threads: int = 1) -> int:
     return total
 
 
-def improved(
-    graph: Graph, chosen: NDArray[np.bool_], trials: int, threads: int = 1
-) -> tuple[int, NDArray[np.bool_]]:
+def improved(graph: Graph, chosen: NDArray[np.bool_], trials: int, threads: int = 1) -> tuple[int, NDArray[np.bool_]]:
     """Exchange tokens as long as the text gets shorter by it.
 
     What a token saves is told by itself, and the best are exchanged for the worst, many at a time; where many change
@@ -51,7 +49,8 @@ def improved(
 
 def _pairs(worth: NDArray[np.int64], chosen: NDArray[np.bool_], batch: int) -> tuple[NDArray[np.int64], ...]:
     """Tokens to leave out and tokens to take instead, at most ``batch`` pairs, the most rewarding first."""
-    inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen & (worth > 0))
+    inside = np.flatnonzero(chosen)
+    outside = np.flatnonzero(~chosen & (worth > worth[inside].min(initial=worth.max(initial=0))))
     least, most = inside[_least(worth[inside], batch)], outside[_least(-worth[outside], batch)]
     pairs = min(len(least), len(most))
     least, most = least[:pairs], most[:pairs]
@@ -67,9 +66,7 @@ def _least(values: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     return places[np.argsort(values[places], kind="stable")[:number]]
 
 
-def _exchanges(
-    graph: Graph, chosen: NDArray[np.bool_], worth: bool, threads: int
-) -> tuple[int, NDArray[np.int64]]:
+def _exchanges(graph: Graph, chosen: NDArray[np.bool_], worth: bool, threads: int) -> tuple[int, NDArray[np.int64]]:
     arrays = graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
     found: tuple[int, NDArray[np.int64]] = exchanges(*arrays, chosen.astype(np.uint8), worth, threads)
     return found

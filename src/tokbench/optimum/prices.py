@@ -31,12 +31,13 @@ class Proven:
     threshold: float
 
 
-def proven(graph: Graph, potentials: NDArray[np.float64]) -> Proven:
+def proven(graph: Graph, potentials: NDArray[np.float64], threads: int = 1) -> Proven:
     """The bound that potentials of nodes prove, in integers throughout and over all substrings.
 
     Args:
         graph: the text; its ``groups`` are the substrings.
         potentials: float64 [nodes], the price of the bytes before each node of its word, in tokens.
+        threads: threads to use; they do not show.
 
     Raises:
         TokbenchError: the counts are too great to add up prices in 63 bits.
@@ -49,7 +50,8 @@ def proven(graph: Graph, potentials: NDArray[np.float64]) -> Proven:
     most = np.repeat(counts.counts, lengths) * scale
     floor = np.floor(potentials * scale).astype(np.int64)
     prices = np.minimum(np.diff(floor, prepend=0)[inner], most)
-    return max((_of(graph, prices, scale), _of(graph, plain(graph, scale), scale)), key=lambda found: found.bound)
+    tried = (_of(graph, each, scale, threads) for each in (prices, plain(graph, scale)))
+    return max(tried, key=lambda found: found.bound)
 
 
 def plain(graph: Graph, scale: int) -> NDArray[np.int64]:
@@ -69,13 +71,13 @@ def finest(graph: Graph) -> int:
     return min(FINEST, 1 << max(0, int(np.log2(2.0**61 / max(greatest, 1.0)))))
 
 
-def _of(graph: Graph, prices: NDArray[np.int64], scale: int) -> Proven:
+def _of(graph: Graph, prices: NDArray[np.int64], scale: int, threads: int) -> Proven:
     counts = graph.counts
     nodes = np.zeros(int(graph.bounds[-1]), np.int64)
     words = np.repeat(np.arange(len(counts)), np.diff(counts.offsets))
     running = np.concatenate([[0], np.cumsum(prices)])
     nodes[np.arange(len(prices)) + words + 1] = running[1:] - running[counts.offsets[:-1]][words]
-    saved = relief(counts.offsets, counts.counts, graph.suffixes, graph.groups, nodes, scale)
+    saved = relief(counts.offsets, counts.counts, graph.suffixes, graph.groups, nodes, scale, threads)
     threshold = 0
     if len(saved) > graph.limit:
         first = len(saved) - graph.limit

@@ -99,13 +99,13 @@ def search(
         gap: share of the bound by which the vocabulary may exceed it.
         steps: most steps.
         shares: whether to look for shares where a vocabulary within ``gap`` is found without them.
-        threads: threads to use, by prices and exchanges; they do not show.
+        threads: threads to use; they do not show.
         report: called every :data:`STRIDE` steps.
     """
     ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit, threads)
     relaxed = _Relaxed(graph, threads)
     best, fewest = _rounded(graph, graph.most_saved, threads)
-    done, before, result = 0, -np.inf, proven(graph, ascent.potentials())
+    done, before, result = 0, -np.inf, proven(graph, ascent.potentials(), threads)
     while done < steps and fewest > result.bound * (1 + gap):
         stride = min(STRIDE, steps - done)
         ascent.advance(stride, float(fewest), LOWERED)
@@ -117,7 +117,7 @@ def search(
             continue
         gained = ascent.lower - before
         far = fewest > ascent.lower * (1 + NEARLY * gap)
-        result = max(result, proven(graph, ascent.potentials()), key=lambda one: one.bound)
+        result = max(result, proven(graph, ascent.potentials(), threads), key=lambda one: one.bound)
         exchanged = improved(graph, best, TRIALS // 4, threads)
         wanted = done % SPAN == 0 and far and gained < SLOW * ascent.lower
         if wanted and exchanged[0] > result.bound * (1 + gap):
@@ -160,7 +160,7 @@ class _Relaxed:
         """Go on from where it was, at first from the ascent's prices, and round the shares."""
         if self._method is None:
             start = ascent.token_usage(), ascent.potentials()
-            self._method = Shares(*_arrays(self._graph), *start, self._graph.limit)
+            self._method = Shares(*_arrays(self._graph), *start, self._graph.limit, self._threads)
         self._method.advance(steps)
         tokens, shares = self._method.tokens_of(self._scale) / self._scale, self._method.shares()
         if tokens < self.tokens:
