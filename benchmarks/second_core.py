@@ -2,24 +2,28 @@
 
 python benchmarks/second_core.py TEXT... [--size 32768] [--rounds 3] [--only NAME ...]
 
-BPE and its relatives train by one thread, ByteSpan among them, and so do SaGe's embeddings; counting, scoring bytes and
-n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed; bounds, which
-ConvexTok is made from, are proven of a part of the text. What one thread takes is held against what the thread that
-leads takes of two: the time that the second core would leave if it were idle. That is processor time, so that others on
-the machine show less than they do in wall-clock time. What the machine has to give at that moment comes first: how much
-more two processes of their own, which share nothing, get done than one.
+BPE and its relatives train by one thread, and so do SaGe's embeddings; counting, scoring bytes and n-grams are jobs of
+one thread each, one for each shard or corpus. Of SaGe its ablation is timed; bounds, which ConvexTok is made from, are
+proven of a part of the text; the scores that ByteSpan reads are drawn. What one thread takes is held against what the
+thread that leads takes of two: the time that the second core would leave if it were idle. That is processor time, so
+that others on the machine show less than they do in wall-clock time. What the machine has to give at that moment comes
+first: how much more two processes of their own, which share nothing, get done than one.
 """
 
 import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tokbench.byte_lm.scores import write_scores
+from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions
 from tokbench.construction.sage import Lines, ablate, segment
 from tokbench.counting.count import count_pretokens
@@ -48,6 +52,8 @@ ENCODED = 4
 """Times the text that is encoded, so that it takes about a second."""
 BOUNDED, STEPS = 16_000_000, 100
 """First bytes of the text that a bound is proven of, and its steps."""
+DOCUMENT = 10_000
+"""Bytes of the documents that scores are of."""
 Task = Callable[[int], object]
 """What is done with so many threads."""
 
@@ -73,13 +79,28 @@ def ablation(text: bytes, vocabulary: Vocabulary) -> Task:
     return partial(ablate, chosen, cut, lengths, embeddings)
 
 
-def build(name: str, counts: PretokenCounts, size: int, threads: int = 1, **initial: Vocabulary) -> Vocabulary:
+def scored(text: bytes, file: Path) -> ScoredDocuments:
+    """A text whose bytes have scores that are drawn."""
+    draw = np.random.default_rng(0)
+    documents = ((place, text[place : place + DOCUMENT]) for place in range(0, len(text), DOCUMENT))
+
+    def scores(part: bytes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        numbers = draw.gamma(1.5, size=(2, len(part))).astype(np.float32)
+        return numbers[0], numbers[1]
+
+    write_scores(documents, scores, file)
+    return ScoredDocuments((file,), SCHEME)
+
+
+def build(
+    name: str, counts: PretokenCounts | ScoredDocuments, size: int, threads: int = 1, **initial: Vocabulary
+) -> Vocabulary:
     """A vocabulary by a construction's own defaults."""
     construction = constructions[name]
     return construction.function(counts, size, construction.options(), threads=threads, **initial)
 
 
-def tasks(text: bytes, size: int) -> dict[str, Task]:
+def tasks(text: bytes, size: int, folder: Path) -> dict[str, Task]:
     """What is timed, by its name."""
     counts = count_pretokens([text], SCHEME)
     print(f"{len(text):,} bytes, {len(counts):,} different pre-tokens, {size:,} tokens")
@@ -90,6 +111,7 @@ def tasks(text: bytes, size: int) -> dict[str, Task]:
         tokenizer = Tokenizer(build(name, counts, size), SCHEME, segmentation)
         found[f"encode by {segmentation}"] = partial(tokenizer.encode, text * ENCODED)
         found[f"count tokens by {segmentation}"] = partial(tokenizer.count, text * ENCODED)
+    found["bytespan"] = partial(build, "bytespan", scored(text, folder / "scores.parquet"), size)
     found["sage's ablation"] = ablation(text, initial)
     found["graph of a bound"] = partial(graph_of, counts, size, None)
     part = count_pretokens([text[:BOUNDED]], SCHEME)
@@ -113,12 +135,18 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"two processes that share nothing get {ceiling():.2f} times as much done as one, on the clock")
     print("seconds of processor time, the least of the rounds, and their ratio; wall-clock time as it was")
-    made = tasks(b"".join(path.read_bytes() for path in arguments.text), arguments.size)
+    text = b"".join(path.read_bytes() for path in arguments.text)
+    with TemporaryDirectory() as folder:
+        compare(tasks(text, arguments.size, Path(folder)), arguments.only, arguments.rounds)
+
+
+def compare(made: dict[str, Task], only: Sequence[str] | None, rounds: int) -> None:
+    """Time all whose names begin as asked, in turn by one thread and by two, and print a line of each."""
     print(f"{'':<28}{'one':>8}{'leads two':>11}{'all of two':>12}{'ratio':>7}{'wall':>7}")
     for name, task in made.items():
-        if arguments.only and not name.startswith(tuple(arguments.only)):
+        if only and not name.startswith(tuple(only)):
             continue
-        taken = [[seconds(task, threads) for threads in (1, 2)] for _ in range(arguments.rounds)]
+        taken = [[seconds(task, threads) for threads in (1, 2)] for _ in range(rounds)]
         (one, _, alone), (leads, every, both) = (
             [min(each[place][part] for each in taken) for part in range(3)] for place in range(2)
         )

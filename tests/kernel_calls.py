@@ -63,6 +63,9 @@ class Texts:
     def signals(self, signal: str) -> Iterator[Any]:
         yield from (document.signal for document in self.documents(signal))
 
+    def parts(self) -> list["Texts"]:
+        return [self]
+
 
 def encoded_again(segmenter: Any) -> Any:
     """Ids by an encoder that may have failed before, amid what it was about to remember."""

@@ -104,10 +104,11 @@ def test_misfitting_arrays_are_rejected() -> None:
         )
     ),
     st.sampled_from([0, 12.5, 30, 50, 99, 100]),
+    st.integers(1, 3),
 )
-def test_percentile_equals_sorting(parts: list[NDArray[np.float32]], percent: float) -> None:
+def test_percentile_equals_sorting(parts: list[NDArray[np.float32]], percent: float, threads: int) -> None:
     values = np.sort(np.concatenate([*parts, np.empty(0, np.float32)])).astype(np.float64)
-    found = bytespan.percentile(lambda: iter(parts), percent)
+    found = bytespan.percentile([lambda part=part: iter([part]) for part in parts], percent, threads)
     if not len(values):
         assert found == -np.inf
         return
@@ -119,7 +120,7 @@ def test_percentile_equals_sorting(parts: list[NDArray[np.float32]], percent: fl
 def test_percentile_of_many_values() -> None:
     values = np.random.default_rng(0).exponential(2, 100_000).astype(np.float32)
     parts = np.array_split(values, 7)
-    assert bytespan.percentile(lambda: parts, 30) == pytest.approx(
+    assert bytespan.percentile([lambda: parts[:3], lambda: parts[3:]], 30) == pytest.approx(
         np.percentile(values.astype(np.float64), 30), rel=1e-12
     )
 
@@ -131,24 +132,27 @@ def write(path: Path, documents: Documents, first: int = 0, step: int = 1, langu
     written = pl.DataFrame(frame, schema_overrides={"document": pl.Int64, "text": pl.Binary})
     if languages is not None:
         written = written.with_columns(pl.Series("language", languages, pl.String))
-    written.write_parquet(path)
+    written.write_parquet(path, row_group_size=2)
     return path
 
 
-def made(path: Path, size: int, **options: object) -> list[twin.Form]:
-    built = bytespan.build(scores.read_scores([path], "spaces"), size, bytespan.ByteSpanOptions(**options))
+def made(path: Path, size: int, threads: int = 1, **options: object) -> list[twin.Form]:
+    read = scores.read_scores([path], "spaces")
+    built = bytespan.build(read, size, bytespan.ByteSpanOptions(**options), threads=threads)
     assert built.continuation is not None
     return list(zip(built.tokens, built.continuation.tolist(), strict=True))
 
 
 @settings(deadline=None)
-@given(st.lists(scored(), max_size=6), st.sampled_from(["combined", "monotonic", "global"]))
-def test_build_equals_twin(tmp_path_factory: pytest.TempPathFactory, documents: Documents, constraint: str) -> None:
+@given(st.lists(scored(), max_size=6), st.sampled_from(["combined", "monotonic", "global"]), st.integers(1, 3))
+def test_build_equals_twin(
+    tmp_path_factory: pytest.TempPathFactory, documents: Documents, constraint: str, threads: int
+) -> None:
     path = write(tmp_path_factory.mktemp("scores") / "0.parquet", documents)
     values = [np.array(signal, np.float32) for _, signal in documents]
-    threshold = -np.inf if constraint == "monotonic" else bytespan.percentile(lambda: values, 30)
+    threshold = -np.inf if constraint == "monotonic" else bytespan.percentile([lambda: values], 30)
     expected = twin.build(documents, lambda text: spaces(text).tolist(), 775, threshold, peaks=constraint != "global")
-    assert made(path, 775, constraint=constraint) == expected
+    assert made(path, 775, threads, constraint=constraint) == expected
 
 
 @settings(deadline=None)
@@ -233,7 +237,7 @@ def test_shards_do_not_show(tmp_path: Path) -> None:
     parts = scores.read_scores(shards, "spaces")
     assert [item.document for item in parts.documents("entropy")] == list(range(200))
     options = bytespan.ByteSpanOptions(signal="entropy")
-    one, other = (bytespan.build(source, 850, options) for source in (whole, parts))
+    one, other = (bytespan.build(source, 850, options, threads=number) for source, number in ((whole, 1), (parts, 3)))
     assert one.tokens == other.tokens
     assert len(one) == 850
     assert np.array_equal(one.continuation, other.continuation)
@@ -253,31 +257,36 @@ def read_all(*paths: Path) -> None:
         pass
 
 
-def test_bad_scores_are_named(tmp_path: Path) -> None:
+def read_in_parts(*paths: Path) -> None:
+    bytespan.build(scores.read_scores(paths, "spaces"), 800, bytespan.ByteSpanOptions(), threads=2)
+
+
+@pytest.mark.parametrize("read", [read_all, read_in_parts])
+def test_bad_scores_are_named(read: Callable[..., None], tmp_path: Path) -> None:
     good = write(tmp_path / "good.parquet", [(b"ab", [1, 2]), (b"c", [3])])
     with pytest.raises(TokbenchError, match="no files of byte scores"):
-        read_all()
+        read()
     with pytest.raises(TokbenchError, match=r"absent\.parquet: no such file"):
-        read_all(tmp_path / "absent.parquet")
+        read(tmp_path / "absent.parquet")
     with pytest.raises(TokbenchError, match="document 0 stands twice"):
-        read_all(good, good)
+        read(good, good)
     with pytest.raises(TokbenchError, match=r"short\.parquet: document 0 has 2 bytes but 1 values of surprisal"):
-        read_all(write(tmp_path / "short.parquet", [(b"ab", [1])]))
+        read(write(tmp_path / "short.parquet", [(b"ab", [1])]))
     with pytest.raises(TokbenchError, match=r"nan\.parquet: .*not a finite number"):
-        read_all(write(tmp_path / "nan.parquet", [(b"a", [float("nan")])]))
+        read(write(tmp_path / "nan.parquet", [(b"a", [float("nan")])]))
     with pytest.raises(TokbenchError, match="document 0 is out of order"):
-        read_all(write(tmp_path / "order.parquet", [(b"a", [1]), (b"b", [1])], first=1, step=-1))
+        read(write(tmp_path / "order.parquet", [(b"a", [1]), (b"b", [1])], first=1, step=-1))
     with pytest.raises(TokbenchError, match=r"twice\.parquet: document 3 is out of order"):
-        read_all(write(tmp_path / "twice.parquet", [(b"a", [1]), (b"b", [1])], first=3, step=0))
+        read(write(tmp_path / "twice.parquet", [(b"a", [1]), (b"b", [1])], first=3, step=0))
     (tmp_path / "junk.parquet").write_bytes(b"junk")
     with pytest.raises(TokbenchError, match=r"junk\.parquet: not a readable file"):
-        read_all(tmp_path / "junk.parquet")
+        read(tmp_path / "junk.parquet")
     pl.read_parquet(good).drop("surprisal").write_parquet(tmp_path / "column.parquet")
     with pytest.raises(TokbenchError, match="no column 'surprisal'"):
-        read_all(tmp_path / "column.parquet")
+        read(tmp_path / "column.parquet")
     pl.read_parquet(good).cast({"surprisal": pl.List(pl.Float64)}).write_parquet(tmp_path / "double.parquet")
     with pytest.raises(TokbenchError, match="not lists of float32"):
-        read_all(tmp_path / "double.parquet")
+        read(tmp_path / "double.parquet")
 
 
 @given(st.one_of(st.binary(max_size=20), TEXTS))

@@ -47,6 +47,9 @@ class Text:
     def signals(self, _: str) -> Iterator[np.ndarray]:
         yield np.random.default_rng(5).random(len(self.text), np.float32)
 
+    def parts(self) -> list["Text"]:
+        return [self]
+
 
 def fibonacci(size: int) -> bytes:
     word, longer = b"a", b"ab"

@@ -41,6 +41,9 @@ def sources(words: dict[bytes, int], signals: list[float]) -> dict[str, Any]:
         def signals(self, signal: SignalName) -> Iterator[NDArray[np.float32]]:
             return (item.signal for item in self.documents(signal))
 
+        def parts(self) -> list[ScoredDocuments]:
+            return [self]
+
     return {"counts": counts_of(words), "documents": Running((), "none"), "scores": Scored((), "none")}
 
 

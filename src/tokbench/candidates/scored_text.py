@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tokbench.candidates.shards import ROWS_AT_ONCE, Form, batches, existing, in_order, opened
 from tokbench.candidates.signals import SignalName
 from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import pieces, strings
+from tokbench.inputs.parquet import pieces, require, strings
 
+NUMBERS_AT_ONCE = 1 << 12
 FORM = Form("byte scores", "score_bytes", "score it again")
 
 
@@ -44,10 +45,22 @@ class ScoredDocuments:
     Attributes:
         paths: the shards.
         scheme: pre-tokenization of the tokenizer that is built from them, as counts name it.
+        group: the row group that is read of one shard; all of them where it is None.
     """
 
     paths: tuple[Path, ...]
     scheme: str
+    group: int | None = None
+
+    def parts(self) -> "list[ScoredDocuments]":
+        """The same documents in parts that may be read side by side, in any order.
+
+        Raises:
+            TokbenchError: a shard is unreadable, out of order, or shares a document with another.
+        """
+        for _ in in_order(map(_numbers, self.paths), int, FORM):
+            pass
+        return [ScoredDocuments((path,), self.scheme, group) for path in self.paths for group in range(_groups(path))]
 
     def documents(self, signal: SignalName) -> Iterator[ScoredDocument]:
         """All documents in document order, whatever the shards; a few rows of each shard are held at a time.
@@ -56,14 +69,14 @@ class ScoredDocuments:
             TokbenchError: a shard is unreadable, out of order, shares a document with another, or has a document
                 whose signal is not one number a byte.
         """
-        shards = (_documents(path, signal) for path in self.paths)
+        shards = (_documents(path, signal, self.group) for path in self.paths)
         yield from in_order(shards, attrgetter("document"), FORM)
 
     def signals(self, signal: SignalName) -> Iterator[NDArray[np.float32]]:
         """All values of a signal, some documents at a time, in no stated order."""
         for path in self.paths:
             with opened(path, FORM, signal) as file:
-                for batch in pieces(file, [signal], ROWS_AT_ONCE):
+                for batch in pieces(file, [signal], ROWS_AT_ONCE, self.group):
                     yield _flat(path, signal, batch.column(signal))[0]
 
 
@@ -76,10 +89,28 @@ def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
     return ScoredDocuments(existing(paths, FORM), scheme)
 
 
-def _documents(path: Path, signal: SignalName) -> Iterator[ScoredDocument]:
+def _groups(path: Path) -> int:
+    with opened(path, FORM) as file:
+        return int(file.num_row_groups)
+
+
+def _numbers(path: Path) -> Iterator[int]:
+    """The numbers of a shard's documents."""
+    previous = None
+    with opened(path, FORM, "document") as file:
+        require(file.schema_arrow, document="whole numbers")
+        for batch in pieces(file, ["document"], NUMBERS_AT_ONCE):
+            for number in batch.column("document").to_pylist():
+                if number is None or (previous is not None and number <= previous):
+                    raise TokbenchError(f"{path}: document {number} is out of order or empty; {FORM.again}")
+                previous = number
+                yield number
+
+
+def _documents(path: Path, signal: SignalName, group: int | None) -> Iterator[ScoredDocument]:
     with opened(path, FORM, "document", "text", signal) as file:
         known = ["language"] if "language" in file.schema_arrow.names else []
-        for documents, texts, batch in batches(path, file, FORM, signal, *known):
+        for documents, texts, batch in batches(path, file, FORM, signal, *known, group=group):
             values, offsets = _flat(path, signal, batch.column(signal))
             languages = strings(batch.column("language")) if known else [""] * batch.num_rows
             for row, (document, language, text) in enumerate(zip(documents, languages, texts, strict=True)):

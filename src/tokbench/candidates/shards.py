@@ -52,15 +52,19 @@ def opened(path: Path, form: Form, *columns: str) -> Iterator[Any]:
         yield file
 
 
-def batches(path: Path, file: Any, form: Form, *columns: str) -> Iterator[tuple[list[int], list[bytes], Any]]:
+def batches(
+    path: Path, file: Any, form: Form, *columns: str, group: int | None = None
+) -> Iterator[tuple[list[int], list[bytes], Any]]:
     """Rows of an open shard, a few at a time: numbers and texts of documents, and the batch with further columns.
+
+    They are all of the shard's, or those of one of its row groups.
 
     Raises:
         TokbenchError: a document is empty, or not after the one before it.
     """
     require(file.schema_arrow, document="whole numbers", text="text")
     previous = None
-    for batch in pieces(file, ["document", "text", *columns], ROWS_AT_ONCE):
+    for batch in pieces(file, ["document", "text", *columns], ROWS_AT_ONCE, group):
         documents, texts = batch.column("document").to_pylist(), raw(batch.column("text"))
         for document, text in zip(documents, texts, strict=True):
             if document is None or text is None or (previous is not None and document <= previous):

@@ -8,7 +8,9 @@ alone.
 Reference: :mod:`tokbench.reference.bytespan`.
 """
 
+from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -19,8 +21,9 @@ from tokbench.candidates.signals import SignalName
 from tokbench.construction import construction
 from tokbench.construction.bpe_wp import ALPHABET, Form, check_size, merged, vocabulary_of
 from tokbench.counting.count import count_pretokens
-from tokbench.kernels.bytespan import Segments, SpanCounter, find_spans
+from tokbench.kernels.bytespan import Segments, SpanCounter
 from tokbench.options import Options
+from tokbench.parallel import share
 from tokbench.percentile import ordered_bits, percentile
 from tokbench.pretokenization import pretokenization_of
 from tokbench.vocabulary import Vocabulary
@@ -76,7 +79,8 @@ def build(
 
     Seeding with share p takes int(p size) - 768 spans, none where that is negative; the rest are merges of BPE on
     pre-tokens cut by them. ``continuation`` is True for the forms that stand inside a pre-token. Fewer than ``size``
-    tokens come back when the documents do not hold enough. ``seed`` and ``threads`` are not used.
+    tokens come back when the documents do not hold enough. ``seed`` is not used; ``threads`` count spans side by side,
+    which does not show.
 
     Raises:
         TokbenchError: ``size`` is below 768, or the scores are unreadable or not one for each byte.
@@ -85,30 +89,41 @@ def build(
     if options.learning == "incremental":
         return vocabulary_of(incremental(scores, size, options))
     if options.learning == "frequency":
-        return vocabulary_of(most_frequent(scores, size, options))
-    seeds = most_frequent(scores, max(int(options.seeding_share * size), len(ALPHABET)), options)
+        return vocabulary_of(most_frequent(scores, size, options, threads))
+    seeds = most_frequent(scores, max(int(options.seeding_share * size), len(ALPHABET)), options, threads)
     counts = count_pretokens((item.text for item in scores.documents(options.signal)), scores.scheme)
     return vocabulary_of(merged(counts, seeds, size, options.min_pair_count))
 
 
-def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) -> list[Form]:
+def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions, threads: int = 1) -> list[Form]:
     """The base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
     boundaries = pretokenization_of(scores.scheme).boundaries
     threshold = -np.inf
+    parts = scores.parts()
     if options.constraint != "monotonic":
-        threshold = percentile(lambda: scores.signals(options.signal), options.threshold_percentile)
-    counters: dict[str, SpanCounter] = {}
-    for item in scores.documents(options.signal):
-        spans = find_spans(
-            item.text,
-            item.signal,
-            boundaries(item.text),
-            threshold,
-            options.monotonic_threshold,
-            options.constraint != "global",
-        )
-        language = item.language if options.balance_languages else ""
-        counters.setdefault(language, SpanCounter()).add(item.text, spans)
+        values = [partial(part.signals, options.signal) for part in parts]
+        threshold = percentile(values, options.threshold_percentile, threads)
+    free: deque[dict[str, SpanCounter]] = deque({} for _ in range(threads))  # What one thread counts at a time.
+
+    def count(part: "ScoredDocuments") -> None:
+        counters = free.pop()
+        for item in part.documents(options.signal):
+            language = item.language if options.balance_languages else ""
+            counters.setdefault(language, SpanCounter()).add(
+                item.text,
+                item.signal,
+                boundaries(item.text),
+                threshold,
+                options.monotonic_threshold,
+                options.constraint != "global",
+            )
+        free.append(counters)
+
+    share(count, parts, threads)
+    counters = free.pop()
+    for others in free:
+        for language, counter in others.items():
+            counters.setdefault(language, SpanCounter()).absorb(counter)
     lists = [
         [(text, inside) for text, inside, _ in counters[language].commonest(size)] for language in sorted(counters)
     ]

@@ -74,9 +74,12 @@ def batches(
         yield from AllRows(found, about)
 
 
-def pieces(file: pq.ParquetFile, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-    """All rows of a file in its order, so many at a time at most."""
-    return AllRows(file.iter_batches(rows, columns=columns, use_threads=False), file.metadata)
+def pieces(file: pq.ParquetFile, columns: list[str], rows: int, group: int | None = None) -> Iterator[pa.RecordBatch]:
+    """All rows of a file, or of one of its row groups, in its order, so many at a time at most."""
+    if group is None:
+        return AllRows(file.iter_batches(rows, columns=columns, use_threads=False), file.metadata)
+    found = file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False)
+    return AllRows(found, file.metadata.row_group(group))
 
 
 def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:

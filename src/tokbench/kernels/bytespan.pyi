@@ -14,8 +14,19 @@ def find_spans(
 class SpanCounter:
     """How often each span occurs, apart by whether it starts a pre-token."""
 
-    def add(self, text: bytes | NDArray[np.uint8], spans: NDArray[np.int64]) -> None:
+    def add(
+        self,
+        text: bytes | NDArray[np.uint8],  # [n]
+        signal: NDArray[np.float32],  # [n]
+        bounds: NDArray[np.int64],
+        threshold: float,
+        fall: float,
+        peaks: bool = True,
+    ) -> None:
         """Count the spans of one document, as :func:`find_spans` gives them."""
+
+    def absorb(self, other: SpanCounter) -> None:
+        """Add what another has counted."""
 
     def __len__(self) -> int: ...
     def commonest(self, limit: int) -> list[tuple[bytes, bool, int]]:

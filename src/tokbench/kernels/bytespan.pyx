@@ -54,6 +54,11 @@ cdef extern from *:
             return (after >= least) - (before >= least);
         }
 
+        void absorb(const SpanTable &other) {
+            for (int inside = 0; inside < 2; inside++)
+                for (const auto &entry : other.counts[inside]) counts[inside][entry.first] += entry.second;
+        }
+
         int64_t size() const { return counts[0].size() + counts[1].size(); }
 
         std::vector<Span> commonest(size_t limit) const {
@@ -76,8 +81,80 @@ cdef extern from *:
     cppclass SpanTable:
         void add(const uint8_t* text, int64_t width, flag inside) except + nogil
         int change(const uint8_t* text, int64_t width, flag inside, int64_t by, int64_t least) except + nogil
+        void absorb(const SpanTable& other) except + nogil
         int64_t size() nogil
         vector[Span] commonest(size_t limit) except + nogil
+
+
+cdef struct Search:
+    # Where a document is looked through: the next byte, the run of grouped bytes that it is in, the next pre-token.
+    const uint8_t* text
+    const float* signal
+    const int64_t* bounds
+    int64_t size
+    double threshold
+    double fall
+    bint peaks
+    int64_t at
+    int64_t start
+    int64_t end
+    int64_t upper
+    int64_t[3] found    # of the last span: start, end, and 1 where it does not start a pre-token
+
+
+cdef Search search_of(
+    const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold, double fall,
+    bint peaks,
+):
+    """A search of one document, as :func:`find_spans` describes it."""
+    cdef Search search
+    if signal.shape[0] != text.shape[0] or bounds.shape[0] < 1 or bounds[bounds.shape[0] - 1] != text.shape[0]:
+        raise ValueError("signal and pre-token bounds must cover the text")
+    search.text, search.signal, search.bounds, search.size = &text[0], &signal[0], &bounds[0], text.shape[0]
+    search.threshold, search.fall, search.peaks = threshold, fall, peaks
+    search.at = search.start = search.end = 0
+    search.upper = 1
+    return search
+
+
+cdef inline void next_run(Search* search) noexcept nogil:
+    """Go on to the next run of grouped bytes, which may be empty."""
+    cdef const float* signal = search.signal
+    cdef int64_t at = search.at, end, size = search.size
+    if search.peaks:
+        end = at + 1
+        while end < size and (
+            signal[end] < search.threshold or <double>signal[end] - <double>signal[end - 1] < search.fall
+        ):
+            end += 1
+        search.start = at if end - at > 1 else end
+    else:
+        while at < size and signal[at] >= search.threshold:
+            at += 1
+        end = at
+        while end < size and signal[end] < search.threshold:
+            end += 1
+        search.start = at
+    search.end = search.at = end
+
+
+cdef bint next_span(Search* search) noexcept nogil:
+    """Leave the next span in ``found``; False where there is none."""
+    cdef int64_t stop, left, lower
+    while True:
+        while search.start >= search.end:
+            if search.at >= search.size:
+                return False
+            next_run(search)
+        while search.bounds[search.upper] <= search.start:
+            search.upper += 1
+        stop = min(search.end, search.bounds[search.upper])
+        lower = search.bounds[search.upper - 1]
+        left = lower if lower == search.start - 1 and search.text[lower] == 0x20 else search.start
+        search.start = stop
+        if stop - left > 1:
+            search.found[0], search.found[1], search.found[2] = left, stop, left != lower
+            return True
 
 
 def find_spans(
@@ -104,39 +181,15 @@ def find_spans(
     Raises:
         ValueError: the arrays do not fit one another.
     """
-    if signal.shape[0] != text.shape[0] or bounds.shape[0] < 1 or bounds[bounds.shape[0] - 1] != text.shape[0]:
-        raise ValueError("signal and pre-token bounds must cover the text")
+    cdef Search search = search_of(text, signal, bounds, threshold, fall, peaks)
     spans = np.empty((text.shape[0], 3), np.int64)
     cdef int64_t[:, ::1] found = spans
-    cdef int64_t n = text.shape[0], m = 0, upper = 1, at = 0, end, start, stop, left, lower
+    cdef int64_t rows = 0
     with nogil:
-        while at < n:
-            if peaks:
-                end = at + 1
-                while end < n and (signal[end] < threshold or <double>signal[end] - <double>signal[end - 1] < fall):
-                    end += 1
-                start = at if end - at > 1 else end
-            else:
-                start = at
-                while start < n and signal[start] >= threshold:
-                    start += 1
-                end = start
-                while end < n and signal[end] < threshold:
-                    end += 1
-            while start < end:
-                while bounds[upper] <= start:
-                    upper += 1
-                stop = min(end, bounds[upper])
-                lower = bounds[upper - 1]
-                left = lower if lower == start - 1 and text[lower] == 0x20 else start
-                if stop - left > 1:
-                    found[m, 0] = left
-                    found[m, 1] = stop
-                    found[m, 2] = left != lower
-                    m += 1
-                start = stop
-            at = end
-    return spans[:m]
+        while next_span(&search):
+            found[rows, 0], found[rows, 1], found[rows, 2] = search.found[0], search.found[1], search.found[2]
+            rows += 1
+    return spans[:rows]
 
 
 cdef class SpanCounter:
@@ -144,12 +197,20 @@ cdef class SpanCounter:
 
     cdef SpanTable table
 
-    def add(self, const uint8_t[::1] text, const int64_t[:, ::1] spans):
+    def add(
+        self, const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold,
+        double fall, bint peaks=True,
+    ):
         """Count the spans of one document, as :func:`find_spans` gives them."""
-        cdef int64_t row
+        cdef Search search = search_of(text, signal, bounds, threshold, fall, peaks)
         with nogil:
-            for row in range(spans.shape[0]):
-                self.table.add(&text[spans[row, 0]], spans[row, 1] - spans[row, 0], spans[row, 2] != 0)
+            while next_span(&search):
+                self.table.add(&text[search.found[0]], search.found[1] - search.found[0], search.found[2] != 0)
+
+    def absorb(self, SpanCounter other not None):
+        """Add what another has counted."""
+        with nogil:
+            self.table.absorb(other.table)
 
     def __len__(self):
         return self.table.size()
