@@ -3,6 +3,8 @@
 import errno
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,20 @@ def test_the_longest_names(name: str, tmp_path: Path) -> None:
     fill(tmp_path / name)
     fill(tmp_path / name)
     assert names(tmp_path) == [name]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="without /proc nobody tells the dead that are listed")
+def test_leftovers_of_the_dead_that_nobody_has_waited_for_go(tmp_path: Path) -> None:
+    """In a container whose first process waits for none, a process that was killed is listed for good."""
+    with subprocess.Popen(["true"]) as dead:
+        state = Path(f"/proc/{dead.pid}/stat")
+        while state.read_text().rpartition(")")[2].split()[0] != "Z":
+            time.sleep(0.01)
+        left = new_name(tmp_path / "out")
+        left.with_name(left.name.replace(f"-{os.getpid()}-", f"-{dead.pid}-")).mkdir()
+        with atomic_folder(tmp_path / "out", "tables"):
+            pass
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_leftovers_of_the_dead_go(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from typing import Any
 
 from tokbench.memory import removed_at_end
 
+ENDED = ("Z", "X")
+"""States of processes that have ended, as Linux tells them."""
 LONGEST = 180
 """Bytes of the output's name in a partial one; a file's name has at most 255."""
 
@@ -82,16 +84,19 @@ def _clear_leftovers(place: Path) -> None:
 
 
 def _is_dead(process: int) -> bool:
-    """Whether no process of that number runs; this one's number, on a name that it does not hold, is an older's."""
+    """Whether no process of that number runs; this one's number, on a name that it does not hold, is an older's.
+
+    Where nobody waits for them, as in containers whose first process waits for none, the dead stay listed.
+    """
     if process == os.getpid():
         return True
     try:
         os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in ENDED
     except ProcessLookupError:
         return True
-    except (PermissionError, OverflowError):
-        pass
-    return False
+    except (OSError, OverflowError, IndexError):
+        return False
 
 
 def _short(name: str) -> str:
