@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,29 @@ def test_killed_run_ends_with_the_same_bits(trained: Path, tmp_path: Path, monke
     assert (model / "curve.csv").read_text() == (trained / "curve.csv").read_text()
     assert json.loads((model / "manifest.json").read_text())["settings"]["effort"]["starts"] == 3
     assert not checkpoints.exists()
+
+
+def test_what_another_has_made_meanwhile_stands(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has waited does not train again: what rests on the model would be older than it."""
+
+    def waited(_: Path) -> nullcontext[bool]:
+        return nullcontext(True)
+
+    def step(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "alone", waited)
+    monkeypatch.setattr(training, "_step", step)
+    before = trained.stat().st_mtime_ns
+    rarer = SMALL.model_copy(update={"checkpoint_every": 3, "stride": 4})
+    training.train(DOCUMENTS, rarer, trained, tmp_path / "checkpoints")
+    assert trained.stat().st_mtime_ns == before
+    assert not (tmp_path / "checkpoints").exists()
+    for documents, options in ((DOCUMENTS[:1], SMALL), (DOCUMENTS, SMALL.model_copy(update={"seed": 1}))):
+        with pytest.raises(KeyboardInterrupt):
+            training.train(documents, options, trained, tmp_path / "checkpoints")
+    with pytest.raises(KeyboardInterrupt):
+        training.train(DOCUMENTS, SMALL, tmp_path / "nothing", tmp_path / "checkpoints")
 
 
 @pytest.mark.parametrize(

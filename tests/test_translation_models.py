@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,29 @@ def test_a_killed_training_ends_with_the_same_bits(
     for name in ("model.safetensors", "curve.csv", "config.json"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
     assert json.loads((killed / "manifest.json").read_text())["settings"]["effort"]["starts"] == 3
+
+
+def test_what_another_has_made_meanwhile_stands(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has waited does not train again: what rests on the model would be older than it."""
+    from tokbench.translation import train as training
+
+    def waited(_: Path) -> nullcontext[bool]:
+        return nullcontext(True)
+
+    def step(*_: object) -> tuple[float, int]:
+        raise KilledError
+
+    made = trained(prepared, tmp_path)
+    before = made.stat().st_mtime_ns
+    monkeypatch.setattr(training, "alone", waited)
+    monkeypatch.setattr(training, "update", step)
+    trained(prepared, tmp_path, TINY.model_copy(update={"checkpoint_every": 3}))
+    assert made.stat().st_mtime_ns == before
+    for options, joint in ((TINY.model_copy(update={"seed": 1}), False), (TINY, True)):
+        with pytest.raises(KilledError):
+            trained(prepared, tmp_path, options, joint)
 
 
 def test_embeddings_of_both_sides_against_the_training_text(prepared: Path, tmp_path: Path, tokbench: Tokbench) -> None:

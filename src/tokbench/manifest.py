@@ -23,3 +23,12 @@ def write_manifest(path: Path, settings: dict[str, Any], started: float) -> None
         **provenance(),
     }
     path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """What a folder's manifest says of how it was made; nothing where none can be read."""
+    try:
+        settings: dict[str, Any] = dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["settings"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return settings

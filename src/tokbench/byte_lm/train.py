@@ -19,7 +19,7 @@ from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, Gauge, Pace, effort, forget, peak_of
 from tokbench.inputs.files import first_line
-from tokbench.manifest import write_manifest
+from tokbench.manifest import settings_of, write_manifest
 from tokbench.resumable import own_checkpoints
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
     Beside ``config.json`` and ``model.safetensors`` stand ``curve.csv`` (step, mean loss of the step in nats a byte,
     learning rate) and ``manifest.json``. A killed run goes on from its last checkpoint, and on one machine's CPU ends
     with the same bits as a run that was never killed. Checkpoints of other options or other text are discarded. Of
-    several that share checkpoints one is at work and the others wait.
+    several that share checkpoints one is at work and the others wait; what it has made by then they leave as it is.
 
     Args:
         documents: training text, in document order.
@@ -48,11 +48,11 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
     Raises:
         TokbenchError: no text to train on, the device is not there, or the loss is no number or does not fall.
     """
-    with alone(checkpoints):
-        _train(documents, options, folder, checkpoints)
+    with alone(checkpoints) as waited:
+        _train(documents, options, folder, checkpoints, waited)
 
 
-def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path) -> None:
+def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path, waited: bool) -> None:
     began = time.monotonic()
     device = pick_device(options.device)
     stream = checkpoints / "stream.u16"
@@ -60,6 +60,10 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
         "options": options.model_dump(mode="json", exclude={"checkpoint_every", "stride", "score_batch"}),
         "stream": write_stream(documents, stream),
     }
+    if waited and _is_made(folder, recipe):
+        log.info("%s: made by the process that was waited for", folder)
+        _clear(checkpoints, stream)
+        return
     windows = Windows(stream, options.context, options.seed)
     model = build(options)
     model.to(device).train()  # type: ignore[arg-type]
@@ -99,6 +103,21 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
             "effort": effort(checkpoints / GAUGES, pace.marks, flops, peak),
         }
         write_manifest(partial / "manifest.json", settings, began - spent)
+    _clear(checkpoints, stream)
+
+
+def _is_made(folder: Path, recipe: dict[str, object]) -> bool:
+    """Whether a model of this recipe stands."""
+    made = settings_of(folder)
+    options = made.get("options")
+    if not isinstance(options, dict):
+        return False
+    of_training = {name: value for name, value in options.items() if name != "checkpoint_every"}
+    return bool({"options": of_training, "stream": made.get("stream")} == json.loads(json.dumps(recipe)))
+
+
+def _clear(checkpoints: Path, stream: Path) -> None:
+    """Remove what a training leaves among its checkpoints, and the folder if nothing else is in it."""
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
     forget(checkpoints)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
+from tokbench.manifest import settings_of
 from tokbench.pretraining.checkpoints import recover, states
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.phases import Phase, described
@@ -45,10 +46,10 @@ def prepare(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
 
 def is_made(output: Path, recipe: Recipe) -> bool:
     """Whether a model of this recipe stands."""
+    made = settings_of(output)
     try:
-        made = json.loads((output / "manifest.json").read_text(encoding="utf-8"))["settings"]
         return {"options": _weighty(made["options"]), "packed": made["packing"]} == recipe
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return False
 
 

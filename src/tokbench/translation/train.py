@@ -1,6 +1,7 @@
 """Training of a translation model: resumable, the best weights kept, written whole."""
 
 import hashlib
+import json
 import logging
 import math
 import shutil
@@ -16,7 +17,7 @@ from tokbench.corpus.parallel.pairs import Sentences, read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, Gauge, effort, peak_of
 from tokbench.inputs.files import first_line
-from tokbench.manifest import write_manifest
+from tokbench.manifest import settings_of, write_manifest
 from tokbench.occurrences import write_occurrences
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.batches import encoded
@@ -46,7 +47,8 @@ def train(
     ``MarianMTModel`` loads it. Beside it stand ``curve.csv``, ``manifest.json``, the tokenizers, in ``source/`` and
     ``target/``, and how often it met their tokens. A killed run goes on from its last checkpoint, and on one machine's
     CPU ends with the same bits as a run that was never killed: each step's dropout is drawn anew from the seed and the
-    step. Checkpoints of other options, text or tokenizers are discarded.
+    step. Checkpoints of other options, text or tokenizers are discarded. Of several that share checkpoints one is at
+    work and the others wait; what it has made by then they leave as it is.
 
     Args:
         corpus: a prepared parallel corpus.
@@ -60,8 +62,8 @@ def train(
         TokbenchError: no pair fits a batch, the device is not there, a checkpoint is damaged, or the loss is no number
             or does not fall.
     """
-    with alone(checkpoints), fixed_threads(options.cpu_threads):
-        _train(corpus, direction, tokenizers, options, output, checkpoints)
+    with alone(checkpoints) as waited, fixed_threads(options.cpu_threads):
+        _train(corpus, direction, tokenizers, options, output, checkpoints, waited)
 
 
 def _train(
@@ -71,6 +73,7 @@ def _train(
     options: TranslationOptions,
     output: Path,
     checkpoints: Path,
+    waited: bool,
 ) -> None:
     began = time.monotonic()
     device = pick_device(options.device)
@@ -86,6 +89,9 @@ def _train(
         "joint": joint,
         "pairs": _digest(pairs, dev),
     }
+    if waited and _is_made(output, recipe):
+        log.info("%s: made by the process that was waited for", output)
+        return
     model = build(options, own[0].id_limit, own[1].id_limit, joint=joint)
     model.to(device)  # type: ignore[arg-type]
     optimizer = torch.optim.AdamW(
@@ -130,6 +136,7 @@ def _train(
         "parameters": model.num_parameters(only_trainable=True),
         "pairs": len(pairs.source),
         "pairs_left_out": pairs.left_out,
+        "pairs_digest": recipe["pairs"],
         "steps": steps,
         "kept_epoch": done.kept_epoch,
         "read": {"tokens": done.tokens},
@@ -145,6 +152,22 @@ def _train(
             write_occurrences(occurrences(getattr(pairs, side), tokenizer.id_limit), partial / counts_of(side))
         write_manifest(partial / "manifest.json", settings, began - spent)
     discard(checkpoints)
+
+
+def _is_made(output: Path, recipe: dict[str, Any]) -> bool:
+    """Whether a model of this recipe stands."""
+    made = settings_of(output)
+    options = made.get("options")
+    if not isinstance(options, dict):
+        return False
+    of_training = {name: value for name, value in options.items() if name in recipe["options"]}
+    found = {
+        "options": of_training,
+        "direction": made.get("direction"),
+        "joint": made.get("joint"),
+        "pairs": made.get("pairs_digest"),
+    }
+    return bool(found == json.loads(json.dumps(recipe)))
 
 
 def _sides(sentences: Sentences, own: tuple[Tokenizer, ...], options: TranslationOptions) -> Sides:
