@@ -1,13 +1,14 @@
-"""Checkpoints of a training that belong to it: made by the very same recipe from the very same text."""
+"""What belongs to a training: checkpoints and a model of the very same recipe, from the very same text."""
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tokbench.atomic import remove_written
 from tokbench.inputs.json import read_json
+from tokbench.manifest import settings_of
 
 
 def own_checkpoints(
@@ -32,3 +33,19 @@ def own_checkpoints(
         else:
             log.info("%s: made with other options or other text; discarded", file.parent)
             remove_written(file.parent, "checkpoint")
+
+
+def is_made(
+    folder: Path, recipe: Mapping[str, Any], recipe_in: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> bool:
+    """Whether a model of a recipe stands: a training that has waited for another leaves alone what that one has made.
+
+    Args:
+        folder: where the model goes.
+        recipe: what it is to be made by.
+        recipe_in: gives the recipe that a manifest's settings tell of.
+    """
+    try:
+        return bool(recipe_in(settings_of(folder)) == json.loads(json.dumps(recipe)))
+    except (KeyError, TypeError, AttributeError):
+        return False

@@ -95,6 +95,8 @@ def _is_dead(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in ENDED
     except ProcessLookupError:
         return True
+    except FileNotFoundError:
+        return Path("/proc/self/stat").exists()  # It has ended since; other systems have no such files.
     except (OSError, OverflowError, IndexError):
         return False
 

@@ -5,8 +5,9 @@ import json
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -19,8 +20,8 @@ from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, Gauge, Pace, effort, forget, peak_of
 from tokbench.inputs.files import first_line
-from tokbench.manifest import settings_of, write_manifest
-from tokbench.resumable import own_checkpoints
+from tokbench.manifest import write_manifest
+from tokbench.resumable import is_made, own_checkpoints
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
         "options": options.model_dump(mode="json", exclude={"checkpoint_every", "stride", "score_batch"}),
         "stream": write_stream(documents, stream),
     }
-    if waited and _is_made(folder, recipe):
+    if waited and is_made(folder, recipe, _recipe_in):
         log.info("%s: made by the process that was waited for", folder)
         _clear(checkpoints, stream)
         return
@@ -106,14 +107,9 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
     _clear(checkpoints, stream)
 
 
-def _is_made(folder: Path, recipe: dict[str, object]) -> bool:
-    """Whether a model of this recipe stands."""
-    made = settings_of(folder)
-    options = made.get("options")
-    if not isinstance(options, dict):
-        return False
-    of_training = {name: value for name, value in options.items() if name != "checkpoint_every"}
-    return bool({"options": of_training, "stream": made.get("stream")} == json.loads(json.dumps(recipe)))
+def _recipe_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in settings["options"].items() if name != "checkpoint_every"}
+    return {"options": options, "stream": settings["stream"]}
 
 
 def _clear(checkpoints: Path, stream: Path) -> None:

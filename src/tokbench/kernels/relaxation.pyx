@@ -16,27 +16,23 @@ import numpy as np
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memmove
 from libcpp.algorithm cimport nth_element
 from libcpp.functional cimport greater
 
-from tokbench.kernels.addends cimport Addends, Slots, put
-from tokbench.kernels.crew cimport Crew
+from tokbench.kernels.addends cimport Slots, put
+from tokbench.kernels.crew cimport TASKS, Crew
 
 
 cdef enum:
     GAINS = 4           # steps in a row that gained, after which steps grow
     PATIENCE = 20       # steps without a gain, after which they shrink
-    TASKS = 64          # that threads share
     WALK = 0            # kinds of tasks: prices of words moved, and shortest paths
     LOWER = 1           # the same, after which prices are lowered
     REPRICE = 2         # prices of words anew
     AIM = 3             # where prices of words are to move
     KEEP = 4            # to keep potentials of words
-    LIST = 5            # to list the tokens' sums that are above one
-    CHOOSE = 6          # to say which tokens are in the vocabulary
-    USE = 7             # to note how often each was of late
-    GATHER = 8          # to sum the prices of half of the tokens
+    CHOOSE = 5          # to say which tokens are in the vocabulary
+    USE = 6             # to note how often each was of late
 
 
 cdef class Relaxation(Crew):
@@ -53,23 +49,16 @@ cdef class Relaxation(Crew):
         threads: threads to use; they do not show.
     """
 
-    cdef const int64_t[::1] bounds, counts, first
-    cdef const int32_t[::1] starts, tokens
-    cdef int64_t limit, kinds, edges, steps, gained, stalled
+    cdef int64_t limit, edges, steps, gained, stalled
     cdef double size, bound, best, mu, share
-    cdef double[::1] prices, sums, kept, before, after, root, usage
+    cdef double[::1] prices, kept, before, after, root, usage
     cdef float[::1] moves
     cdef int64_t[::1] last
     cdef uint8_t[::1] taken, chosen
     cdef double[::1] of_words       # of each word its path's length, then how far its prices are to move
     cdef double stride              # how far prices are to move before the next walk
     cdef bint aimed                 # whether they are
-    cdef int64_t[::1] firsts        # the first word of each task
-    cdef int64_t[::1] ranges        # the first token of each task
-    cdef Addends addends            # with threads
-    cdef double[::1] order          # sums from the first token of each task on, then all that are listed
-    cdef int64_t[::1] listed        # of each task, how many sums
-    cdef double above               # what they are above
+    cdef double[::1] order          # the sums of those that may be let in
     cdef int64_t[::1] at_mu         # of each task, the tokens that are worth as much as the last that are let in
     cdef int64_t to_take, lowered   # steps; in how many first ones prices are lowered
     cdef double upper               # tokens of the best vocabulary known
@@ -79,25 +68,17 @@ cdef class Relaxation(Crew):
         const int32_t[::1] starts, const int32_t[::1] tokens, int64_t kinds, int64_t limit, int32_t threads=1,
     ):
         cdef Py_ssize_t nodes = first.shape[0] - 1
-        Crew.__init__(self, threads)
-        self.bounds, self.counts, self.first, self.starts, self.tokens = bounds, counts, first, starts, tokens
-        self.kinds, self.limit, self.edges = kinds, limit, starts.shape[0]
+        super().__init__(bounds, counts, first, starts, tokens, kinds, threads)
+        self.limit, self.edges = limit, starts.shape[0]
         self.prices, self.moves = np.zeros(self.edges), np.zeros(self.edges, np.float32)
-        self.sums, self.usage = np.zeros(kinds), np.zeros(kinds)
+        self.usage, self.order = np.zeros(kinds), np.empty(kinds)
         self.before, self.after, self.kept = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes)
         self.last = np.zeros(nodes, np.int64)
         self.taken, self.chosen = np.zeros(self.edges, np.uint8), np.zeros(kinds, np.uint8)
         self.root = np.sqrt(counts)
-        self.order = np.empty(kinds)
-        self.listed, self.at_mu = np.zeros(TASKS, np.int64), np.zeros(TASKS, np.int64)
+        self.at_mu = np.zeros(TASKS, np.int64)
         self.size, self.best, self.bound = 0.5, -np.inf, -np.inf
         self.of_words = np.zeros(len(counts))
-        shares = np.arange(TASKS + 1) * self.edges // TASKS
-        self.firsts = np.searchsorted(np.asarray(first)[np.asarray(bounds)], shares).astype(np.int64)
-        self.firsts[0], self.firsts[TASKS] = 0, len(counts)
-        self.ranges = np.arange(TASKS + 1) * kinds // TASKS
-        if threads > 1:
-            self.addends = Addends(tokens, kinds, np.asarray(first)[np.asarray(bounds)[self.firsts]])
         self.start()
 
     @property
@@ -147,10 +128,7 @@ cdef class Relaxation(Crew):
     cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
         cdef int64_t first = self.firsts[task], last = self.firsts[task + 1], w, t, i
         cdef Slots slots
-        if kind == GATHER:
-            self.addends.sum_up(task, self.sums)
-            return
-        if kind >= LIST:
+        if kind >= CHOOSE:
             first, last = self.ranges[task], self.ranges[task + 1]
         if kind == WALK or kind == LOWER:
             if self.threads > 1:
@@ -172,20 +150,11 @@ cdef class Relaxation(Crew):
         elif kind == KEEP:
             for t in range(self.bounds[first], self.bounds[last]):
                 self.kept[t] = self.before[t]
-        elif kind == LIST:
-            self.list_sums(task, first, last)
         elif kind == CHOOSE:
             self.choose(task, first, last)
         else:
             for t in range(first, last):
                 self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
-
-    cdef void list_sums(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
-        cdef int64_t t, listed = first
-        for t in range(first, last):
-            self.order[listed] = self.sums[t]
-            listed += self.sums[t] > self.above     # one that is not is written over
-        self.listed[task] = listed - first
 
     cdef void choose(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
         cdef int64_t t, equal = 0
@@ -209,7 +178,7 @@ cdef class Relaxation(Crew):
 
     cdef void reprice(self) noexcept nogil:
         """Take for prices what the distances between nodes exceed a token by."""
-        self.share_out(REPRICE, TASKS)
+        self.share_out(REPRICE)
 
     cdef void reprice_word(self, Py_ssize_t w) noexcept nogil:
         cdef int64_t node, i
@@ -224,7 +193,7 @@ cdef class Relaxation(Crew):
         self.evaluate(lower)
         if self.bound > self.best:
             self.best = self.bound
-            self.share_out(KEEP, TASKS)
+            self.share_out(KEEP)
             self.stalled = 0
             self.gained += 1
             if self.gained == GAINS:
@@ -241,7 +210,7 @@ cdef class Relaxation(Crew):
                 self.size *= 0.8
                 for i in range(self.edges):
                     self.moves[i] = 0
-        self.share_out(USE, TASKS)
+        self.share_out(USE)
         self.move(upper)
 
     cdef void evaluate(self, bint lower) noexcept nogil:
@@ -249,49 +218,34 @@ cdef class Relaxation(Crew):
         cdef Py_ssize_t w, t
         cdef int64_t above = 0, equal = 0
         cdef double paths = 0, top = 0
-        if self.threads == 1:
-            for t in range(self.kinds):
-                self.sums[t] = 0
-        self.share_out(LOWER if lower else WALK, TASKS)
+        self.share_words(LOWER if lower else WALK)
         self.aimed = False
-        if self.threads > 1:
-            self.share_out(GATHER, 2)
         for w in range(self.counts.shape[0]):
             paths += self.of_words[w]
         self.let_in()
-        self.share_out(CHOOSE, TASKS)
+        self.share_out(CHOOSE)
         for t in range(TASKS):
             equal += self.at_mu[t]
         if self.limit > 0:
             above = self.list_above(self.mu)
         for t in range(above):
-            top += self.order[t]
+            top += self.sums[self.listed[t]]
         self.share = <double>(self.limit - above) / <double>equal if equal else 0
         self.bound = paths - top - (self.mu * <double>(self.limit - above) if equal else 0)
 
     cdef void let_in(self) noexcept nogil:
         """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
-        cdef int64_t listed = self.list_above(0.8 * self.mu)    # few are greater than it has been
+        cdef int64_t listed = self.list_above(0.8 * self.mu), t    # few are greater than it has been
         if listed <= self.limit:
             listed = self.list_above(0)
+        for t in range(listed):
+            self.order[t] = self.sums[self.listed[t]]
         self.mu = 0
         if listed > self.limit > 0:
             nth_element(
                 &self.order[0], &self.order[0] + (self.limit - 1), &self.order[0] + listed, greater[double]()
             )
             self.mu = self.order[self.limit - 1]
-
-    cdef int64_t list_above(self, double least) noexcept nogil:
-        """List the sums above one; how many they are."""
-        cdef int64_t listed = 0
-        cdef int32_t task
-        self.above = least
-        self.share_out(LIST, TASKS)
-        for task in range(TASKS):
-            if self.listed[task] > 0:
-                memmove(&self.order[listed], &self.order[self.ranges[task]], self.listed[task] * sizeof(double))
-            listed += self.listed[task]
-        return listed
 
     cdef double walk(self, Py_ssize_t w, bint lower) noexcept nogil:
         """The length of a word's shortest path, whose edges are marked; one thread adds its prices to their tokens'."""
@@ -336,7 +290,7 @@ cdef class Relaxation(Crew):
         """Say how far all prices move, those of frequent words further."""
         cdef Py_ssize_t w
         cdef double norm = 0
-        self.share_out(AIM, TASKS)
+        self.share_out(AIM)
         for w in range(self.counts.shape[0]):
             norm += self.of_words[w] * self.root[w]
         if norm == 0:

@@ -21,9 +21,8 @@ import numpy as np
 
 from libc.math cimport floor, ldexp
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memmove
 
-from tokbench.kernels.addends cimport Addends, Slots, put
+from tokbench.kernels.addends cimport Slots, put
 from tokbench.kernels.crew cimport Crew
 
 cdef double PRICE_STEP = 1.0        # of a price, in tokens, for an edge that flows in full without a share
@@ -36,11 +35,8 @@ cdef double TINY = 5.421010862427522e-20    # 2**-64
 cdef enum:
     SHIFT = 64
     HALVINGS = 60
-    TASKS = 64          # that threads share
     FLOW = 0            # kinds of tasks: to move prices and flow of words
-    SUM = 1             # to sum what half of the tokens are worth
-    LIST = 2            # to list the tokens whose sums are above a threshold
-    SHARE = 3           # to move shares
+    SHARE = 1           # to move shares
 
 
 cdef inline double decayed(double by) noexcept nogil:
@@ -71,20 +67,12 @@ cdef class Shares(Crew):
         threads: threads to use; they do not show.
     """
 
-    cdef const int64_t[::1] bounds, counts, first
-    cdef const int32_t[::1] starts, tokens
     cdef int64_t limit
     cdef double threshold
-    cdef double[::1] share, weight, sums, through
+    cdef double[::1] share, weight, through
     cdef double[:, ::1] ahead, level, lengths       # of each thread
     cdef float[::1] prices, chances, bytes
     cdef int64_t to_take            # steps
-    cdef int64_t[::1] firsts        # the first word of each task
-    cdef int64_t[::1] ranges        # the first token of each task
-    cdef Addends addends            # with threads
-    cdef int32_t[::1] listed        # tokens, from the first of each task on, then all that are listed
-    cdef int64_t[::1] listed_of     # of each task, how many
-    cdef double above               # what their sums are above
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
@@ -93,24 +81,16 @@ cdef class Shares(Crew):
     ):
         cdef Py_ssize_t nodes = first.shape[0] - 1, w
         cdef int64_t i
-        Crew.__init__(self, threads)
-        self.bounds, self.counts, self.first, self.starts, self.tokens = bounds, counts, first, starts, tokens
+        super().__init__(bounds, counts, first, starts, tokens, len(shares), threads)
         self.limit, self.threshold = limit, 0
         self.share = np.array(shares)
-        self.weight, self.sums = np.zeros(len(shares)), np.zeros(len(shares))
+        self.weight = np.zeros(len(shares))
         longest = int(np.diff(bounds).max(initial=0))
         self.through = np.zeros(nodes)
         self.ahead, self.level = np.zeros((threads, longest)), np.zeros((threads, longest))
         self.lengths = np.zeros((threads, int(np.diff(first).max(initial=0))))
         self.prices, self.chances = np.zeros(len(starts), np.float32), np.zeros(len(starts), np.float32)
         self.bytes = np.zeros(nodes, np.float32)
-        edges = np.arange(TASKS + 1) * len(starts) // TASKS
-        self.firsts = np.searchsorted(np.asarray(first)[np.asarray(bounds)], edges).astype(np.int64)
-        self.firsts[0], self.firsts[TASKS] = 0, len(counts)
-        self.ranges = np.arange(TASKS + 1) * len(shares) // TASKS
-        if threads > 1:
-            self.addends = Addends(tokens, len(shares), np.asarray(first)[np.asarray(bounds)[self.firsts]])
-        self.listed, self.listed_of = np.empty(len(shares), np.int32), np.zeros(TASKS, np.int64)
         with nogil:
             for w in range(counts.shape[0]):
                 for i in range(first[bounds[w]], first[bounds[w + 1]]):
@@ -125,16 +105,12 @@ cdef class Shares(Crew):
 
     cdef void lead(self) noexcept nogil:
         while self.to_take > 0:
-            if self.threads == 1:
-                self.sums[:] = 0
-            self.share_out(FLOW, TASKS)
-            if self.threads > 1:
-                self.share_out(SUM, 2)
+            self.share_words(FLOW)
             self.settle()
             self.to_take -= 1
 
     cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
-        cdef int64_t w, first = self.ranges[task], last = self.ranges[task + 1]
+        cdef int64_t w
         cdef Slots slots
         if kind == FLOW:
             if self.threads > 1:
@@ -144,12 +120,8 @@ cdef class Shares(Crew):
                 self.flow(w)
             if self.threads > 1:
                 self.addends.end(task, slots)
-        elif kind == SUM:
-            self.addends.sum_up(task, self.sums)
-        elif kind == LIST:
-            self.list_tokens(task, first, last)
         else:
-            self.move_shares(first, last)
+            self.move_shares(self.ranges[task], self.ranges[task + 1])
 
     def shares(self):
         """Float64 [tokens], from 0 to 1: those of the last step."""
@@ -249,25 +221,6 @@ cdef class Shares(Crew):
                 total, highest = ldexp(total, SHIFT), highest - SHIFT * NATURAL
             ahead[node - begin], level[node - begin] = total, highest
 
-    cdef void list_tokens(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
-        cdef int64_t t, listed = first
-        for t in range(first, last):
-            self.listed[listed] = <int32_t>t
-            listed += self.sums[t] > self.above     # one that is not is written over
-        self.listed_of[task] = listed - first
-
-    cdef int64_t list_above(self, double least) noexcept nogil:
-        """List the tokens whose sums are above one; how many they are."""
-        cdef int64_t listed = 0
-        cdef int32_t task
-        self.above = least
-        self.share_out(LIST, TASKS)
-        for task in range(TASKS):
-            if self.listed_of[task] > 0:
-                memmove(&self.listed[listed], &self.listed[self.ranges[task]], self.listed_of[task] * sizeof(int32_t))
-            listed += self.listed_of[task]
-        return listed
-
     cdef void move_shares(self, int64_t first, int64_t last) noexcept nogil:
         cdef int64_t t
         cdef double share
@@ -312,7 +265,7 @@ cdef class Shares(Crew):
             else:
                 middle = 0.5 * (low + high) if high > 1e-9 else 0
         self.threshold = middle
-        self.share_out(SHARE, TASKS)
+        self.share_out(SHARE)
 
     cdef int64_t fitted(self, Py_ssize_t w, const int64_t[::1] units, int64_t[::1] room, int64_t scale) noexcept nogil:
         """What a word takes where no edge flows by more than its token's units; what does not fit goes by a byte."""

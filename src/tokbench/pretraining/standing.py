@@ -3,13 +3,13 @@
 import json
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tokbench import resumable
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
-from tokbench.manifest import settings_of
 from tokbench.pretraining.checkpoints import recover, states
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.phases import Phase, described
@@ -46,11 +46,11 @@ def prepare(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
 
 def is_made(output: Path, recipe: Recipe) -> bool:
     """Whether a model of this recipe stands."""
-    made = settings_of(output)
-    try:
-        return {"options": _weighty(made["options"]), "packed": made["packing"]} == recipe
-    except (KeyError, TypeError, AttributeError):
-        return False
+    return resumable.is_made(output, recipe, _recipe_in)
+
+
+def _recipe_in(settings: Mapping[str, Any]) -> Recipe:
+    return {"options": _weighty(settings["options"]), "packed": settings["packing"]}
 
 
 def note_recipe(checkpoints: Path, recipe: Recipe) -> None:

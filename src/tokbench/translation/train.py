@@ -1,11 +1,11 @@
 """Training of a translation model: resumable, the best weights kept, written whole."""
 
 import hashlib
-import json
 import logging
 import math
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from tokbench.corpus.parallel.pairs import Sentences, read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, Gauge, effort, peak_of
 from tokbench.inputs.files import first_line
-from tokbench.manifest import settings_of, write_manifest
+from tokbench.manifest import write_manifest
 from tokbench.occurrences import write_occurrences
+from tokbench.resumable import is_made
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.batches import encoded
 from tokbench.translation.checkpoints import Progress, discard, resume, save, write_curve
@@ -29,6 +30,9 @@ from tokbench.translation.needs import training_flops
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 
 log = logging.getLogger(__name__)
+
+OF_NO_WEIGHT = {"checkpoint_every", *OF_SEARCH}
+"""Options by which training does not go."""
 
 EVERY = 50
 """Steps of a row of the curve."""
@@ -84,12 +88,12 @@ def _train(
     if (corpus / "dev.parquet").is_file():
         dev = _sides(read_sentences(corpus / "dev.parquet", *direction), own, options)
     recipe: dict[str, Any] = {
-        "options": options.model_dump(mode="json", exclude={"checkpoint_every", *OF_SEARCH}),
+        "options": options.model_dump(mode="json", exclude=OF_NO_WEIGHT),
         "direction": list(direction),
         "joint": joint,
         "pairs": _digest(pairs, dev),
     }
-    if waited and _is_made(output, recipe):
+    if waited and is_made(output, recipe, _recipe_in):
         log.info("%s: made by the process that was waited for", output)
         return
     model = build(options, own[0].id_limit, own[1].id_limit, joint=joint)
@@ -154,20 +158,10 @@ def _train(
     discard(checkpoints)
 
 
-def _is_made(output: Path, recipe: dict[str, Any]) -> bool:
-    """Whether a model of this recipe stands."""
-    made = settings_of(output)
-    options = made.get("options")
-    if not isinstance(options, dict):
-        return False
-    of_training = {name: value for name, value in options.items() if name in recipe["options"]}
-    found = {
-        "options": of_training,
-        "direction": made.get("direction"),
-        "joint": made.get("joint"),
-        "pairs": made.get("pairs_digest"),
-    }
-    return bool(found == json.loads(json.dumps(recipe)))
+def _recipe_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in settings["options"].items() if name not in OF_NO_WEIGHT}
+    direction, joint, pairs = (settings[name] for name in ("direction", "joint", "pairs_digest"))
+    return {"options": options, "direction": direction, "joint": joint, "pairs": pairs}
 
 
 def _sides(sentences: Sentences, own: tuple[Tokenizer, ...], options: TranslationOptions) -> Sides:
