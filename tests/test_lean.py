@@ -5,16 +5,21 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from tests.imports import each_after
+from tokbench import lean
 from tokbench.lean import lean_imports
 
 
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two packages that nothing has imported yet."""
+    """Two packages that nothing has imported yet, in a process that has imported nothing."""
+    monkeypatch.setattr(lean, "ABSENT", {})
+    monkeypatch.setattr(lean, "HOLLOW", {})
+    monkeypatch.delitem(sys.modules, "transformers", raising=False)
     (tmp_path / "wanted.py").write_text("value = 1\n")
     (tmp_path / "service").mkdir()
     (tmp_path / "service" / "__init__.py").write_text("")
@@ -50,6 +55,20 @@ def test_what_is_imported_already_stays() -> None:
         assert importlib.import_module("service.client") is client
     assert sys.modules["wanted"] is wanted
     assert sys.modules["service.client"] is client
+
+
+def test_what_transformers_may_have_found_is_there_as_long_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks once which packages there are, and imports those later."""
+    monkeypatch.setitem(sys.modules, "transformers", ModuleType("transformers"))
+    with lean_imports(absent=("wanted",)):
+        assert importlib.import_module("wanted").value == 1
+
+
+def test_what_transformers_has_not_found_is_not_found_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    with lean_imports(absent=("wanted",)):
+        monkeypatch.setitem(sys.modules, "transformers", ModuleType("transformers"))
+    with lean_imports(absent=("wanted",)):
+        assert find_spec("wanted") is None
 
 
 def test_an_error_in_the_block_leaves_nothing_behind() -> None:

@@ -26,16 +26,18 @@ HOLLOW: dict[str, None] = {}
 def lean_imports(absent: tuple[str, ...] = OPTIONAL, hollow: tuple[str, ...] = ()) -> Iterator[None]:
     """What is imported in this block takes some packages to be absent, and finds nothing in some others.
 
-    After the block all can be imported as ever. Packages that this process has imported before stay as they are.
+    After the block all can be imported as ever. Packages that this process has imported before stay as they are, and
+    so do those that transformers may have found: it looks for them once, when it is imported, and believes it for good.
 
     Args:
         absent: packages that seem not to be installed; their importers must allow for that.
         hollow: packages and modules in whose place stands an empty one, for importers that insist; each name taken
             from it, and from that, is an empty class.
     """
-    missing = [name for name in absent if name not in sys.modules]
+    found = [name for name in absent if name in sys.modules or ("transformers" in sys.modules and name not in ABSENT)]
+    missing = [name for name in absent if name not in found]
     finder = _Hollow(tuple(name for name in hollow if name not in sys.modules))
-    ABSENT.update(dict.fromkeys(absent))
+    ABSENT.update(dict.fromkeys(missing))
     HOLLOW.update(dict.fromkeys(hollow))
     sys.modules.update(dict.fromkeys(missing))  # type: ignore[arg-type]  # None: the import system's "not there".
     sys.meta_path.insert(0, finder)
