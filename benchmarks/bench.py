@@ -1,13 +1,14 @@
 """Carry out tasks, ours and the peers' in turn, and keep every single run."""
 
-import csv
 import json
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import polars as pl
 from measure import Measured, run
+from polars import selectors
 from tasks import OURS, Contestant, Task
 
 HERE = Path(__file__).parent
@@ -21,7 +22,7 @@ PEERS = ("tokenizers", "sentencepiece", "tiktoken", "gigatoken", "rustbpe", "bpe
 
 @dataclass
 class Run:
-    """One process, one line of ``runs.csv``; times in seconds, memory in MiB.
+    """One process, one row of ``runs.parquet``; times in seconds, memory in MiB.
 
     Attributes:
         measured: "function", or "command line" for the commands of ours.
@@ -126,15 +127,10 @@ class Bench:
                 rounds = min(self.most, max(LEAST_ROUNDS, int(SECONDS_A_PEER / (theirs.wall or 1))))
 
     def write(self, path: Path) -> None:
-        """All runs as CSV."""
+        """All runs as Parquet, numbers with six digits."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as target:
-            writer = csv.DictWriter(target, [field.name for field in fields(Run)], lineterminator="\n")
-            writer.writeheader()
-            for done in self.runs:
-                row = asdict(done)
-                shown = {key: f"{value:.6g}" for key, value in row.items() if isinstance(value, float)}
-                writer.writerow({**row, **shown})
+        table = pl.DataFrame([asdict(done) for done in self.runs], infer_schema_length=None)
+        table.with_columns(selectors.float().round_sig_figs(6)).write_parquet(path)
 
     def alone(self, task: Task) -> None:
         for number in range(self.most):

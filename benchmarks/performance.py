@@ -240,7 +240,7 @@ def studied(results: Path) -> Iterator[str]:
 
 
 def page(folder: Path, results: Path) -> str:
-    rows = read_runs(results / "runs.csv")
+    rows = read_runs(results / "runs.parquet")
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
     about = json.loads((results / "machine.json").read_text(encoding="utf-8"))
     versions = json.loads((results / "versions.json").read_text(encoding="utf-8"))
@@ -249,7 +249,7 @@ def page(folder: Path, results: Path) -> str:
     parts = [
         "# Performance",
         "`make benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...` measures all of this anew, and writes this\n"
-        "page; [`runs.csv`](performance/runs.csv) has every run, [`benchmarks/`](../benchmarks) what was run.",
+        "page; [`runs.parquet`](performance/runs.parquet) has every run, [`benchmarks/`](../benchmarks) what was run.",
         f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
         f"as GPT-2 cuts, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "
@@ -301,7 +301,7 @@ def main() -> None:
     parser.add_argument("results", type=Path, help="folder of performance.md and performance/")
     arguments = parser.parse_args()
     results = arguments.results / "performance"
-    plots.draw(read_runs(results / "runs.csv"), results)
+    plots.draw(read_runs(results / "runs.parquet"), results)
     (arguments.results / "performance.md").write_text(page(arguments.folder, results), encoding="utf-8")
 
 

@@ -9,8 +9,8 @@ missing there, the tables say so. ``--existing cl100k=cl100k_base.tiktoken`` enc
 processors as it has threads. Ours and a peer take turns, several rounds of it, because the speed of a shared machine
 drifts: a ratio is that of two runs next to each other, and of these ratios the median is shown.
 
-``docs/performance/runs.csv`` has every single run. What is timed is the work alone, by the clock within the process,
-and the whole process from outside. :mod:`tasks` says what the tasks are.
+``docs/performance/runs.parquet`` has every single run. What is timed is the work alone, by the clock within the
+process, and the whole process from outside. :mod:`tasks` says what the tasks are.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def main() -> None:
         task = replace(task, size=size) if task.size == Task.size and task.section != "growth" else task
         if (arguments.words or not task.key.endswith("_un")) and task.key in (arguments.only or (task.key,)):
             (bench.against_peers if task.peers else bench.alone)(task)
-    bench.write(results / "runs.csv")
+    bench.write(results / "runs.parquet")
     (results / "versions.json").write_text(json.dumps(bench.versions, indent=2) + "\n", encoding="utf-8")
     subprocess.run([sys.executable, str(HERE / "limits.py"), str(folder), str(results)], check=True)
     if not arguments.only:

@@ -1,12 +1,12 @@
 """From single runs to what tables show."""
 
-import csv
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 OURS = "tokbench"
 ALIKE = 1e-3
@@ -53,8 +53,8 @@ class Entry:
 
 
 def read_runs(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8") as lines:
-        return [Row(line) for line in csv.DictReader(lines)]
+    rows = pl.read_parquet(path).iter_rows(named=True)
+    return [Row({key: "" if value is None else str(value) for key, value in row.items()}) for row in rows]
 
 
 def least(rows: Iterable[Row], key: str) -> float:
