@@ -17,9 +17,10 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
+from tokbench.kernels.huge cimport want_huge_pages
 from tokbench.kernels.limits cimport next_number, within
 from tokbench.kernels.queue cimport Key, Untold, push, settle, take_out
-from tokbench.kernels.symbols cimport Numbers, Symbol, lay_out, number_of, swallow
+from tokbench.kernels.symbols cimport Numbers, Symbol, fetch_ahead, lay_out, number_of, swallow
 
 
 cdef struct Pair:
@@ -63,6 +64,8 @@ cdef class Merging:
         for i in range(ranks.shape[0]):
             self.add_symbol(lengths[i], ranks[i])
         lay_out(self.symbols, text, offsets, counts)
+        self.events.reserve(text.shape[0])
+        want_huge_pages(self.events.data(), text.shape[0] * sizeof(Event))
         for i in range(text.shape[0]):
             symbol = &self.symbols[i]
             if symbol.next < 0:
@@ -148,6 +151,7 @@ cdef class Merging:
         self.add_symbol(self.lengths[pair.left] + self.lengths[pair.right], id)
         for i in range(pair.start, pair.start + pair.size):
             position = self.store[i]
+            fetch_ahead(self.symbols.data(), self.store.data(), i, pair.start + pair.size)
             if self.symbols[position].pair == merged:
                 self.merge_at(position, id)
         for i in range(first, <int64_t>self.pairs.size()):

@@ -4,6 +4,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
+from tokbench.kernels.huge cimport want_huge_pages
 from tokbench.kernels.limits cimport next_number, within
 from tokbench.kernels.pair_table cimport Pair, PairTable, shift_for, slot_of
 
@@ -21,6 +22,12 @@ cdef extern from *:
         PairTable table
         vector[Pair] memory
 
+    void prefetch "__builtin_prefetch"(const void* what) noexcept nogil
+
+
+cdef enum:
+    AHEAD = 16      # positions of a pair between the one at work and the one whose symbol is fetched
+
 
 cdef struct Symbol:
     int64_t weight      # count of the word
@@ -37,6 +44,8 @@ cdef inline int lay_out(
     cdef int64_t word, begin, end, i
     cdef Symbol *symbol
     within(text.shape[0], "positions")
+    symbols.reserve(text.shape[0])
+    want_huge_pages(symbols.data(), text.shape[0] * sizeof(Symbol))
     symbols.resize(text.shape[0])
     for word in range(counts.shape[0]):
         begin, end = offsets[word], offsets[word + 1]
@@ -46,6 +55,12 @@ cdef inline int lay_out(
             symbol.prev = <int32_t>(i - 1) if i > begin else -1
             symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
     return 0
+
+
+cdef inline void fetch_ahead(const Symbol *symbols, const int32_t *positions, int64_t i, int64_t end) noexcept nogil:
+    """Ask for a symbol that is due soon: those of a pair stand anywhere, and each would be waited for."""
+    if i + AHEAD < end:
+        prefetch(symbols + positions[i + AHEAD])
 
 
 cdef inline int32_t swallow(Symbol *symbols, int32_t position, int32_t id) noexcept nogil:

@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.limits cimport next_number, within
 from tokbench.kernels.queue cimport push, settle, take_out
-from tokbench.kernels.symbols cimport Numbers, Symbol, lay_out, number_of, swallow
+from tokbench.kernels.symbols cimport Numbers, Symbol, fetch_ahead, lay_out, number_of, swallow
 
 import numpy as np
 
@@ -185,6 +185,7 @@ cdef class Merging:
         self.add_symbol(self.lengths[left] + self.lengths[right], id)
         for i in range(<int64_t>positions.size()):
             position = positions[i]
+            fetch_ahead(self.symbols.data(), positions.data(), i, positions.size())
             if self.symbols[position].pair == merged:
                 self.merge_at(position, id, changed)
         for i in range(first, <int64_t>self.pairs.size()):
