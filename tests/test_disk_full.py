@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from snakemake_logger_plugin_lines.disk import of_engine
 from tests.conftest import Tokbench
 from tests.outputs import fill, names, small_files, told
 from tokbench.atomic import atomic_file, atomic_folder
@@ -108,3 +109,21 @@ def test_errors_that_name_no_file_get_the_output(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match=r"^not of space$"), atomic_file(tmp_path / "x"):
         raise TokbenchError("not of space")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Traceback\nOSError: [Errno 28] No space left on device: 'results/logs/a.log'", "results/logs/a.log"),
+        ("OSError: [Errno 28] No space left on device", ".snakemake"),
+        (
+            "WorkflowError:\nError recording metadata for finished job ([Errno 28] No space left on device). "
+            "Please ensure write permissions for the directory /checkout/.snakemake",
+            ".snakemake",
+        ),
+    ],
+)
+def test_what_the_engine_cannot_write_is_told_with_its_remedy(text: str, place: str) -> None:
+    line = f"tokbench: {place}: No space left on device; make room there and run again: what is finished is kept"
+    assert of_engine(text) == line
+    assert of_engine(text.replace("[Errno 28] No space left on device", "killed")) is None

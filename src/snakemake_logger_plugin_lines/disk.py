@@ -11,8 +11,8 @@ NOTES = ".snakemake"
 ROOM, ELSEWHERE = "make room there", "let it be written to"
 """What to do about a place that is full, and about one that takes no writes for another reason."""
 CANNOT = re.compile(
-    r"(?:OSError|PermissionError): \[Errno \d+\] (No space left on device|Disk quota exceeded|Read-only file system|"
-    r"Permission denied|File too large|Input/output error)(?:: '([^']*)')?"
+    r"(?:OSError: |PermissionError: |\()\[Errno \d+\] (No space left on device|Disk quota exceeded|"
+    r"Read-only file system|Permission denied|File too large|Input/output error)(?:: '([^']*)')?"
 )
 
 
