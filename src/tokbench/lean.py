@@ -34,8 +34,8 @@ def lean_imports(absent: tuple[str, ...] = OPTIONAL, hollow: tuple[str, ...] = (
         hollow: packages and modules in whose place stands an empty one, for importers that insist; each name taken
             from it, and from that, is an empty class.
     """
-    found = [name for name in absent if name in sys.modules or ("transformers" in sys.modules and name not in ABSENT)]
-    missing = [name for name in absent if name not in found]
+    looked = "transformers" in sys.modules
+    missing = [name for name in absent if name not in sys.modules and (name in ABSENT or not looked)]
     finder = _Hollow(tuple(name for name in hollow if name not in sys.modules))
     ABSENT.update(dict.fromkeys(missing))
     HOLLOW.update(dict.fromkeys(hollow))
