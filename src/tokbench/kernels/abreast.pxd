@@ -4,9 +4,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tokbench.kernels.derivations cimport Derivations
+from tokbench.kernels.prefetch cimport prefetch
 
 cdef extern from *:
-    void __builtin_prefetch(const void* address) noexcept nogil
     int __builtin_ctzll(uint64_t word) noexcept nogil
     int __builtin_clzll(uint64_t word) noexcept nogil
 
@@ -77,7 +77,7 @@ cdef inline void ask(Asked* asked, const AbreastView* view, uint64_t left, uint6
     asked.pair = pair
     asked.entry = &view.entries[entry_of(view, hashed, view.turns[turn_of(view, hashed)])]
     asked.place = place
-    __builtin_prefetch(asked.entry)
+    prefetch(asked.entry)
 
 
 cdef inline int32_t made(const Asked* asked) noexcept nogil:

@@ -21,7 +21,8 @@ from libcpp.vector cimport vector
 from tokbench.kernels.counted cimport Entry, Slot, __builtin_bswap64, add_within, bytes_of, length_of, sort_by_bytes
 from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.grown cimport Grown
-from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
+from tokbench.kernels.prefetch cimport prefetch
+from tokbench.kernels.pretoken_key cimport INLINE, Key, hash_of, key_of
 from tokbench.kernels.runs cimport RunWriter, ended_well
 from tokbench.kernels.scan cimport Scanner
 
@@ -205,7 +206,7 @@ cdef class Counter:
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             hashes[i] = hash_of(keys[i])
-            __builtin_prefetch(&self.table[hashes[i] >> self.shift])
+            prefetch(&self.table[hashes[i] >> self.shift])
         for i in range(n):
             if bounds[i + 1] > bounds[i] and not self.increase(
                 &keys[i], hashes[i], data + bounds[i], bounds[i + 1] - bounds[i], weights[i] if weights else 1

@@ -22,7 +22,8 @@ from libcpp.vector cimport vector
 from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.huge cimport want_huge_pages, zeroed
 from tokbench.kernels.limits cimport LONGEST
-from tokbench.kernels.pretoken_key cimport INLINE, Key, __builtin_prefetch, hash_of, key_of
+from tokbench.kernels.prefetch cimport prefetch
+from tokbench.kernels.pretoken_key cimport INLINE, Key, hash_of, key_of
 from tokbench.kernels.scan cimport Scanner
 from tokbench.kernels.segmenter cimport Piece, PretokenSegmenter, Scratch, place_of, release
 from tokbench.kernels.splitmix cimport hashed
@@ -285,7 +286,7 @@ cdef class Encoder:
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             places[i] = hash_of(keys[i]) >> shift
-            __builtin_prefetch(&slots[places[i]])
+            prefetch(&slots[places[i]])
         written = ids.ids + ids.written
         i = 0
         while i < n:

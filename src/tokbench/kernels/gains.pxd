@@ -3,9 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
-
-cdef extern from *:
-    void prefetch "__builtin_prefetch"(const void* what) noexcept nogil
+from tokbench.kernels.prefetch cimport prefetch
 
 
 cdef struct Entry:

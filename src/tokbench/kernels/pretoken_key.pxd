@@ -38,7 +38,6 @@ cdef extern from *:
         uint64_t low
         uint64_t high
     const Key* KEY_MASKS
-    void __builtin_prefetch(const void* address) noexcept nogil
 
 
 cdef enum:

@@ -7,6 +7,7 @@ from libcpp.vector cimport vector
 from tokbench.kernels.huge cimport want_huge_pages
 from tokbench.kernels.limits cimport next_number, within
 from tokbench.kernels.pair_table cimport Pair, PairTable, shift_for, slot_of
+from tokbench.kernels.prefetch cimport prefetch
 
 
 cdef extern from *:
@@ -21,8 +22,6 @@ cdef extern from *:
     cppclass Numbers:
         PairTable table
         vector[Pair] memory
-
-    void prefetch "__builtin_prefetch"(const void* what) noexcept nogil
 
 
 cdef enum:
