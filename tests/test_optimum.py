@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from tests.bounded import SHARED, THREE, WORDS, counts_of, encoded, substrings, text_counts
+from tests.conftest import TOPICS
+from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
+from tokbench.kernels.byte_prices import BytePrices
 from tokbench.kernels.edges import relief
 from tokbench.kernels.exchange import exchanges
 from tokbench.kernels.relaxation import Relaxation
@@ -18,6 +21,7 @@ from tokbench.optimum.check import proves
 from tokbench.optimum.graph import Graph, graph_of
 from tokbench.optimum.prices import proven
 from tokbench.optimum.search import search
+from tokbench.reference import byte_prices
 from tokbench.reference import relaxation as reference
 from tokbench.reference import shares as sharing
 
@@ -84,20 +88,53 @@ def test_counts_beyond_32_bits() -> None:
         proven(graph := graph_of(counts_of({b"aaaaaaaa": 2**57}), 258), np.zeros(int(graph.bounds[-1])))
 
 
+def test_prices_of_bytes_take_over_where_pretokens_are_long() -> None:
+    """Lines of a text, uncut: prices of edges leave half of it open."""
+    counts = count_pretokens(TOPICS[0].splitlines(keepends=True), "none")
+    found = search(graph_of(counts, 280), gap=0, steps=400)
+    assert found.steps == 400
+    assert found.unsettled < 0.1
+    assert found.proven.bound <= found.relaxed <= found.tokens
+
+
 @given(WORDS, st.integers(0, 4), st.integers(1, 60), st.integers(0, 30), THREADS)
 @settings(max_examples=60, deadline=None)
 def test_ascent_is_its_twin(words: dict[bytes, int], limit: int, steps: int, lowered: int, threads: int) -> None:
     graph = graph_of(counts_of(words), 256 + limit)
     upper = float(sum(len(word) * count for word, count in words.items()))
     ascent = Relaxation(
-        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), limit, threads
-    )
-    ascent.advance(steps // 2, upper, lowered)
-    ascent.advance(steps - steps // 2, upper, lowered)
+        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), limit, threads,
+        lowered,
+    )  # fmt: skip
+    ascent.advance(steps // 2, upper)
+    ascent.advance(steps - steps // 2, upper)
     tokens = list(graph.spelt(np.arange(len(graph.places))))
     best, kept = reference.ascend(list(graph.counts.items()), tokens, limit, steps, upper, lowered)
     assert ascent.lower == best
     assert ascent.potentials().tolist() == [value for word in kept for value in word]
+
+
+@given(WORDS, st.integers(0, 3), st.integers(1, 60), st.lists(st.floats(-1, 2), min_size=1, max_size=9), THREADS)
+@settings(max_examples=60, deadline=None)
+def test_ascent_by_prices_of_bytes_is_its_twin(
+    words: dict[bytes, int], limit: int, steps: int, numbers: list[float], threads: int
+) -> None:
+    """To the last bit, whatever prices it begins with."""
+    graph = graph_of(counts_of(words), 256 + limit)
+    text = list(graph.counts.items())
+    upper = float(sum(len(word) * count for word, count in text))
+    own = [[count * sum(np.resize(numbers, node).tolist()) for node in range(len(word) + 1)] for word, count in text]
+    ascent = BytePrices(
+        graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens, len(graph.places), limit,
+        np.array([price for word in own for price in word]), threads,
+    )  # fmt: skip
+    ascent.advance(steps // 2, upper)
+    ascent.advance(steps - steps // 2, upper)
+    tokens = list(graph.spelt(np.arange(len(graph.places))))
+    best, kept = byte_prices.ascend(text, tokens, own, limit, steps, upper)
+    assert ascent.lower == best
+    assert ascent.potentials().tolist() == [value for word in kept for value in word]
+    assert np.ceil(best - 1e-6) <= optimum(words, limit)
 
 
 @given(WORDS, st.integers(0, 4), st.integers(0, 12), st.lists(st.floats(0, 1), min_size=1, max_size=9), THREADS)

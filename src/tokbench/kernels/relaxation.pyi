@@ -1,9 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.crew import Crew
+from tokbench.kernels.ascent import Ascent
 
-class Relaxation(Crew):
+class Relaxation(Ascent):
     """The state of the ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`."""
 
     def __init__(
@@ -16,21 +16,5 @@ class Relaxation(Crew):
         kinds: int,
         limit: int,
         threads: int = 1,
+        lowered: int = 0,
     ) -> None: ...
-    @property
-    def lower(self) -> float:
-        """The best bound so far, in floating point and over the given tokens only: no proof, see ``potentials``."""
-    @property
-    def price(self) -> float:
-        """What a place in the vocabulary is worth: the last price of those that are let in."""
-    @property
-    def taken_steps(self) -> int:
-        """Steps taken so far."""
-    def potentials(self) -> NDArray[np.float64]:
-        """Float64 [nodes], for every node the cost of the bytes before it under the best prices so far."""
-    def token_prices(self) -> NDArray[np.float64]:
-        """Float64 [tokens], the sum of each token's prices in the last step."""
-    def token_usage(self) -> NDArray[np.float64]:
-        """Float64 [tokens], how often each was in the vocabulary of late, from 0 to 1."""
-    def advance(self, steps: int, upper: float, lowered: int) -> None:
-        """Take some steps."""

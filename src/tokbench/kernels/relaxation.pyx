@@ -16,26 +16,19 @@ import numpy as np
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libcpp.algorithm cimport nth_element
-from libcpp.functional cimport greater
 
 from tokbench.kernels.addends cimport Slots, put
-from tokbench.kernels.crew cimport TASKS, Crew
+from tokbench.kernels.ascent cimport USE, Ascent
 
 
 cdef enum:
-    GAINS = 4           # steps in a row that gained, after which steps grow
-    PATIENCE = 20       # steps without a gain, after which they shrink
     WALK = 0            # kinds of tasks: prices of words moved, and shortest paths
     LOWER = 1           # the same, after which prices are lowered
     REPRICE = 2         # prices of words anew
     AIM = 3             # where prices of words are to move
-    KEEP = 4            # to keep potentials of words
-    CHOOSE = 5          # to say which tokens are in the vocabulary
-    USE = 6             # to note how often each was of late
 
 
-cdef class Relaxation(Crew):
+cdef class Relaxation(Ascent):
     """The state of the ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
@@ -47,89 +40,35 @@ cdef class Relaxation(Crew):
         kinds: how many tokens there are.
         limit: how many may be in the vocabulary.
         threads: threads to use; they do not show.
+        lowered: prices are lowered to what is needed in every tenth of this many first steps.
     """
 
-    cdef int64_t limit, edges, steps, gained, stalled
-    cdef double size, bound, best, mu, share
-    cdef double[::1] prices, kept, before, after, root, usage
+    cdef int64_t edges
+    cdef double[::1] prices, after, root
     cdef float[::1] moves
     cdef int64_t[::1] last
-    cdef uint8_t[::1] taken, chosen
-    cdef double[::1] of_words       # of each word its path's length, then how far its prices are to move
+    cdef uint8_t[::1] taken
     cdef double stride              # how far prices are to move before the next walk
     cdef bint aimed                 # whether they are
-    cdef double[::1] order          # the sums of those that may be let in
-    cdef int64_t[::1] at_mu         # of each task, the tokens that are worth as much as the last that are let in
-    cdef int64_t to_take, lowered   # steps; in how many first ones prices are lowered
-    cdef double upper               # tokens of the best vocabulary known
+    cdef int64_t lowered            # in how many first steps prices are lowered
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
         const int32_t[::1] starts, const int32_t[::1] tokens, int64_t kinds, int64_t limit, int32_t threads=1,
+        int64_t lowered=0,
     ):
         cdef Py_ssize_t nodes = first.shape[0] - 1
-        super().__init__(bounds, counts, first, starts, tokens, kinds, threads)
-        self.limit, self.edges = limit, starts.shape[0]
+        super().__init__(bounds, counts, first, starts, tokens, kinds, limit, threads)
+        self.edges, self.lowered = starts.shape[0], lowered
         self.prices, self.moves = np.zeros(self.edges), np.zeros(self.edges, np.float32)
-        self.usage, self.order = np.zeros(kinds), np.empty(kinds)
-        self.before, self.after, self.kept = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes)
-        self.last = np.zeros(nodes, np.int64)
-        self.taken, self.chosen = np.zeros(self.edges, np.uint8), np.zeros(kinds, np.uint8)
+        self.after, self.last = np.zeros(nodes), np.zeros(nodes, np.int64)
+        self.taken = np.zeros(self.edges, np.uint8)
         self.root = np.sqrt(counts)
-        self.at_mu = np.zeros(TASKS, np.int64)
-        self.size, self.best, self.bound = 0.5, -np.inf, -np.inf
-        self.of_words = np.zeros(len(counts))
         self.start()
 
-    @property
-    def lower(self):
-        """The best bound so far, in floating point and over the given tokens only: no proof, see ``potentials``."""
-        return self.best
-
-    @property
-    def price(self):
-        """What a place in the vocabulary is worth: the last price of those that are let in."""
-        return self.mu
-
-    @property
-    def taken_steps(self):
-        """Steps taken so far."""
-        return self.steps
-
-    def potentials(self):
-        """Float64 [nodes], for every node the cost of the bytes before it under the best prices so far."""
-        return np.asarray(self.kept).copy()
-
-    def token_prices(self):
-        """Float64 [tokens], the sum of each token's prices in the last step."""
-        return np.asarray(self.sums).copy()
-
-    def token_usage(self):
-        """Float64 [tokens], how often each was in the vocabulary of late, from 0 to 1."""
-        return np.asarray(self.usage).copy()
-
-    def advance(self, int64_t steps, double upper, int64_t lowered):
-        """Take some steps.
-
-        Args:
-            steps: how many.
-            upper: tokens of the best vocabulary known; steps are in proportion to what is still between.
-            lowered: prices are lowered to what is needed in every tenth of this many first steps.
-        """
-        self.to_take, self.upper, self.lowered = steps, upper, lowered
-        self.work()
-
-    cdef void lead(self) noexcept nogil:
-        while self.to_take > 0:
-            self.step(self.upper, self.steps < self.lowered and self.steps % 10 == 0)
-            self.steps += 1
-            self.to_take -= 1
-
     cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
-        cdef int64_t first = self.firsts[task], last = self.firsts[task + 1], w, t, i
+        cdef int64_t first = self.firsts[task], last = self.firsts[task + 1], w, i
         cdef Slots slots
-        if kind >= CHOOSE:
-            first, last = self.ranges[task], self.ranges[task + 1]
         if kind == WALK or kind == LOWER:
             if self.threads > 1:
                 slots = self.addends.begin(task)
@@ -147,24 +86,8 @@ cdef class Relaxation(Crew):
         elif kind == AIM:
             for w in range(first, last):
                 self.of_words[w] = self.aim(w)
-        elif kind == KEEP:
-            for t in range(self.bounds[first], self.bounds[last]):
-                self.kept[t] = self.before[t]
-        elif kind == CHOOSE:
-            self.choose(task, first, last)
         else:
-            for t in range(first, last):
-                self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
-
-    cdef void choose(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
-        cdef int64_t t, equal = 0
-        cdef bint is_above, is_equal
-        for t in range(first, last):
-            is_above = (self.sums[t] > self.mu) & (self.limit > 0)
-            is_equal = (self.sums[t] == self.mu) & (self.mu > 0)
-            self.chosen[t] = is_above + 2 * is_equal
-            equal += is_equal
-        self.at_mu[task] = equal
+            Ascent.perform(self, kind, task, turn)
 
     cdef void start(self) noexcept:
         """Bytes after the first cost a fifth of a token, which nearly all tokens stay below."""
@@ -188,64 +111,24 @@ cdef class Relaxation(Crew):
                 price = self.before[node] - self.before[self.starts[i]] - count
                 self.prices[i] = price if price > 0 else 0
 
-    cdef void step(self, double upper, bint lower) noexcept nogil:
+    cdef void step(self) noexcept nogil:
         cdef int64_t i
-        self.evaluate(lower)
-        if self.bound > self.best:
-            self.best = self.bound
-            self.share_out(KEEP)
-            self.stalled = 0
-            self.gained += 1
-            if self.gained == GAINS:
-                self.size, self.gained = min(1.5, self.size * 1.05), 0
-        else:
-            self.gained = 0
-            self.stalled += 1
-            if self.stalled == PATIENCE:
-                self.size, self.stalled = self.size * 0.8, 0
-            if self.bound < self.best - 0.3 * (upper - self.best):
-                self.before[:] = self.kept
-                self.reprice()
-                self.evaluate(False)
-                self.size *= 0.8
-                for i in range(self.edges):
-                    self.moves[i] = 0
+        self.evaluate(self.steps < self.lowered and self.steps % 10 == 0)
+        if self.fell():
+            self.before[:] = self.kept
+            self.reprice()
+            self.evaluate(False)
+            self.size *= 0.8
+            for i in range(self.edges):
+                self.moves[i] = 0
         self.share_out(USE)
-        self.move(upper)
+        self.move()
 
     cdef void evaluate(self, bint lower) noexcept nogil:
         """Shortest paths, the vocabulary, and the bound that they give."""
-        cdef Py_ssize_t w, t
-        cdef int64_t above = 0, equal = 0
-        cdef double paths = 0, top = 0
         self.share_words(LOWER if lower else WALK)
         self.aimed = False
-        for w in range(self.counts.shape[0]):
-            paths += self.of_words[w]
-        self.let_in()
-        self.share_out(CHOOSE)
-        for t in range(TASKS):
-            equal += self.at_mu[t]
-        if self.limit > 0:
-            above = self.list_above(self.mu)
-        for t in range(above):
-            top += self.sums[self.listed[t]]
-        self.share = <double>(self.limit - above) / <double>equal if equal else 0
-        self.bound = paths - top - (self.mu * <double>(self.limit - above) if equal else 0)
-
-    cdef void let_in(self) noexcept nogil:
-        """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
-        cdef int64_t listed = self.list_above(0.8 * self.mu), t    # few are greater than it has been
-        if listed <= self.limit:
-            listed = self.list_above(0)
-        for t in range(listed):
-            self.order[t] = self.sums[self.listed[t]]
-        self.mu = 0
-        if listed > self.limit > 0:
-            nth_element(
-                &self.order[0], &self.order[0] + (self.limit - 1), &self.order[0] + listed, greater[double]()
-            )
-            self.mu = self.order[self.limit - 1]
+        self.weigh()
 
     cdef double walk(self, Py_ssize_t w, bint lower) noexcept nogil:
         """The length of a word's shortest path, whose edges are marked; one thread adds its prices to their tokens'."""
@@ -286,7 +169,7 @@ cdef class Relaxation(Crew):
                 node = self.starts[i]
         return length
 
-    cdef void move(self, double upper) noexcept nogil:
+    cdef void move(self) noexcept nogil:
         """Say how far all prices move, those of frequent words further."""
         cdef Py_ssize_t w
         cdef double norm = 0
@@ -295,7 +178,7 @@ cdef class Relaxation(Crew):
             norm += self.of_words[w] * self.root[w]
         if norm == 0:
             return
-        self.stride, self.aimed = self.size * (upper - self.bound) / norm, True
+        self.stride, self.aimed = self.size * (self.upper - self.bound) / norm, True
 
     cdef double aim(self, Py_ssize_t w) noexcept nogil:
         """Where a word's prices are to move; the sum of the squares."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.kernels.ascent import Ascent
+from tokbench.kernels.byte_prices import BytePrices
 from tokbench.kernels.relaxation import Relaxation
 from tokbench.kernels.shares import Shares
 from tokbench.optimum.exchange import improved, tokens_of
@@ -18,6 +20,13 @@ SPAN = 100
 """Steps between two looks at what is proven."""
 LOWERED = 20
 """Steps in which prices are lowered to what is needed, every tenth of them."""
+TRIED = 200
+"""Steps after which prices of bytes are tried in place of prices of edges."""
+TRIAL = 40
+"""Steps of the trial."""
+CLOSED = 0.125
+"""Prices of bytes take over where their trial closes this part of what is open between bound and vocabulary: where
+pre-tokens are long, and most edges are of substrings that no vocabulary would hold."""
 SETTLED = 0.0005
 """Prices have settled where a solution by shares, which no prices exceed, needs no more than this above the bound."""
 SLOW = 0.001
@@ -102,14 +111,18 @@ def search(
         threads: threads to use; they do not show.
         report: called every :data:`STRIDE` steps.
     """
-    ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit, threads)
+    ascent: Ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit, threads, LOWERED)
     relaxed = _Relaxed(graph, threads)
     best, fewest = _rounded(graph, graph.most_saved, threads)
     done, before, result = 0, -np.inf, proven(graph, ascent.potentials(), threads)
     while done < steps and fewest > result.bound * (1 + gap):
         stride = min(STRIDE, steps - done)
-        ascent.advance(stride, float(fewest), LOWERED)
+        ascent.advance(stride, float(fewest))
         done += stride
+        if done == TRIED and done + TRIAL <= steps:
+            further = _tried(graph, ascent, float(fewest), threads)
+            done += TRIAL if further is not ascent else 0
+            ascent = further
         for scores in (ascent.token_prices(), ascent.token_usage()):
             best, fewest = min((best, fewest), _rounded(graph, scores, threads), key=_tokens)
         report(done, ascent.lower, fewest)
@@ -140,6 +153,15 @@ def search(
     return Found(result, fewest, dearest, min(float(fewest), relaxed.tokens), taken, done)
 
 
+def _tried(graph: Graph, ascent: Ascent, upper: float, threads: int) -> Ascent:
+    """The ascent to go on with: by prices of bytes where some steps of them close much, else the one that there is."""
+    trial = BytePrices(*_arrays(graph), len(graph.places), graph.limit, ascent.potentials(), threads)
+    trial.advance(1, upper)
+    lower = trial.lower
+    trial.advance(TRIAL - 1, upper)
+    return trial if trial.lower - lower >= CLOSED * (upper - lower) else ascent
+
+
 class _Relaxed:
     """The best solution of the relaxation so far.
 
@@ -156,7 +178,7 @@ class _Relaxed:
         self._graph, self._scale, self._threads = graph, finest(graph), threads
         self._method: Shares | None = None
 
-    def solved(self, ascent: Relaxation, steps: int) -> Rounded:
+    def solved(self, ascent: Ascent, steps: int) -> Rounded:
         """Go on from where it was, at first from the ascent's prices, and round the shares."""
         if self._method is None:
             start = ascent.token_usage(), ascent.potentials()

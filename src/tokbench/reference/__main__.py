@@ -16,6 +16,7 @@ from tokbench.kernels.skipgram import alias_table
 from tokbench.reference import (
     bpe,
     bpe_dropout,
+    byte_prices,
     bytespan,
     count,
     cover,
@@ -260,6 +261,15 @@ def of_relaxation(text: Text) -> Iterator[str]:
         yield f"{steps} steps: no {text.size} tokens leave fewer than {bound:.2f} of {upper} bytes"
 
 
+def of_byte_prices(text: Text) -> Iterator[str]:
+    every = sorted({word[i:j] for word, _ in text.words for i in range(len(word)) for j in range(i + 2, len(word) + 1)})
+    upper = sum(len(word) * count for word, count in text.words)
+    potentials = [[0.5 * count * place for place in range(len(word) + 1)] for word, count in text.words]
+    for steps in (1, 5, 10, 20, 40):
+        bound, _ = byte_prices.ascend(text.words, every, potentials, text.size, steps, upper)
+        yield f"{steps} steps: no {text.size} tokens leave fewer than {bound:.2f} of {upper} bytes"
+
+
 def of_shares(text: Text) -> Iterator[str]:
     every = sorted({word[i:j] for word, _ in text.words for i in range(len(word)) for j in range(i + 2, len(word) + 1)})
     upper = sum(len(word) * count for word, count in text.words)
@@ -275,6 +285,7 @@ def of_shares(text: Text) -> Iterator[str]:
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe": of_bpe,
     "bpe_dropout": of_bpe_dropout,
+    "byte_prices": of_byte_prices,
     "bytespan": of_bytespan,
     "count": lambda text: numbered(list(count.count([text.text], PATTERN))),
     "cover": of_cover,

@@ -6,15 +6,17 @@ from math import inf, sqrt
 import numpy as np
 
 Words = Sequence[tuple[bytes, int]]
+Edge = tuple[int, int, int]
+"""Where a token ends in a word, where it starts there, and its number."""
 
 
 def ascend(
     words: Words, tokens: Sequence[bytes], limit: int, steps: int, upper: float, lowered: int
 ) -> tuple[float, list[list[float]]]:
     """The best bound after some steps, and the cost of the bytes before each node of each word that gave it."""
-    edges = [_edges(word, tokens) for word, _ in words]
+    edges = [edges_of(word, tokens) for word, _ in words]
     before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
-    prices = [_needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
+    prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
     moves = [[0.0] * len(own) for own in edges]
     best, size, gained, stalled = -inf, 0.5, 0, 0
     kept: list[list[float]] = []
@@ -31,7 +33,7 @@ def ascend(
             if stalled == 20:
                 size, stalled = size * 0.8, 0
             if bound < best - 0.3 * (upper - best):
-                prices = [_needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
+                prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
                 bound, _, taken, held = _evaluate(words, edges, prices, len(tokens), limit, False)
                 size, moves = size * 0.8, [[0.0] * len(own) for own in edges]
         norm = 0.0
@@ -50,7 +52,7 @@ def ascend(
     return best, kept
 
 
-def _edges(word: bytes, tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
+def edges_of(word: bytes, tokens: Sequence[bytes]) -> list[Edge]:
     """(end, start, token) of every place where a token fits, by end, then in order of the tokens."""
     return [
         (end, end - len(token), number)
@@ -60,14 +62,14 @@ def _edges(word: bytes, tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
     ]
 
 
-def _needed(edges: list[tuple[int, int, int]], at: list[float], count: int) -> list[float]:
+def needed(edges: list[Edge], at: list[float], count: int) -> list[float]:
     """What the distance between an edge's nodes exceeds a token by."""
     return [max(0.0, at[end] - at[start] - count) for end, start, _ in edges]
 
 
 def _evaluate(
     words: Words,
-    edges: list[list[tuple[int, int, int]]],
+    edges: list[list[Edge]],
     prices: list[list[float]],
     kinds: int,
     limit: int,
@@ -96,7 +98,7 @@ def _evaluate(
                     if end == node:
                         after[start] = min(after[start], after[node] + count + price)
             before = [0.5 * (one + (length - other)) for one, other in zip(before, after, strict=True)]
-            prices[w] = _needed(edges[w], before, count)
+            prices[w] = needed(edges[w], before, count)
         for (_, _, token), price in zip(edges[w], prices[w], strict=True):
             sums[token] += price
         path, node = set(), len(word)
@@ -106,17 +108,23 @@ def _evaluate(
         paths += length
         distances.append(before)
         taken.append(path)
+    top, held = weighed(sums, limit)
+    return paths - top[0] - top[1], distances, taken, held
+
+
+def weighed(sums: Sequence[float], limit: int) -> tuple[tuple[float, float], list[float]]:
+    """What tokens that are let in are worth, those above the last and those like it, and the share of each token."""
     positive = sorted((price for price in sums if price > 0), reverse=True)
     least = positive[limit - 1] if len(positive) > limit > 0 else 0.0
     above = [limit > 0 and price > least for price in sums]
     equal = [limit > 0 and price == least > 0 for price in sums]
-    share = (limit - sum(above)) / sum(equal) if any(equal) else 0.0
+    left = limit - sum(above)
+    share = left / sum(equal) if any(equal) else 0.0
     top = 0.0
     for price, inside in zip(sums, above, strict=True):
         top += price if inside else 0.0
-    bound = paths - top - (least * (limit - sum(above)) if any(equal) else 0.0)
     held = [1.0 if inside else share if tied else 0.0 for inside, tied in zip(above, equal, strict=True)]
-    return bound, distances, taken, held
+    return (top, least * left if any(equal) else 0.0), held
 
 
 def fewest(words: Words, vocabulary: set[bytes]) -> int:

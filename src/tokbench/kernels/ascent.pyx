@@ -1,0 +1,160 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+"""What every ascent of a bound has: the vocabulary that prices choose, the bound that it and the words' lengths give,
+and how far steps go (subgradients, with Polyak's step and a size that follows what was gained)."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.algorithm cimport nth_element
+from libcpp.functional cimport greater
+
+from tokbench.kernels.crew cimport TASKS, Crew
+
+
+cdef enum:
+    GAINS = 4           # steps in a row that gained, after which steps grow
+    PATIENCE = 20       # steps without a gain, after which they shrink
+
+
+cdef class Ascent(Crew):
+    """The state of an ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
+
+    Args:
+        bounds: int64 [words + 1], each word's first node.
+        counts: int64 [words], occurrences of the words.
+        first: int64 [nodes + 1], where each node's edges start.
+        starts: int32 [edges], where each begins.
+        tokens: int32 [edges], the token of each.
+        kinds: how many tokens there are.
+        limit: how many may be in the vocabulary.
+        threads: threads to use; they do not show.
+    """
+
+    def __init__(
+        self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
+        const int32_t[::1] starts, const int32_t[::1] tokens, int64_t kinds, int64_t limit, int32_t threads=1,
+    ):
+        cdef Py_ssize_t nodes = first.shape[0] - 1
+        super().__init__(bounds, counts, first, starts, tokens, kinds, threads)
+        self.limit = limit
+        self.usage, self.order = np.zeros(kinds), np.empty(kinds)
+        self.before, self.kept = np.zeros(nodes), np.zeros(nodes)
+        self.chosen, self.at_mu = np.zeros(kinds, np.uint8), np.zeros(TASKS, np.int64)
+        self.size, self.best, self.bound = 0.5, -np.inf, -np.inf
+        self.of_words = np.zeros(len(counts))
+
+    @property
+    def lower(self):
+        """The best bound so far, in floating point and over the given tokens only: no proof, see ``potentials``."""
+        return self.best
+
+    @property
+    def price(self):
+        """What a place in the vocabulary is worth: the last price of those that are let in."""
+        return self.mu
+
+    @property
+    def taken_steps(self):
+        """Steps taken so far."""
+        return self.steps
+
+    def potentials(self):
+        """Float64 [nodes], for every node the cost of the bytes before it under the best prices so far."""
+        return np.asarray(self.kept).copy()
+
+    def token_prices(self):
+        """Float64 [tokens], the sum of each token's prices in the last step."""
+        return np.asarray(self.sums).copy()
+
+    def token_usage(self):
+        """Float64 [tokens], how often each was in the vocabulary of late, from 0 to 1."""
+        return np.asarray(self.usage).copy()
+
+    def advance(self, int64_t steps, double upper):
+        """Take some steps.
+
+        Args:
+            steps: how many.
+            upper: tokens of the best vocabulary known; steps are in proportion to what is still between.
+        """
+        self.to_take, self.upper = steps, upper
+        self.work()
+
+    cdef void lead(self) noexcept nogil:
+        while self.to_take > 0:
+            self.step()
+            self.steps += 1
+            self.to_take -= 1
+
+    cdef void step(self) noexcept nogil:
+        """Evaluate prices and move them."""
+
+    cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
+        cdef int64_t first = self.ranges[task], last = self.ranges[task + 1], t
+        if kind == KEEP:
+            for t in range(self.bounds[self.firsts[task]], self.bounds[self.firsts[task + 1]]):
+                self.kept[t] = self.before[t]
+        elif kind == CHOOSE:
+            self.choose(task, first, last)
+        else:
+            for t in range(first, last):
+                self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
+
+    cdef void weigh(self) noexcept nogil:
+        """The vocabulary by the sums of tokens, and the bound."""
+        cdef Py_ssize_t w, t
+        cdef int64_t above = 0, equal = 0
+        cdef double paths = 0, top = 0
+        for w in range(self.counts.shape[0]):
+            paths += self.of_words[w]
+        self.let_in()
+        self.share_out(CHOOSE)
+        for t in range(TASKS):
+            equal += self.at_mu[t]
+        if self.limit > 0:
+            above = self.list_above(self.mu)
+        for t in range(above):
+            top += self.sums[self.listed[t]]
+        self.share = <double>(self.limit - above) / <double>equal if equal else 0
+        self.bound = paths - top - (self.mu * <double>(self.limit - above) if equal else 0)
+
+    cdef bint fell(self) noexcept nogil:
+        """Keep what gained, and let steps grow or shrink; whether the bound fell so far that it is to go back."""
+        if self.bound > self.best:
+            self.best = self.bound
+            self.share_out(KEEP)
+            self.stalled = 0
+            self.gained += 1
+            if self.gained == GAINS:
+                self.size, self.gained = min(1.5, self.size * 1.05), 0
+            return False
+        self.gained = 0
+        self.stalled += 1
+        if self.stalled == PATIENCE:
+            self.size, self.stalled = self.size * 0.8, 0
+        return self.bound < self.best - 0.3 * (self.upper - self.best)
+
+    cdef void let_in(self) noexcept nogil:
+        """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
+        cdef int64_t listed = self.list_above(0.8 * self.mu), t    # few are greater than it has been
+        if listed <= self.limit:
+            listed = self.list_above(0)
+        for t in range(listed):
+            self.order[t] = self.sums[self.listed[t]]
+        self.mu = 0
+        if listed > self.limit > 0:
+            nth_element(
+                &self.order[0], &self.order[0] + (self.limit - 1), &self.order[0] + listed, greater[double]()
+            )
+            self.mu = self.order[self.limit - 1]
+
+    cdef void choose(self, int32_t task, int64_t first, int64_t last) noexcept nogil:
+        cdef int64_t t, equal = 0
+        cdef bint is_above, is_equal
+        for t in range(first, last):
+            is_above = (self.sums[t] > self.mu) & (self.limit > 0)
+            is_equal = (self.sums[t] == self.mu) & (self.mu > 0)
+            self.chosen[t] = is_above + 2 * is_equal
+            equal += is_equal
+        self.at_mu[task] = equal
