@@ -1,7 +1,7 @@
 """Tokens counted by probability and norm: each in one cell, which holds it."""
 
 import polars as pl
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokbench.report.figures import norms
@@ -19,6 +19,7 @@ def frame(tokens: list[tuple[int, float]]) -> pl.DataFrame:
 
 
 @given(TOKENS, TOKENS)
+@example([(1, 0.0)], [(1, 0.5)])
 def test_every_token_is_in_one_cell(one: list[tuple[int, float]], other: list[tuple[int, float]]) -> None:
     tokenizers = {("bpe", 512): frame(one), ("unigram", 512): frame(other)}
     cells = embedding_norms({"tiny": tokenizers})

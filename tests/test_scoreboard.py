@@ -15,6 +15,7 @@ from tokbench.report.summary import summary
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.board_alignment import alignment, contrast
 from tokbench.statistics.board_answers import _estimate as answers_estimate
+from tokbench.statistics.board_bits import ONE_DOCUMENT, over_documents
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
@@ -166,6 +167,12 @@ def test_one_word_bears_no_interval() -> None:
     assert (family.values["three"].value, family.values["three"].n) == (0.5, 3)
     assert family.values["three"].low is not None
     assert family.differ("one", "three") is None
+
+
+def test_bits_of_one_document_are_told_and_not_tested() -> None:
+    family = over_documents((), {"bpe": np.array([30.0]), "sage": np.array([28.0])}, np.array([10.0]), None)
+    assert family.values == {"bpe": Value(3.0), "sage": Value(2.8)}
+    assert (family.untested, family.over) == (ONE_DOCUMENT, "")
 
 
 def test_gaps_of_different_bounds_are_not_ranked() -> None:
