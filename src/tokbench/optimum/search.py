@@ -87,6 +87,8 @@ def _above(tokens: float, least: float) -> float:
 
 Rounded = tuple[NDArray[np.bool_], int]
 """A vocabulary, and the tokens of the text by it."""
+Start = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Usage of tokens and potentials of nodes by some prices, from which shares are looked for."""
 Arrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 Report = Callable[[int, float, int], None]
 """Told of steps, the bound and the tokens of the best vocabulary so far."""
@@ -115,14 +117,15 @@ def search(
     relaxed = _Relaxed(graph, threads)
     best, fewest = _rounded(graph, graph.most_saved, threads)
     done, before, result = 0, -np.inf, proven(graph, ascent.potentials(), threads)
+    early: Start | None = None
     while done < steps and fewest > result.bound * (1 + gap):
         stride = min(STRIDE, steps - done)
         ascent.advance(stride, float(fewest))
         done += stride
         if done == TRIED and done + TRIAL <= steps:
             further = _tried(graph, ascent, float(fewest), threads)
-            done += TRIAL if further is not ascent else 0
-            ascent = further
+            if further is not ascent:
+                early, ascent, done = _start(ascent), further, done + TRIAL
         for scores in (ascent.token_prices(), ascent.token_usage()):
             best, fewest = min((best, fewest), _rounded(graph, scores, threads), key=_tokens)
         report(done, ascent.lower, fewest)
@@ -134,7 +137,9 @@ def search(
         exchanged = improved(graph, best, TRIALS // 4, threads)
         wanted = done % SPAN == 0 and far and gained < SLOW * ascent.lower
         if wanted and exchanged[0] > result.bound * (1 + gap):
-            rounded = relaxed.solved(ascent, SHARE_STEPS)
+            if not relaxed.begun:
+                relaxed.begin(_start(ascent))
+            rounded = relaxed.solved(SHARE_STEPS)
             if rounded[1] < fewest:
                 exchanged = improved(graph, rounded[0], TRIALS // 4, threads)
         fewest, best = exchanged
@@ -142,10 +147,16 @@ def search(
             break
         before = ascent.lower if done % SPAN == 0 else before
     open_still = done >= SPAN and fewest > result.bound * (1 + gap)
-    for _ in range(LAST_SHARES if shares or open_still else 0):
-        if relaxed.tokens <= result.bound * (1 + SETTLED):
-            break
-        best, fewest = min((best, fewest), relaxed.solved(ascent, SHARE_STEPS), key=_tokens)
+    last: list[Start | None] = [None] if relaxed.begun else [_start(ascent)]
+    if early and not relaxed.begun:
+        last.insert(0, early)  # Their shares are further from the bound, and round to fewer tokens.
+    for start in last if shares or open_still else []:
+        if start:
+            relaxed.begin(start)
+        for _ in range(LAST_SHARES):
+            if relaxed.tokens <= result.bound * (1 + SETTLED):
+                break
+            best, fewest = min((best, fewest), relaxed.solved(SHARE_STEPS), key=_tokens)
     fewest, best = improved(graph, best, TRIALS, threads)
     tokens_held = np.flatnonzero(best)
     dearest = tokens_held[np.argsort(-ascent.token_prices()[tokens_held], kind="stable")]
@@ -178,16 +189,28 @@ class _Relaxed:
         self._graph, self._scale, self._threads = graph, finest(graph), threads
         self._method: Shares | None = None
 
-    def solved(self, ascent: Ascent, steps: int) -> Rounded:
-        """Go on from where it was, at first from the ascent's prices, and round the shares."""
-        if self._method is None:
-            start = ascent.token_usage(), ascent.potentials()
-            self._method = Shares(*_arrays(self._graph), *start, self._graph.limit, self._threads)
+    @property
+    def begun(self) -> bool:
+        """Whether there is somewhere to go on from."""
+        return self._method is not None
+
+    def begin(self, start: Start) -> None:
+        """Begin there, whatever has been found."""
+        self._method = None  # Its room is wanted.
+        self._method = Shares(*_arrays(self._graph), *start, self._graph.limit, self._threads)
+
+    def solved(self, steps: int) -> Rounded:
+        """Go on from where it was, and round the shares."""
+        assert self._method is not None
         self._method.advance(steps)
         tokens, shares = self._method.tokens_of(self._scale) / self._scale, self._method.shares()
         if tokens < self.tokens:
             self.tokens, self.shares = tokens, shares
         return _rounded(self._graph, shares, self._threads)
+
+
+def _start(ascent: Ascent) -> Start:
+    return ascent.token_usage(), ascent.potentials()
 
 
 def _arrays(graph: Graph) -> Arrays:
