@@ -135,6 +135,17 @@ cdef class Ascent(Crew):
             self.size, self.stalled = self.size * 0.8, 0
         return self.bound < self.best - 0.3 * (self.upper - self.best)
 
+    cdef void move(self) noexcept nogil:
+        """Say how far all prices move."""
+        cdef Py_ssize_t w
+        cdef double norm = 0
+        self.share_out(AIM)
+        for w in range(self.counts.shape[0]):
+            norm += self.of_words[w]
+        if norm == 0:
+            return
+        self.stride, self.aimed = self.size * (self.upper - self.bound) / norm, True
+
     cdef void let_in(self) noexcept nogil:
         """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
         cdef int64_t listed = self.list_above(0.8 * self.mu), t    # few are greater than it has been

@@ -22,13 +22,12 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from tokbench.kernels.addends cimport Slots, put
-from tokbench.kernels.ascent cimport USE, Ascent
+from tokbench.kernels.ascent cimport AIM, USE, Ascent
 
 
 cdef enum:
     LAY = 0             # kinds of tasks: prices of words moved, and what they sum to
-    AIM = 1             # where prices of words are to move
-    GO_BACK = 2         # prices of words as they were when the bound was best
+    GO_BACK = 1         # prices of words as they were when the bound was best
 
 cdef double LEAST = 0.01        # of a mean of squares
 
@@ -50,8 +49,6 @@ cdef class BytePrices(Ascent):
 
     cdef double[::1] prices, moves, squares     # of the byte before each node
     cdef double[:, ::1] covers                  # of each thread: by how much more each byte is covered than the last one
-    cdef double stride                          # how far prices are to move before they are laid out again
-    cdef bint aimed                             # whether they are
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
@@ -123,17 +120,6 @@ cdef class BytePrices(Ascent):
             price = self.kept[node] - self.kept[node - 1]
             self.prices[node] = price if price < count else count
             self.moves[node] = 0
-
-    cdef void move(self) noexcept nogil:
-        """Say how far all prices move."""
-        cdef Py_ssize_t w
-        cdef double norm = 0
-        self.share_out(AIM)
-        for w in range(self.counts.shape[0]):
-            norm += self.of_words[w]
-        if norm == 0:
-            return
-        self.stride, self.aimed = self.size * (self.upper - self.bound) / norm, True
 
     cdef double aim(self, Py_ssize_t w, double* covers) noexcept nogil:
         """Where the prices of a word's bytes are to move; the sum of the squares, each as far as its price goes."""

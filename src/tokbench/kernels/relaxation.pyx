@@ -18,14 +18,13 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tokbench.kernels.addends cimport Slots, put
-from tokbench.kernels.ascent cimport USE, Ascent
+from tokbench.kernels.ascent cimport AIM, USE, Ascent
 
 
 cdef enum:
     WALK = 0            # kinds of tasks: prices of words moved, and shortest paths
     LOWER = 1           # the same, after which prices are lowered
     REPRICE = 2         # prices of words anew
-    AIM = 3             # where prices of words are to move
 
 
 cdef class Relaxation(Ascent):
@@ -48,8 +47,6 @@ cdef class Relaxation(Ascent):
     cdef float[::1] moves
     cdef int64_t[::1] last
     cdef uint8_t[::1] taken
-    cdef double stride              # how far prices are to move before the next walk
-    cdef bint aimed                 # whether they are
     cdef int64_t lowered            # in how many first steps prices are lowered
 
     def __init__(
@@ -169,19 +166,8 @@ cdef class Relaxation(Ascent):
                 node = self.starts[i]
         return length
 
-    cdef void move(self) noexcept nogil:
-        """Say how far all prices move, those of frequent words further."""
-        cdef Py_ssize_t w
-        cdef double norm = 0
-        self.share_out(AIM)
-        for w in range(self.counts.shape[0]):
-            norm += self.of_words[w] * self.root[w]
-        if norm == 0:
-            return
-        self.stride, self.aimed = self.size * (self.upper - self.bound) / norm, True
-
     cdef double aim(self, Py_ssize_t w) noexcept nogil:
-        """Where a word's prices are to move; the sum of the squares."""
+        """Where a word's prices are to move, those of frequent words further; the sum of the squares, each as far."""
         cdef int64_t i
         cdef double squares = 0, move, low
         cdef double[3] held
@@ -194,7 +180,7 @@ cdef class Relaxation(Ascent):
             move = low if move < low else move
             self.moves[i] = <float>move
             squares += move * move
-        return squares
+        return squares * self.root[w]
 
     cdef void move_word(self, Py_ssize_t w) noexcept nogil:
         cdef int64_t i

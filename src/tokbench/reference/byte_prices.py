@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import sqrt
 
-from tokbench.reference.relaxation import Edge, Words, edges_of, needed, weighed
+from tokbench.reference.relaxation import Edge, Pace, Words, edges_of, needed, weighed
 
 
 def ascend(
@@ -16,20 +16,14 @@ def ascend(
     prices = _prices(words, kept)
     moves = [[0.0] * len(word) for word, _ in words]
     squares = [[1.0] * len(word) for word, _ in words]
-    best, size, gained, stalled = -inf, 0.5, 0, 0
+    pace = Pace()
     for _ in range(steps):
         bound, before, held = _evaluate(words, edges, prices, len(tokens), limit)
-        if bound > best:
-            best, kept, stalled, gained = bound, before, 0, gained + 1
-            if gained == 4:
-                size, gained = min(1.5, size * 1.05), 0
-        else:
-            gained, stalled = 0, stalled + 1
-            if stalled == 20:
-                size, stalled = size * 0.8, 0
-            if bound < best - 0.3 * (upper - best):
-                prices, size, moves = _prices(words, kept), size * 0.8, [[0.0] * len(word) for word, _ in words]
-                bound, before, held = _evaluate(words, edges, prices, len(tokens), limit)
+        if pace.gains(bound):
+            kept = before
+        elif pace.falls(bound, upper):
+            prices, pace.size, moves = _prices(words, kept), pace.size * 0.8, [[0.0] * len(word) for word, _ in words]
+            bound, before, held = _evaluate(words, edges, prices, len(tokens), limit)
         norm = 0.0
         for w, (word, count) in enumerate(words):
             own = 0.0
@@ -40,7 +34,7 @@ def ascend(
                 own += moves[w][k] * moves[w][k] * (count / sqrt(squares[w][k] + 0.01))
             norm += own
         if norm:
-            stride = size * (upper - bound) / norm
+            stride = pace.size * (upper - bound) / norm
             prices = [
                 [
                     min(count, price + stride * (count / sqrt(square + 0.01)) * move)
@@ -48,7 +42,7 @@ def ascend(
                 ]
                 for w, (_, count) in enumerate(words)
             ]
-    return best, kept
+    return pace.best, kept
 
 
 def _prices(words: Words, potentials: list[list[float]]) -> list[list[float]]:

@@ -1,6 +1,7 @@
 """The relaxation of the fewest tokens, its prices raised step by step, and what exchanges of tokens would save."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
@@ -8,6 +9,32 @@ import numpy as np
 Words = Sequence[tuple[bytes, int]]
 Edge = tuple[int, int, int]
 """Where a token ends in a word, where it starts there, and its number."""
+
+
+@dataclass
+class Pace:
+    """The best bound, and how far steps go, by what they gained."""
+
+    best: float = -inf
+    size: float = 0.5
+    gained: int = 0
+    stalled: int = 0
+
+    def gains(self, bound: float) -> bool:
+        """Whether a bound is the best so far."""
+        if bound > self.best:
+            self.best, self.stalled, self.gained = bound, 0, self.gained + 1
+            if self.gained == 4:
+                self.size, self.gained = min(1.5, self.size * 1.05), 0
+            return True
+        self.gained, self.stalled = 0, self.stalled + 1
+        if self.stalled == 20:
+            self.size, self.stalled = self.size * 0.8, 0
+        return False
+
+    def falls(self, bound: float, upper: float) -> bool:
+        """Whether one is so far below the best that the next step begins from there."""
+        return bound < self.best - 0.3 * (upper - self.best)
 
 
 def ascend(
@@ -18,24 +45,18 @@ def ascend(
     before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
     prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
     moves = [[0.0] * len(own) for own in edges]
-    best, size, gained, stalled = -inf, 0.5, 0, 0
+    pace = Pace()
     kept: list[list[float]] = []
     for step in range(steps):
         bound, before, taken, held = _evaluate(
             words, edges, prices, len(tokens), limit, step < lowered and step % 10 == 0
         )
-        if bound > best:
-            best, kept, stalled, gained = bound, before, 0, gained + 1
-            if gained == 4:
-                size, gained = min(1.5, size * 1.05), 0
-        else:
-            gained, stalled = 0, stalled + 1
-            if stalled == 20:
-                size, stalled = size * 0.8, 0
-            if bound < best - 0.3 * (upper - best):
-                prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
-                bound, _, taken, held = _evaluate(words, edges, prices, len(tokens), limit, False)
-                size, moves = size * 0.8, [[0.0] * len(own) for own in edges]
+        if pace.gains(bound):
+            kept = before
+        elif pace.falls(bound, upper):
+            prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
+            bound, _, taken, held = _evaluate(words, edges, prices, len(tokens), limit, False)
+            pace.size, moves = pace.size * 0.8, [[0.0] * len(own) for own in edges]
         norm = 0.0
         for w, (_, count) in enumerate(words):
             squares = 0.0
@@ -47,9 +68,9 @@ def ascend(
             norm += squares * sqrt(count)
         for w, (_, count) in enumerate(words):
             if norm:
-                far = size * (upper - bound) / norm * sqrt(count)
+                far = pace.size * (upper - bound) / norm * sqrt(count)
                 prices[w] = [max(0.0, price + far * move) for price, move in zip(prices[w], moves[w], strict=True)]
-    return best, kept
+    return pace.best, kept
 
 
 def edges_of(word: bytes, tokens: Sequence[bytes]) -> list[Edge]:
