@@ -82,6 +82,19 @@ def test_twin(counted: dict[bytes, int], size: int, longest: int | None, least: 
     assert vocabulary.merges.tolist() == [[*pair, 256 + index] for index, pair in enumerate(merges)]
 
 
+@given(st.dictionaries(st.text("abc", min_size=2, max_size=6), st.integers(1, 40)), st.integers(0, 60))
+def test_counts_that_fall_below_the_least(counted: dict[str, int], least: int) -> None:
+    counts = PretokenCounts.from_pairs((word.encode(), count) for word, count in counted.items())
+    vocabulary = build(counts, 400, BpeOptions(min_pair_count=least))
+    assert list(vocabulary.tokens) == twin(list(counts.items()), spelling_ranks().tolist(), 400, least, 10**6)[1]
+
+
+def test_a_pair_that_has_fallen_below_the_least_is_not_merged() -> None:
+    """Both pairs are seen three times; the merge of the first takes one of the second away."""
+    counts = PretokenCounts.from_pairs([(b"ab", 2), (b"abc", 1), (b"bc", 2)])
+    assert build(counts, 300, BpeOptions(min_pair_count=3)).tokens[256:] == (b"ab",)
+
+
 @settings(max_examples=60)
 @given(words.filter(bool), st.integers(257, 400), LIMITS, st.integers(0, 3))
 def test_tokenizers(counted: dict[bytes, int], size: int, longest: int | None, least: int) -> None:
@@ -89,10 +102,10 @@ def test_tokenizers(counted: dict[bytes, int], size: int, longest: int | None, l
     assert_equals_reference(counts, size, BpeOptions(min_pair_count=least, max_token_bytes=longest))
 
 
-@pytest.mark.parametrize(("size", "longest"), [(6000, None), (3000, 5)])
-def test_tokenizers_on_documentation(size: int, longest: int | None) -> None:
+@pytest.mark.parametrize(("size", "longest", "least"), [(6000, None, 0), (3000, 5, 0), (6000, None, 21)])
+def test_tokenizers_on_documentation(size: int, longest: int | None, least: int) -> None:
     text = "".join(pydoc_data.topics.topics.values())
-    assert_equals_reference(count(text), size, BpeOptions(max_token_bytes=longest))
+    assert_equals_reference(count(text), size, BpeOptions(max_token_bytes=longest, min_pair_count=least))
 
 
 def test_tokenizers_without_pretokenization() -> None:

@@ -4,7 +4,9 @@
 
 Every symbol knows its neighbours and the pair that it starts, so a merge finds the pairs to lessen by position; the
 pairs to raise all contain the new symbol and are found through two arrays indexed by the other one. No pair is ever
-hashed. The queue is lazy: counts fall in place, and a pair is put right when it reaches the top.
+hashed. The queue is lazy: counts fall in place, and a pair is put right when it reaches the top. It holds pairs from a
+count of 2**level on, so that it stays small: most pairs are too rare ever to be merged, and wait by the logarithms of
+their counts until the level has fallen to these.
 
 One fact keeps this small: a pair gets all its positions when the younger of its symbols is made, so that it is queued
 once and its count can only fall. The alphabet may be anything, the 256 bytes or the tokens of a vocabulary.
@@ -17,10 +19,15 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
+from tokbench.kernels.cuts cimport leading_zeros
 from tokbench.kernels.huge cimport want_huge_pages
 from tokbench.kernels.limits cimport next_number, within
 from tokbench.kernels.queue cimport Key, Untold, push, settle, take_out
 from tokbench.kernels.symbols cimport Numbers, Symbol, fetch_ahead, lay_out, number_of, swallow
+
+
+cdef enum:
+    LEVELS = 63     # that a count may have
 
 
 cdef struct Pair:
@@ -49,6 +56,8 @@ cdef class Merging:
     cdef size_t queued              # pairs that are or have been in the queue
     cdef vector[int32_t] store
     cdef vector[Key] heap
+    cdef vector[vector[int32_t]] waiting    # pairs, each by the logarithm to base 2 of the count that it had
+    cdef int32_t level              # pairs with a count of 2**level or more are, or have been, in the queue
     cdef int64_t min_count
     cdef int64_t max_length
 
@@ -61,6 +70,8 @@ cdef class Merging:
         cdef Symbol *symbol
         cdef int32_t right
         cdef int64_t i
+        self.level = LEVELS
+        self.waiting.resize(LEVELS)
         for i in range(ranks.shape[0]):
             self.add_symbol(lengths[i], ranks[i])
         lay_out(self.symbols, text, offsets, counts)
@@ -106,16 +117,12 @@ cdef class Merging:
         cdef int64_t end = self.store.size()
         cdef size_t i
         cdef Pair *pair
-        cdef Untold untold
-        cdef Key key
         for i in range(self.queued, self.pairs.size()):
             pair = &self.pairs[i]
             if pair.count >= self.min_count:
                 pair.start = end
                 end += pair.size
-                key.count, key.pair = pair.count, <int32_t>i
-                key.order = self.ranks[pair.left] << 32 | self.ranks[pair.right]
-                push(self.heap, key, untold)
+                self.await_turn(<int32_t>i)
             pair.size = 0
         self.queued = self.pairs.size()
         self.store.resize(end)
@@ -127,21 +134,52 @@ cdef class Merging:
         self.events.clear()
         return 0
 
-    cdef int32_t take(self) noexcept nogil:
+    cdef int await_turn(self, int32_t id) except -1 nogil:
+        """Queue a pair, or let it wait; one that is too rare to be merged is forgotten."""
+        cdef const Pair *pair = &self.pairs[id]
+        cdef Untold untold
+        cdef Key key
+        if pair.count < self.min_count:
+            return 0
+        if pair.count >> self.level == 0:
+            self.waiting[63 - leading_zeros(<uint64_t>pair.count)].push_back(id)
+            return 0
+        key.count, key.pair = pair.count, id
+        key.order = self.ranks[pair.left] << 32 | self.ranks[pair.right]
+        push(self.heap, key, untold)
+        return 0
+
+    cdef int lower(self) except -1 nogil:
+        """Queue the pairs that have waited for the next level."""
+        cdef vector[int32_t] due
+        cdef size_t i
+        self.level -= 1
+        due.swap(self.waiting[self.level])
+        for i in range(due.size()):
+            self.await_turn(due[i])
+        return 0
+
+    cdef int32_t take(self) except -2 nogil:
         """Take the foremost pair from the queue; -1 when there is none to be merged."""
         cdef Untold untold
         cdef Key top
-        while self.heap.size() > 0:
-            top = self.heap[0]
-            if top.count == self.pairs[top.pair].count:
-                take_out(self.heap, 0, untold)
-                return top.pair
-            top.count = self.pairs[top.pair].count
-            if top.count < self.min_count:
-                take_out(self.heap, 0, untold)
-            else:
-                settle(self.heap, 0, top, untold)
-        return -1
+        cdef int64_t count
+        while True:
+            while self.heap.size() > 0:
+                top = self.heap[0]
+                count = self.pairs[top.pair].count
+                if top.count == count:
+                    take_out(self.heap, 0, untold)
+                    return top.pair
+                if count >= self.min_count and count >> self.level > 0:
+                    top.count = count
+                    settle(self.heap, 0, top, untold)
+                else:
+                    take_out(self.heap, 0, untold)
+                    self.await_turn(top.pair)
+            if self.level == 0:
+                return -1
+            self.lower()
 
     cdef int merge(self, int32_t merged) except -1 nogil:
         """Make the symbol of a pair and put it wherever the pair stands, from left to right."""
@@ -151,7 +189,9 @@ cdef class Merging:
         self.add_symbol(self.lengths[pair.left] + self.lengths[pair.right], id)
         for i in range(pair.start, pair.start + pair.size):
             position = self.store[i]
-            fetch_ahead(self.symbols.data(), self.store.data(), i, pair.start + pair.size)
+            fetch_ahead(
+                self.symbols.data(), self.pairs.data(), merged, self.store.data(), i, pair.start + pair.size
+            )
             if self.symbols[position].pair == merged:
                 self.merge_at(position, id)
         for i in range(first, <int64_t>self.pairs.size()):

@@ -23,7 +23,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.counted_pairs cimport Counted, CountedPairs, break_up, enqueue_raised, join_up, take_foremost
 from tokbench.kernels.limits cimport next_number, within
-from tokbench.kernels.symbols cimport Symbol, fetch_ahead, lay_out, swallow
+from tokbench.kernels.symbols cimport Symbol, fetch_ahead, fetch_symbol, lay_out, swallow
 
 
 cdef struct Token:
@@ -123,7 +123,7 @@ cdef class Training:
         here.swap(self.pairs.places[merged])
         sort(here.begin(), here.end())
         for i in range(here.size()):
-            fetch_ahead(self.symbols.data(), here.data(), i, here.size())
+            fetch_ahead(self.symbols.data(), self.pairs.pairs.data(), merged, here.data(), i, here.size())
             if self.symbols[here[i]].pair == merged:
                 if token < 0:
                     token = self.result(here[i], pair.left, pair.right)
@@ -203,7 +203,7 @@ cdef class Training:
                 pending.push_back(self.tokens[part].left)
         here.swap(self.occurrences[token])
         for i in range(here.size()):
-            fetch_ahead(self.symbols.data(), here.data(), i, here.size())
+            fetch_symbol(self.symbols.data(), here.data(), i, here.size())
             if self.symbols[here[i]].id == token:
                 self.split_at(here[i], first)
         self.tokens[token].frequency = 0

@@ -18,14 +18,37 @@ cdef extern from *:
         PairTable table = {nullptr, 0};
         std::vector<Pair> memory;
     };
+
+    static const int64_t AHEAD = 8;     // positions of a pair between the one at work and that whose pairs are fetched
+
+    /* Ask for a symbol that is due, as those of a pair stand anywhere and each would be waited for. */
+    template <class Symbol>
+    static inline void fetch_symbol(const Symbol *symbols, const int32_t *positions, int64_t i, int64_t end) {
+        if (i + 2 * AHEAD < end) TOKBENCH_PREFETCH(symbols + positions[i + 2 * AHEAD]);
+    }
+
+    /* Ask for a symbol that is due, and for the pairs beside one that is due sooner and has come: a merge changes what
+       is known of them. */
+    template <class Symbol, class Known>
+    static inline void fetch_ahead(
+        const Symbol *symbols, const Known *pairs, int32_t merged, const int32_t *positions, int64_t i, int64_t end
+    ) {
+        fetch_symbol(symbols, positions, i, end);
+        if (i + AHEAD >= end) return;
+        const Symbol *first = symbols + positions[i + AHEAD];
+        if (first->pair != merged) return;
+        if (first->prev >= 0 && symbols[first->prev].pair >= 0) TOKBENCH_PREFETCH(pairs + symbols[first->prev].pair);
+        if (symbols[first->next].pair >= 0) TOKBENCH_PREFETCH(pairs + symbols[first->next].pair);
+    }
     """
     cppclass Numbers:
         PairTable table
         vector[Pair] memory
 
-
-cdef enum:
-    AHEAD = 16      # positions of a pair between the one at work and the one whose symbol is fetched
+    void fetch_symbol[S](const S *symbols, const int32_t *positions, int64_t i, int64_t end) noexcept nogil
+    void fetch_ahead[S, Known](
+        const S *symbols, const Known *pairs, int32_t merged, const int32_t *positions, int64_t i, int64_t end
+    ) noexcept nogil
 
 
 cdef struct Symbol:
@@ -54,12 +77,6 @@ cdef inline int lay_out(
             symbol.prev = <int32_t>(i - 1) if i > begin else -1
             symbol.next = <int32_t>(i + 1) if i + 1 < end else -1
     return 0
-
-
-cdef inline void fetch_ahead(const Symbol *symbols, const int32_t *positions, int64_t i, int64_t end) noexcept nogil:
-    """Ask for a symbol that is due soon: those of a pair stand anywhere, and each would be waited for."""
-    if i + AHEAD < end:
-        prefetch(symbols + positions[i + AHEAD])
 
 
 cdef inline int32_t swallow(Symbol *symbols, int32_t position, int32_t id) noexcept nogil:

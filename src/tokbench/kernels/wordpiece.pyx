@@ -185,7 +185,7 @@ cdef class Merging:
         self.add_symbol(self.lengths[left] + self.lengths[right], id)
         for i in range(<int64_t>positions.size()):
             position = positions[i]
-            fetch_ahead(self.symbols.data(), positions.data(), i, positions.size())
+            fetch_ahead(self.symbols.data(), self.pairs.data(), merged, positions.data(), i, positions.size())
             if self.symbols[position].pair == merged:
                 self.merge_at(position, id, changed)
         for i in range(first, <int64_t>self.pairs.size()):
