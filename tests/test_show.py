@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tokbench as library
@@ -84,6 +84,7 @@ def test_borders_stand_below_each_other(text: bytes) -> None:
 
 
 @given(TEXT, st.integers(20, 120))
+@example("😀\u200d".encode(), 25)
 def test_all_tokens_are_shown_once(text: bytes, width: int) -> None:
     cuts = [cut("bytes", BYTEWISE, text), cut("coarse", COARSE, text)]
     for one, cells in zip(cuts, _cells(cuts, text, width), strict=True):

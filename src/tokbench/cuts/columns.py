@@ -1,18 +1,19 @@
 """Cuts of one text laid out in columns, so that borders at the same place of the text stand below each other.
 
 A column begins at every border that any cut has. A token takes the columns up to its end, which are made as wide as
-the widest token and id need; rows end where all cuts have a border, if there is such a place.
+the widest token and id need; rows end where all cuts have a border, or else between characters, if there is such a
+place.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 
 from wcwidth import wcswidth
 
 from tokbench.cuts.cut import Cut, Token, disputed
-from tokbench.cuts.visible import visible
+from tokbench.cuts.visible import FIRST_ESCAPED, visible
 
 EDGE = 1
 """Columns of a border."""
@@ -64,9 +65,10 @@ def rows(cuts: Sequence[Cut], text: bytes, width: int) -> Iterator[Row]:
     common = frozenset.intersection(*(one.borders for one in cuts))
     same = frozenset.intersection(*(one.spans for one in cuts))
     some = disputed(cuts)
+    inside = _inside(text)
     first = 0
     while first < len(edges) - 1:
-        last = _row_end(cuts, text, edges, first, width, common)
+        last = _row_end(cuts, text, edges, first, width, common, inside)
         columns = _columns(cuts, text, edges[first : last + 1])
         yield [_cells(one, text, columns, same, some) for one in cuts]
         first = last
@@ -93,7 +95,24 @@ def _whole(data: bytes) -> bool:
         return False
 
 
-def _row_end(cuts: Sequence[Cut], text: bytes, edges: list[int], first: int, width: int, common: frozenset[int]) -> int:
+def _inside(text: bytes) -> frozenset[int]:
+    """The places of a text that are within a character."""
+    starts = accumulate(
+        (1 if FIRST_ESCAPED <= ord(one) < FIRST_ESCAPED + 0x80 else len(one.encode()))
+        for one in text.decode("utf-8", "surrogateescape")
+    )
+    return frozenset(range(1, len(text))).difference(starts)
+
+
+def _row_end(
+    cuts: Sequence[Cut],
+    text: bytes,
+    edges: list[int],
+    first: int,
+    width: int,
+    common: frozenset[int],
+    inside: frozenset[int],
+) -> int:
     """Number of the edge at which a row ends."""
     last = first + 1
     while last < len(edges) - 1:
@@ -105,7 +124,10 @@ def _row_end(cuts: Sequence[Cut], text: bytes, edges: list[int], first: int, wid
         last += 1
     else:
         return last
-    return next((edge for edge in range(last, first, -1) if edges[edge] in common), last)
+    ends = range(last, first, -1)
+    shared = (edge for edge in ends if edges[edge] in common)
+    between = (edge for edge in ends if edges[edge] not in inside)
+    return next(chain(shared, between), last)
 
 
 def _columns(cuts: Sequence[Cut], text: bytes, edges: list[int]) -> dict[int, int]:
