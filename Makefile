@@ -24,6 +24,7 @@ OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events 
   optimum_constructions order pathpiece patterns picky_bpe pretokenization randtrain refined sage segmentation \
   shortest_path token_ngrams trie unigram well_known within wordpiece
 OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_a_document_that_is_too_long \
+  within.py::test_ngrams_of_bytes_keep_within_their_memory \
   kernel_limits.py::test_a_run_that_failed_is_not_continued
 
 .PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize accessibility benchmarks scale install wheel lint format lock clean
