@@ -161,6 +161,17 @@ def test_sets_on_every_code_point(pattern: str) -> None:
     assert boundaries(made, text).tolist() == twin.boundaries(pattern, text)
 
 
+@pytest.mark.parametrize("characters", ["A-Za-z", "Aa", "Ab", "A-Cb-d", "@`", r"\[{", "A-Zb-z"])
+def test_either_case(characters: str) -> None:
+    """Runs that lie as far apart as the cases of a letter are looked for at once, others are not."""
+    draw = random.Random(0)
+    text = "".join(draw.choices("ABCZabcdz@`[{ !", k=5_000)).encode()
+    pattern = rf"[{characters}]+|[^{characters}]+"
+    made = scanner_of(pattern)
+    assert made is not None
+    assert boundaries(made, text).tolist() == twin.boundaries(pattern, text)
+
+
 @pytest.mark.parametrize(
     "pattern",
     [
