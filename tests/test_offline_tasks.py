@@ -143,3 +143,14 @@ def test_the_last_word_follows_as_many_words_as_asked_for() -> None:
     ]
     asked = list(last_word(paragraphs, lengths, Random(0)))
     assert [question.context for question in asked] == ["stand here before the last one"] * len(ends)
+
+
+@pytest.mark.parametrize(("ends", "asked"), [(4, 4), (3, 0)])
+def test_a_last_word_is_asked_for_where_there_are_three_others(ends: int, asked: int) -> None:
+    paragraphs = [
+        Paragraph(0, (*["Some", "words", "that", "stand", "before", "it", "all"], f"{end}."))
+        for end in ("stone", "river", "night", "table")[:ends]
+    ]
+    questions = list(last_word(paragraphs, SMALL, Random(0)))
+    assert len(questions) == asked
+    assert all(len(set(question.distractors)) == 3 for question in questions)
