@@ -139,6 +139,7 @@ def test_model_folder(trained: Path) -> None:
     assert float(rows[-1]["loss"]) < float(rows[0]["loss"]) == pytest.approx(math.log(257), abs=0.2)
     manifest = json.loads((trained / "manifest.json").read_text())["settings"]
     assert manifest["parameters"] == parameters(SMALL)
+    assert manifest["devices"] == 1
     assert manifest["read"]["tokens"] == SMALL.steps * SMALL.batch * SMALL.context
     took = manifest["effort"]
     assert (took["starts"], took["joules"], took["flops_per_token"]) == (1, None, flops_per_byte(SMALL))

@@ -133,6 +133,7 @@ def test_a_model_learns_translates_and_is_scored(prepared: Path, tmp_path: Path)
     assert json.loads((tmp_path / "held.json").read_text())["n"] == 20
     assert not (tmp_path / "checkpoints").exists()
     settings = json.loads((model / "manifest.json").read_text())["settings"]
+    assert settings["devices"] == 1
     assert settings["parameters"] == parameters(TINY, 270, 270, joint=False)
     took = settings["effort"]
     assert settings["read"]["tokens"] == int(curve[-1][2])
