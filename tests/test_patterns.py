@@ -15,7 +15,10 @@ from tokbench.kernels.count import Counter
 from tokbench.kernels.pattern import PatternScanner, set_width
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
 from tokbench.patterns import scanner_of
+from tokbench.patterns.borders import borders_of
 from tokbench.patterns.characters import property_of, shorthand
+from tokbench.patterns.masks import masks_of
+from tokbench.patterns.sequence import automaton_of_sequence
 from tokbench.patterns.unicode_properties import CATEGORIES, SCRIPTS
 from tokbench.reference import scan as twin
 
@@ -85,6 +88,15 @@ def test_stretches_of_masks(name: str) -> None:
             assert boundaries(scanner(name), text).tolist() == expected
     finally:
         set_width(64)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ascii_is_cut_by_masks(name: str) -> None:
+    """Whatever tells characters of ASCII apart is cut 64 bytes at a time."""
+    pattern = WELL_KNOWN[name]
+    automaton = automaton_of_sequence((pattern,) if isinstance(pattern, str) else tuple(pattern))
+    apart = len(set(automaton.symbols.classes.of_ascii())) > 1
+    assert (masks_of(automaton, borders_of(automaton)) is not None) == apart
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -151,7 +151,11 @@ def test_model_folder(trained: Path, packed: Path) -> None:
         "model.safetensors",
         "vocabulary.txt",
     }
-    manifest = json.loads((trained / "manifest.json").read_text())["settings"]
+    whole = json.loads((trained / "manifest.json").read_text())
+    manifest = whole["settings"]
+    with (trained / "curve.csv").open(newline="") as file:
+        trained_for = float([row["seconds"] for row in csv.DictReader(file)][-1])
+    assert trained_for < whole["seconds"] < trained_for + 600
     assert manifest["tokenizer"] == {"variant": "bytes"}
     read = manifest["read"]
     assert (read["batches"], read["sequences"], manifest["vocabulary_rows"]) == (8, 32, 320)

@@ -232,6 +232,13 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         read("sigmorphon2022", str(path))
 
 
+def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "eng.word.dev.tsv"
+    path.write_bytes(b"cats\tcat @@s\t100\n\xff\n")
+    with pytest.raises(TokbenchError, match=r"dev\.tsv:2: cannot be read"):
+        read("sigmorphon2022", str(path))
+
+
 def test_places_of_files(tmp_path: Path) -> None:
     for name in ("b_morph_data.csv", "a_morph_data.csv", "README.md"):
         (tmp_path / name).touch()

@@ -109,15 +109,10 @@ def test_a_training_that_is_none_ends(tmp_path: Path, losses: list[float], told:
 
     curve = Curve(str(tmp_path / "curve.csv"), 100, 256)
 
-    def state(batch: int, loss: float) -> Any:
-        timestamp = SimpleNamespace(batch=batch, token=batch)
-        optimizer = SimpleNamespace(param_groups=[{"lr": 0.1}])
-        return SimpleNamespace(timestamp=timestamp, total_loss_dict={"loss/train/total": loss}, optimizers=[optimizer])
-
     def run() -> None:
-        curve.fit_start(state(0, 0.0), None)  # type: ignore[arg-type]
+        curve.fit_start(batch_state(0, 0.0), None)  # type: ignore[arg-type]
         for batch, loss in enumerate(losses, 1):
-            curve.batch_end(state(batch, loss), None)  # type: ignore[arg-type]
+            curve.batch_end(batch_state(batch, loss), None)  # type: ignore[arg-type]
 
     if told is None:
         run()
@@ -126,3 +121,23 @@ def test_a_training_that_is_none_ends(tmp_path: Path, losses: list[float], told:
             run()
         assert f"the curve is in {tmp_path}" in str(raised.value)
     assert len(read_curve(tmp_path / "curve.csv")) == len(losses)
+
+
+def test_a_training_says_how_far_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """In about twenty lines, the last of the last batch."""
+    from tokbench.pretraining.curve import Curve
+
+    curve = Curve(str(tmp_path / "curve.csv"), 103, 256)
+    with caplog.at_level("INFO"):
+        curve.fit_start(batch_state(0, 0.0), None)  # type: ignore[arg-type]
+        for batch in range(1, 104):
+            curve.batch_end(batch_state(batch, 5.0), None)  # type: ignore[arg-type]
+    told = [int(found[1]) for found in re.finditer(r"pretraining batch (\d+)/103, loss 5\.0000, 0 s", caplog.text)]
+    assert told == [*range(5, 103, 5), 103]
+
+
+def batch_state(batch: int, loss: float) -> Any:
+    """What a callback is shown of a training after a batch."""
+    timestamp = SimpleNamespace(batch=batch, token=batch)
+    optimizer = SimpleNamespace(param_groups=[{"lr": 0.1}])
+    return SimpleNamespace(timestamp=timestamp, total_loss_dict={"loss/train/total": loss}, optimizers=[optimizer])
