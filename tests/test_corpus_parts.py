@@ -350,6 +350,23 @@ def test_more_documents_than_there_is_memory_for(lines: Source, tmp_path: Path) 
         in_parts(lines, SHARES[0], 0, 1, 3, tmp_path, allowed=Allowance(1, 539))
 
 
+def test_a_document_that_no_shard_takes_is_named_alike(
+    lines: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / "b.txt").open("a") as file:
+        file.write("one\nand a long one\ntwo\n")
+    told = r"^document 19 of the source has 15 bytes, and a shard takes 14 of one; cut it into shorter documents$"
+    monkeypatch.setattr("tokbench.corpus.places.LONGEST", 14)
+    with pytest.raises(TokbenchError, match=told):
+        in_parts(lines, SHARES[0], 0, 1, 3, tmp_path)
+    monkeypatch.setattr("tokbench.corpus.prepare.LONGEST", 14)
+    with pytest.raises(TokbenchError, match=told):
+        prepare(lines, SHARES[0], 0, 1, tmp_path / "whole")
+    monkeypatch.setattr("tokbench.corpus.places.LONGEST", 15)
+    (tmp_path / "parts").mkdir()
+    assert in_parts(lines, SHARES[0], 0, 1, 3, tmp_path / "parts")
+
+
 # Through the command line
 
 
