@@ -3,12 +3,13 @@
 python benchmarks/second_core.py TEXT... [--size 32768] [--rounds 3] [--only NAME ...]
 
 BPE and its relatives train by one thread: several would have to meet at each of ten thousands of merges, and wait for
-the same memory between them. So do SaGe's embeddings, each step of which begins where the last one ended. Counting, scoring bytes and n-grams are jobs of
-one thread each, one for each shard or corpus. Of SaGe its ablation is timed; bounds, which ConvexTok is made from, are
-proven of a part of the text; the scores that ByteSpan reads are drawn. What one thread takes is held against what the
-thread that leads takes of two: the time that the second core would leave if it were idle. That is processor time, so
-that others on the machine show less than they do in wall-clock time. What the machine has to give at that moment comes
-first: how much more two processes of their own, which share nothing, get done than one.
+the same memory between them. So do SaGe's embeddings, each step of which begins where the last one ended. Counting,
+scoring bytes and n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed;
+bounds, which ConvexTok is made from, are proven of a part of the text; the scores that ByteSpan reads are drawn. What
+one thread takes is held against what the thread that leads takes of two: the time that the second core would leave if
+it were idle. That is processor time, so that others on the machine show less than they do in wall-clock time. What the
+machine has to give at that moment comes first: how much more two processes of their own, which share nothing, get done
+than one.
 """
 
 import argparse
