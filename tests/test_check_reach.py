@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokbench.fitness import reach
 from tokbench.fitness.contexts import BEFORE, contexts, heads_of, likeness, tails_of
 from tokbench.fitness.pieces import Pieces
-from tokbench.fitness.subject import Subject
+from tokbench.fitness.subject import Rejection, Subject
 from tokbench.options import Options
 from tokbench.patterns.sequence import automaton_of_sequence
 from tokbench.pretokenization import pretokenization_of, schemes
@@ -36,6 +36,19 @@ def test_a_merge_that_is_forestalled_is_proved_unreachable() -> None:
     told = reached(Tokenizer(vocabulary(b"bc", b"ab", b"abc", merges=merges), "none", "merge"))
     assert [told[token].proof for token in (b"bc", b"ab", b"abc")] == ["alone", "alone", "segmentation"]
     assert told[b"abc"].witness == "its bytes are always cut as 61|62 63"
+
+
+def test_a_token_whose_bytes_are_rejected_is_not_reached_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = Subject.encode
+
+    def reject(self: Subject, text: bytes) -> list[int]:
+        if text == b"ab":
+            raise Rejection("not these")
+        return encode(self, text)
+
+    monkeypatch.setattr(Subject, "encode", reject)
+    told = reached(Tokenizer(vocabulary(b"ab", b"cd"), "none", "greedy"))
+    assert (told[b"ab"].proof, told[b"cd"].proof) == ("context", "alone")
 
 
 def test_a_beaten_token_is_proved_unreachable() -> None:

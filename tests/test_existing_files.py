@@ -12,6 +12,7 @@ import pytest
 from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
 from tests.existing import few, level, ranks, read  # noqa: F401
+from tokbench.adapters.forms.protobuf import fields
 from tokbench.adapters.forms.recognised import form_of
 from tokbench.errors import TokbenchError
 from tokbench.fitness.every import GROUPS
@@ -130,3 +131,19 @@ def test_mistakes(line: str, told: str, files: dict[str, Path], tmp_path: Path, 
     places = {**files, "text": tmp_path / "text", "ours": tmp_path / "ours", "nowhere": tmp_path / "nowhere"}
     words = [str(places[word[1:]]) if word.startswith("@") else word for word in line.split(" ")]
     assert told in tokbench(*words).message
+
+
+def test_fields_of_a_message_in_every_form() -> None:
+    """By the wire format: a varint, 64 bits, bytes, 32 bits, and a varint again; other kinds are none."""
+    message = b"\x08\x96\x01" + b"\x11" + b"\xff" * 8 + b"\x1a\x02ab" + b"\x25\x01\x02\x03\x04" + b"\x28\x07"
+    told = [(field.number, field.kind, message[field.start : field.end], field.value) for field in fields(message)]
+    assert told == [
+        (1, 0, b"\x96\x01", 150),
+        (2, 1, b"\xff" * 8, 0),
+        (3, 2, b"ab", 0),
+        (4, 5, b"\x01\x02\x03\x04", 0),
+        (5, 0, b"\x07", 7),
+    ]
+    for wrong in (message[:-1], message[:8], b"\x0b", b"\x00\x01"):
+        with pytest.raises(ValueError):  # noqa: PT011 (what it says is for who reads the code)
+            list(fields(wrong))

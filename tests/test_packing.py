@@ -58,6 +58,8 @@ def test_order_is_drawn_and_no_place_stands_twice() -> None:
     assert len({place_of(number, 5) for number in range(100_000)}) == 100_000
     first = [place_of(0x9E3779B97F4A7C15 * number % 2**64, -1) for number in (1, 2, 3)]
     assert first == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F], "SplitMix64's from seed 0"
+    of_seed = place_of((0x9E3779B97F4A7C15 - first[0]) % 2**64, 0)
+    assert of_seed == first[0], "documents are counted from where the seed's own number of SplitMix64's stands"
     middles = [sum(order.index(number) for number in range(500)) / 500 for order in orders]
     assert all(400 < middle < 600 for middle in middles)
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -151,6 +152,21 @@ def test_what_is_wrong_is_told_before_any_process_starts(
             main([*call, str(tmp_path / "model"), *more])
         assert ended.value.code == 2
         assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("waited", "made", "starts"), [(True, False, 1), (False, True, 1), (True, True, 0)])
+def test_what_another_has_not_made_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: bool, made: bool, starts: int
+) -> None:
+    """Where another process was waited for, and failed, this one trains."""
+    started = []
+    monkeypatch.setattr(launch, "alone", lambda folder: nullcontext(waited))
+    monkeypatch.setattr(launch, "is_made", lambda output, recipe: made)
+    monkeypatch.setattr(launch, "run_together", lambda processes, of: started.append(of) or 0)
+    packed = packed_documents(tmp_path / "packed")
+    options = placed(processes_per_node=2)
+    assert pretrain_together(["pretrain"], packed, options, tmp_path / "model", tmp_path / "checkpoints") == 0
+    assert len(started) == starts
 
 
 def test_launchers_of_nodes_are_started_by_srun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

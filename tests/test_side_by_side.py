@@ -185,10 +185,16 @@ def test_all_or_nothing_of_a_share_is_no_count(write: Write) -> None:
 def test_intervals_that_lie_apart(write: Write) -> None:
     intervals = whole().frames["intervals"]
     near = intervals.with_columns(pl.col("average") + 0.001)
-    far = intervals.with_columns(pl.col("average", "low", "high") - 0.3)
+    lower, higher, far, beyond = (
+        intervals.with_columns(pl.col("average", "low", "high") + by) for by in (-0.0001, 0.0001, -0.3, 0.3)
+    )
     lacking = near.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
     a = write("a", intervals=intervals)
-    for other, judgement in ((near, "within noise"), (far, "beyond noise"), (lacking, "single number")):
+    for other, judgement in (
+        *((one, "within noise") for one in (near, lower, higher)),
+        *((one, "beyond noise") for one in (far, beyond)),
+        (lacking, "single number"),
+    ):
         found = compared(a, write("b", intervals=other))
         assert {change.judgement for change in found.changes()} == {judgement}
 
