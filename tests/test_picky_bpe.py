@@ -198,6 +198,12 @@ def test_no_text(method: Callable[..., Vocabulary], options: AlphabetOptions) ->
     assert vocabulary.events == ()
 
 
+def test_the_last_of_the_narrow_characters_is_its_byte() -> None:
+    counts = PretokenCounts.from_pairs([("\x7f\x80".encode(), 5)])
+    options = PickyBpeOptions(alphabet="character", character_coverage=1)
+    assert picky_bpe.build(counts, 258, options).tokens[256:] == ("\x80".encode(), "\x7f\x80".encode())
+
+
 def test_counts_beyond_32_bits() -> None:
     huge = PretokenCounts.from_pairs([(b"ab", 2**40), (b"bc", 2**40 + 1), (b"cab", 2**33)])
     assert build(huge, 259, PickyBpeOptions()).tokens[256:] == (b"ab", b"bc", b"cab")

@@ -67,6 +67,9 @@ def test_the_pilot_tells_its_deviations() -> None:
     assert plan["needed"] <= plan["needed_at_most"]
     seen = seen_by_seeds(comparisons, 0.01)
     assert seen["detectable"].is_sorted(descending=True)
+    assert [pilot.seen(row["detectable"], row["seeds"]) for row in seen.iter_rows(named=True)] == pytest.approx(
+        [0.8] * len(seen)
+    )
     assert seen.filter(seeds=5)["by_rule"][0] == pytest.approx(sqrt(15.7 / 5) * pilot.run_deviation)
 
 
