@@ -8,12 +8,12 @@ place.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 
 from wcwidth import wcswidth
 
 from tokbench.cuts.cut import Cut, Token, disputed
-from tokbench.cuts.visible import FIRST_ESCAPED, visible
+from tokbench.cuts.visible import visible
 
 EDGE = 1
 """Columns of a border."""
@@ -65,10 +65,10 @@ def rows(cuts: Sequence[Cut], text: bytes, width: int) -> Iterator[Row]:
     common = frozenset.intersection(*(one.borders for one in cuts))
     same = frozenset.intersection(*(one.spans for one in cuts))
     some = disputed(cuts)
-    inside = _inside(text)
+    between = _between(text)
     first = 0
     while first < len(edges) - 1:
-        last = _row_end(cuts, text, edges, first, width, common, inside)
+        last = _row_end(cuts, text, edges, first, width, common, between)
         columns = _columns(cuts, text, edges[first : last + 1])
         yield [_cells(one, text, columns, same, some) for one in cuts]
         first = last
@@ -95,13 +95,10 @@ def _whole(data: bytes) -> bool:
         return False
 
 
-def _inside(text: bytes) -> frozenset[int]:
-    """The places of a text that are within a character."""
-    starts = accumulate(
-        (1 if FIRST_ESCAPED <= ord(one) < FIRST_ESCAPED + 0x80 else len(one.encode()))
-        for one in text.decode("utf-8", "surrogateescape")
-    )
-    return frozenset(range(1, len(text))).difference(starts)
+def _between(text: bytes) -> frozenset[int]:
+    """The places of a text that are between characters; a byte of none stands for itself."""
+    characters = text.decode("utf-8", "surrogateescape")
+    return frozenset(accumulate(len(one.encode("utf-8", "surrogateescape")) for one in characters))
 
 
 def _row_end(
@@ -111,7 +108,7 @@ def _row_end(
     first: int,
     width: int,
     common: frozenset[int],
-    inside: frozenset[int],
+    between: frozenset[int],
 ) -> int:
     """Number of the edge at which a row ends."""
     last = first + 1
@@ -125,9 +122,7 @@ def _row_end(
     else:
         return last
     ends = range(last, first, -1)
-    shared = (edge for edge in ends if edges[edge] in common)
-    between = (edge for edge in ends if edges[edge] not in inside)
-    return next(chain(shared, between), last)
+    return next((edge for places in (common, between) for edge in ends if edges[edge] in places), last)
 
 
 def _columns(cuts: Sequence[Cut], text: bytes, edges: list[int]) -> dict[int, int]:

@@ -17,6 +17,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from tokbench.kernels.elementary import exponentials_of, powers_of
+from tokbench.kernels.prefetch cimport prefetch
 from tokbench.kernels.splitmix cimport advanced, mixed
 
 BLOCK = 64
@@ -49,7 +50,7 @@ cdef extern from *:
 
     static void fetch(const float *table, int64_t i, int columns) {
         for (int c = 0; c < columns; c += 16)
-            __builtin_prefetch(table + i * columns + c, 1);
+            TOKBENCH_PREFETCH(table + i * columns + c);
     }
 
     /* The sums of eight rows of sixteen: both halves, then both halves of that, and so on. */
