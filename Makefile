@@ -11,6 +11,7 @@ KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd) src
 
 STRINGS ?= 1000000
 FILES ?= 5000
+EXAMPLES ?= 20
 MUTANTS ?= 100
 EXPERIMENT ?= models
 VARIANTS ?= 1000
@@ -53,10 +54,11 @@ published-results: install  ## make every table and figure of results/published 
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
 
-nightly: install  ## a million adversarial strings, damaged files, bulk through a peer, all texts, Composer's launcher, the hub
+nightly: install  ## adversarial strings, damaged files, bulk, all texts, the hub, each property on EXAMPLES times as many examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_BULK=1 TOKBENCH_EXISTING=1 \
 	  TOKBENCH_LAUNCHER=1 python -m pytest tests/test_fuzz.py tests/test_readers.py tests/test_large_counts.py \
 	  tests/test_hub.py tests/test_existing_real.py "tests/test_pretraining.py::test_composers_own_launcher_trains_the_same"
+	@TOKBENCH_EXAMPLES=$(EXAMPLES) python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
 
 mutants: install  ## change one operator or constant at a time where results are computed, list what no test notices
 	@python tools/mutants.py --number $(MUTANTS) --seed $(SEED) --cores $(CORES)

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from tests.downstream import DOCUMENTS, SMALL
 from tests.workflow.checkout import ROOT, Prepared
@@ -87,10 +87,22 @@ LONG = [
 """Other files that take more than some seconds, the longest first."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that processes that share the work end together."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that processes that share the work end together.
+
+    With ``TOKBENCH_EXAMPLES`` only properties are tried, each on so many times as many examples as it says."""
+    if times := int(os.environ.get("TOKBENCH_EXAMPLES", "0")):
+        config.hook.pytest_deselected(items=[item for item in items if not _is_property(item)])
+        items[:] = [item for item in items if _is_property(item)]
+        for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
+            usual = test._hypothesis_internal_use_settings
+            test._hypothesis_internal_use_settings = settings(usual, max_examples=usual.max_examples * times)
     places = {name: place for place, name in enumerate(LANGUAGE_MODELS + LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
+
+def _is_property(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.outside import DATA, needs
 from tokbench.byte_level import PRINTABLE, spelling_ranks
 from tokbench.candidates import limits
+from tokbench.candidates.characters import covering_characters
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
@@ -198,3 +199,10 @@ def test_characters_against_twin(counted: dict[bytes, int]) -> None:
 def test_alphabet_larger_than_the_vocabulary() -> None:
     with pytest.raises(TokbenchError, match="alphabet of 262 bytes and characters exceeds the vocabulary size 260"):
         build(MIXED, 260, BpeOptions(alphabet="character", character_coverage=1.0))
+
+
+def test_characters_that_are_covered_begin_where_ascii_ends() -> None:
+    """By hand: DEL is a byte; U+0080 and ü are two, and with the first of them 9 of 10 are covered."""
+    counts = PretokenCounts.from_pairs([("\x7f\x80".encode(), 4), ("\x80".encode(), 1), ("ü".encode(), 1)])
+    assert covering_characters(counts, 0.9) == ["\x80".encode()]
+    assert covering_characters(counts, 1.0) == ["\x80".encode(), "ü".encode()]

@@ -20,6 +20,7 @@ from tokbench.fitness.digits import consistency
 from tokbench.fitness.every import GROUPS
 from tokbench.fitness.kept import _common
 from tokbench.fitness.plain import Checked, as_json, checked, fit
+from tokbench.fitness.probes import PROBES
 from tokbench.fitness.round_trip import round_trip
 from tokbench.fitness.shorten import shortest
 from tokbench.fitness.subject import Subject
@@ -166,6 +167,23 @@ def test_white_space_kept() -> None:
     assert _common("hello world", "helloworld ") == 0
     assert _common("a  b", "a b") == 1
     assert _common("a  b", "a  b") == 2
+
+
+def test_white_space_that_is_kept_is_counted_over_all_texts() -> None:
+    characters = "".join(PROBES["white space"])
+    white = [one for one in characters if one in " \t\n\r" or unicodedata.category(one) == "Zs"]
+    outcome = found(drops(b" "), "white_space_kept")
+    assert outcome.found.numbers == {"kept": len(white) - white.count(" "), "white": len(white)}
+
+
+def test_other_ids_the_second_time_are_shown() -> None:
+    """A tokenizer that loses the last of a dozen bytes or more; the first eight ids of both times are told."""
+    shortening = broken(decode=lambda self, ids: bytes(ids if len(ids) < 12 else ids[:-1]))
+    outcome = found(shortening, "idempotence")
+    assert outcome.result == "failure"
+    (example,) = outcome.found.examples
+    assert len(example.data) == 12
+    assert example.what == f"ids {list(example.data[:8])}, then {list(example.data[:8])}"
 
 
 def test_consistency_by_hand() -> None:

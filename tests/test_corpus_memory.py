@@ -16,9 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tokbench.allowance import Allowance
+from tokbench.allowance import Allowance, Largest
 from tokbench.corpus import long_lines
 from tokbench.corpus.documents import SCHEMA, Document, read_documents, read_shard
+from tokbench.corpus.parquet_rows import texts_of_rows
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards, queued_shards
@@ -278,3 +279,13 @@ def test_what_reads_shards_tells_a_document_that_does_not_fit(tmp_path: Path) ->
     largest = Allowance(100, 60 * MEGABYTE).largest(4)
     with pytest.raises(TokbenchError, match=r"row group 1: a document of more than 2.* bytes needs more than "):
         list(read_documents([shard], largest))
+
+
+def test_another_column_makes_no_text_too_long(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"about": ["x" * MEGABYTE], "text": ["a"], "web": ["y" * MEGABYTE]}), tmp_path / "a.parquet"
+    )
+    largest = Largest(MEGABYTE // 2, 1, 0, 100)
+    assert list(texts_of_rows(tmp_path / "a.parquet", "text", None, largest)) == [("", b"a")]
+    with pytest.raises(TokbenchError, match="row group 1: a document of more than"):
+        list(texts_of_rows(tmp_path / "a.parquet", "web", None, largest))

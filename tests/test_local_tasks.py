@@ -91,6 +91,7 @@ SPOILT = [
     ("completions", '{"context": "a"}\n{', "record 1: no key 'continuation'"),
     ("mmlu", "q,a,b,c,d,E", "record 1: a question, four answers and one of A"),
     ("mmlu", "q,a,b,c,1", "record 1: a question, four answers and one of A"),
+    ("mmlu", f"q,a,b,c,d,A\n{'q' * 200_000},a,b,c,d,A", "record 2: not CSV (field larger than field limit (131072))"),
     ("winograd", "\nno mask\n[MASK]\na,b\na", "record at line 2: a text with one"),
     ("winograd", "[MASK] ran.\n[MASK]\na,b\nc", "record at line 1: 'c' is no candidate"),
 ]

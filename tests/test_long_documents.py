@@ -23,7 +23,7 @@ from tokbench.corpus import json_stream, long_lines, streams
 from tokbench.corpus.cutting import Cutter, pieces_of
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.read import read_source
-from tokbench.corpus.rests import of_pieces, whole_sizes
+from tokbench.corpus.rests import LONGEST, longest_in, of_pieces, whole_sizes
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
@@ -302,3 +302,7 @@ def test_recipes_name_what_is_not_usual(longest: int | None, experiment: dict[st
     assert [json.loads(recipe).get("longest_document", "usual") for recipe in recipes] == [
         "usual" if longest == 16_000_000 else longest
     ] * 4
+
+
+def test_a_file_that_tells_of_no_pieces_has_none() -> None:
+    assert [longest_in(told) for told in (None, {}, {LONGEST: b"17"})] == [0, 0, 17]

@@ -84,6 +84,15 @@ def test_every_form_gives_the_same_pairs(form: str, tmp_path: Path) -> None:
     assert [(first.decode(), second.decode()) for first, second in read] == PAIRS
 
 
+def test_lines_of_json_may_hold_what_corpora_do(tmp_path: Path) -> None:
+    """Half of a surrogate pair in a text, and a score that is no number."""
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"en": "\\ud83d", "de": "ja", "score": NaN}\n')
+    source = {"languages": ["en", "de"], "train": {"type": "jsonl", "path": str(path)}, "tests": {"held": 1}}
+    read = list(read_pairs(validated(source, ParallelCorpus, "here").train, ("en", "de")))
+    assert read == [(b"\xed\xa0\xbd", b"ja")]
+
+
 def test_each_rule_counts_what_it_leaves_out(tmp_path: Path) -> None:
     good, held = (b"one", b"eins"), (b"held", b"out")
     pairs = [

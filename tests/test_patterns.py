@@ -18,7 +18,8 @@ from tokbench.patterns import scanner_of
 from tokbench.patterns.borders import borders_of
 from tokbench.patterns.characters import property_of, shorthand
 from tokbench.patterns.masks import masks_of
-from tokbench.patterns.sequence import automaton_of_sequence
+from tokbench.patterns.parse import LanguageError
+from tokbench.patterns.sequence import _texts, automaton_of_sequence
 from tokbench.patterns.unicode_properties import CATEGORIES, SCRIPTS
 from tokbench.reference import scan as twin
 
@@ -137,6 +138,14 @@ def test_a_sequence_cuts_the_pieces_of_the_one_before() -> None:
 # The language
 
 
+def test_what_runs_may_hold_is_listed_where_it_is_little() -> None:
+    """Texts of ten letters: 1,110 of up to three, 11,110 of up to four."""
+    assert len(_texts(range(10), 3)) == 1_110
+    for most in (4, 5):
+        with pytest.raises(LanguageError):
+            _texts(range(10), most)
+
+
 def test_properties_are_those_of_regex() -> None:
     """On failure: ``python tools/make_unicode_classes.py``."""
     names = [word[:-1] for word in (CATEGORIES + SCRIPTS).split() if word.endswith(":")]
@@ -156,6 +165,7 @@ def test_properties_are_those_of_regex() -> None:
             r"[\]\-a\\]+",
             "[a-]",
             "[^-a]",
+            r"[\d-]+",
             r"[\s\S]",
             r"[^\W_]+",
             r"\p{^L}",
@@ -219,6 +229,7 @@ def test_either_case(characters: str) -> None:
             "[a&&b]",
             "[]a]",
             "[b-a]",
+            r"[\d-x]",
             "[a",
             "(a",
             "a)",

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokbench.allowance import RESERVE, resident
 from tokbench.commands.main import main
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
@@ -330,3 +331,7 @@ def test_a_list_of_words_that_does_not_fit_is_told_beforehand(tmp_path: Path) ->
     assert len(read_word_list(words, counts, 10_000)) == 1000
     with pytest.raises(TokbenchError, match=r"--memory 10: this list of words needs about [0-9,]+ MB; allow that much"):
         read_word_list(words, counts, 10)
+    words.write_text(" ".join(map(str, range(100_000))))
+    allowed = (resident() + RESERVE) // 1_000_000 + 15
+    with pytest.raises(TokbenchError, match=f"--memory {allowed}: this list of words needs about"):
+        read_word_list(words, counts, allowed)
