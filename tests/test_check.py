@@ -201,8 +201,9 @@ def test_numbers_are_told(built: dict[str, Tokenizer]) -> None:
 
 
 def test_texts_that_come_back_are_counted() -> None:
-    told = [round_trip(Subject(Plain()), texts).told for texts in ([b"a"], [b"a", b"b"])]
-    assert told == ["the one text comes back", "all 2 texts come back"]
+    done = [round_trip(Subject(Plain()), texts) for texts in ([b"a"], [b"a", b"b"])]
+    assert [one.told for one in done] == ["the one text comes back", "all 2 texts come back"]
+    assert [one.numbers for one in done] == [{"texts": 1, "lost": 0}, {"texts": 2, "lost": 0}]
 
 
 def test_numbers_that_are_cut_in_two_ways_are_of_one_length() -> None:

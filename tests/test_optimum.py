@@ -74,9 +74,12 @@ def test_worked_examples_are_proved(words: dict[str, int], limit: int, bound: in
 
 
 def test_a_gap_that_no_prices_close() -> None:
-    """The relaxation takes two halves: 22.5 tokens, where every vocabulary needs 24."""
-    found = search(graph_of(counts_of(encoded({"bb": 3, "bbb": 3, "ca": 3, "aca": 3})), 257), gap=0, steps=400)
+    """The relaxation takes two halves: 22.5 tokens, where every vocabulary needs 24; after few steps only if asked."""
+    graph = graph_of(counts_of(encoded({"bb": 3, "bbb": 3, "ca": 3, "aca": 3})), 257)
+    found = search(graph, gap=0, steps=400)
     assert (found.proven.bound, found.tokens) == (23, 24)
+    few = [search(graph, gap=0, steps=60, shares=shares).relaxed for shares in (False, True)]
+    assert few == [24, pytest.approx(22.5, rel=0.01)]
 
 
 def test_counts_beyond_32_bits() -> None:

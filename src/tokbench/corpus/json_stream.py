@@ -170,21 +170,20 @@ def texts_of_lines(path: Path, source: JsonLinesSource, largest: Largest | None,
 
 def _lines(file: io.BufferedIOBase, path: Path, longest: int, largest: Largest | None) -> Iterator[bytes | LongLine]:
     """The lines of a file, without what is long in those of more than ``longest`` bytes."""
-    number, held, long = 1, b"", None
+    number, long = 1, None
     for part in line_parts(file, longest):
-        if long is None and len(held) + len(part) > longest:
+        if long is None and len(part) > longest:
             long = LongLine(f"{path}:{number}", largest)
-            long.add(held)
-            held = b""
-        if long is not None:
-            long.add(part)
-        else:
-            held = held + part if held else part
+        if long is None:
+            yield part
+            number += 1
+            continue
+        long.add(part)
         if part.endswith(b"\n"):
-            yield held if long is None else long
-            number, held, long = number + 1, b"", None
-    if held or long is not None:
-        yield held if long is None else long
+            yield long
+            number, long = number + 1, None
+    if long is not None:
+        yield long
 
 
 def _documents(line: LongLine, start: int, follower: Follower, source: JsonLinesSource, cutter: Cutter) -> Texts:

@@ -63,7 +63,9 @@ def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str) -> 
 
 
 def line_parts(file: io.BufferedIOBase, most: int) -> Iterator[bytes]:
-    """The lines of a file with their ends; one of more than so many bytes comes in several parts, as may shorter ones.
+    """The lines of a file with their ends; one of more than so many bytes may come in several parts.
+
+    The first of them has more than so many bytes, too.
 
     Whole lines are cut out of what is read at a time by the standard library, which is faster than reading each.
     """
