@@ -196,6 +196,19 @@ def test_altered_sequences_are_not_trained_on(packed: Path, tmp_path: Path) -> N
         check_sequences(altered, Packing.read(altered))
 
 
+@pytest.mark.parametrize("last", [-4, 36])
+def test_a_shard_ends_after_it_begins_and_within_its_file(last: int, tmp_path: Path) -> None:
+    """Two sequences of four tokens, 32 bytes, whose end is told to be another place."""
+    write_mds(tmp_path, [np.arange(8, dtype=np.int32)], 4)
+    assert [ids.tolist() for ids in read_mds(tmp_path)] == [[*range(8)]]
+    shard = tmp_path / "shard.00000.mds"
+    places = np.frombuffer(held := bytearray(shard.read_bytes()), "<u4", 3, 4)
+    places[2] = int(places[0]) + last
+    shard.write_bytes(held)
+    with pytest.raises(TokbenchError, match=r"shard\.00000\.mds: truncated"):
+        list(read_mds(tmp_path))
+
+
 def test_shards_are_those_of_streaming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from streaming import MDSWriter
 
