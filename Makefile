@@ -54,7 +54,7 @@ published-results: install  ## make every table and figure of results/published 
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
 
-nightly: install  ## adversarial strings, damaged files, bulk, all texts, the hub, each property on EXAMPLES times as many examples
+nightly: install  ## a million strings, damaged files, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_BULK=1 TOKBENCH_EXISTING=1 \
 	  TOKBENCH_LAUNCHER=1 python -m pytest tests/test_fuzz.py tests/test_readers.py tests/test_large_counts.py \
 	  tests/test_hub.py tests/test_existing_real.py "tests/test_pretraining.py::test_composers_own_launcher_trains_the_same"

@@ -20,7 +20,6 @@ from tokbench.fitness.digits import consistency
 from tokbench.fitness.every import GROUPS
 from tokbench.fitness.kept import _common
 from tokbench.fitness.plain import Checked, as_json, checked, fit
-from tokbench.fitness.probes import PROBES
 from tokbench.fitness.round_trip import round_trip
 from tokbench.fitness.shorten import shortest
 from tokbench.fitness.subject import Subject
@@ -170,7 +169,7 @@ def test_white_space_kept() -> None:
 
 
 def test_white_space_that_is_kept_is_counted_over_all_texts() -> None:
-    characters = "".join(PROBES["white space"])
+    characters = "".join(probes.PROBES["white space"])
     white = [one for one in characters if one in " \t\n\r" or unicodedata.category(one) == "Zs"]
     outcome = found(drops(b" "), "white_space_kept")
     assert outcome.found.numbers == {"kept": len(white) - white.count(" "), "white": len(white)}

@@ -172,12 +172,11 @@ def _lines(file: io.BufferedIOBase, path: Path, longest: int, largest: Largest |
     """The lines of a file, without what is long in those of more than ``longest`` bytes."""
     number, long = 1, None
     for part in line_parts(file, longest):
-        if long is None and len(part) > longest:
-            long = LongLine(f"{path}:{number}", largest)
-        if long is None:
+        if long is None and len(part) <= longest:
             yield part
             number += 1
             continue
+        long = long or LongLine(f"{path}:{number}", largest)
         long.add(part)
         if part.endswith(b"\n"):
             yield long
