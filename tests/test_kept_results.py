@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
@@ -119,27 +120,25 @@ def test_every_link_leads_to_what_is_there(tracked: list[Path]) -> None:
 
 
 def test_the_readme_says_what_its_command_gives() -> None:
-    """The page of the papers is what the command prints; the README sums it up."""
+    """Check the README's summary against the page that the command writes."""
     page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
-    told = re.search(r"Of (\d+) numbers .*, (\d+) do not, and", page)
-    assert told is not None
-    numerals = (
-        "none",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
+    counts = re.search(r"Of (\d+) numbers (\d+) .*, (\d+) .*, (\d+) do not, and (\d+) rest", page)
+    assert counts is not None
+    all_of_them, same, rounded, different, unprinted = map(int, counts.groups())
+    wanted = (
+        f"Of {all_of_them} numbers, {same + rounded} agree within rounding, {different} differ, "
+        f"and {unprinted} cannot be recomputed"
     )
-    wanted = f"of {told[1]} all but {numerals[int(told[2])]} agree"
+    assert same + rounded + different + unprinted == all_of_them
     assert wanted in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_pages_name_the_same_requirements() -> None:
+    sentence = "Linux on x86-64, Python 3.11 with its headers, make, and a C and a C++ compiler."
+    for page in ("README.md", "docs/first_steps.md"):
+        assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"].startswith(">=3.11,")
 
 
 def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:
