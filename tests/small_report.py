@@ -116,8 +116,8 @@ def bits_by_seed() -> pl.DataFrame:
 
 def bounds() -> pl.DataFrame:
     """Bounds at two sizes, one of which is none."""
-    told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, None)
-    rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 7, "too long")]
+    told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, 12, 0.004, None)
+    rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 9, "too long")]
     return pl.DataFrame(rows, schema=BOUNDS.schema, orient="row")
 
 

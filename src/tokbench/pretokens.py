@@ -69,6 +69,22 @@ class PretokenCounts:
         for start, end, count in zip(ends, ends[1:], self.counts.tolist(), strict=False):
             yield buffer[start:end], count
 
+    def split_by_length(self, longest: int | None) -> tuple["PretokenCounts", "PretokenCounts"]:
+        """Split into the pre-tokens of at most ``longest`` bytes and the longer ones, each in the same order.
+
+        Args:
+            longest: bytes; no limit when None.
+        """
+        lengths = np.diff(self.offsets)
+        kept = np.ones(len(self), np.bool_) if longest is None else lengths <= longest
+        return self._chosen(kept, lengths), self._chosen(~kept, lengths)
+
+    def _chosen(self, chosen: NDArray[np.bool_], lengths: NDArray[np.int64]) -> "PretokenCounts":
+        if chosen.all():
+            return self
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths[chosen].cumsum()])
+        return PretokenCounts(self.data[np.repeat(chosen, lengths)], offsets, self.counts[chosen], self.scheme)
+
     @classmethod
     def merged(
         cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64], scheme: str | None = None

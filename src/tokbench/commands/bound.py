@@ -10,6 +10,7 @@ from tokbench import memory
 from tokbench.commands.inputs import COUNTS
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
+from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 
 if TYPE_CHECKING:
     from tokbench.optimum.search import Found
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 )
 @click.option("--steps", type=COUNT, default=1000, show_default=True, help="Stop after this many steps.")
 @click.option("--max-token-bytes", type=Whole(2), help="Longest token: the bound says nothing of longer ones.")
+@click.option(
+    "--max-pretoken-bytes",
+    type=Whole(1),
+    default=MAX_PRETOKEN_BYTES,
+    show_default=True,
+    help="Longest pre-token: longer ones are left out of the text, and counted.",
+)
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
 @click.option(
@@ -39,6 +47,7 @@ def command(
     gap: float,
     steps: int,
     max_token_bytes: int | None,
+    max_pretoken_bytes: int,
     threads: int,
     megabytes: int | None,
     result: str | None,
@@ -62,9 +71,15 @@ def command(
     memory.purpose(f"bound the tokens of {counts}", "name --max-token-bytes")
     check_size(size)
     started = time.process_time()
-    check_stage("bound", counts, megabytes, longest=max_token_bytes)
+    check_stage("bound", counts, megabytes, longest=max_token_bytes, max_pretoken_bytes=max_pretoken_bytes)
     pretokens = PretokenCounts.read(counts)
-    options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": max_token_bytes, "threads": threads}
+    options: dict[str, Any] = {
+        "gap": gap,
+        "steps": steps,
+        "longest": max_token_bytes,
+        "max_pretoken_bytes": max_pretoken_bytes,
+        "threads": threads,
+    }
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:
@@ -73,11 +88,19 @@ def command(
 
     def keep(found: "Found") -> None:
         if output:
-            write_certificate(output, pretokens, size, max_token_bytes, found.proven)
+            kept, _ = pretokens.split_by_length(max_pretoken_bytes)
+            write_certificate(output, kept, size, max_token_bytes, max_pretoken_bytes, found.proven)
 
     one = bounded if result is None else bounded_or_why
     told = one(pretokens, size, **options, report=report, keep=keep)
-    told |= {"size": size, "longest": max_token_bytes, "scheme": pretokens.scheme}
+    told |= {"size": size, "longest": max_token_bytes, "max_pretoken_bytes": max_pretoken_bytes}
+    told["scheme"] = pretokens.scheme
+    if long := told.get("left_out", {}).get("pretokens"):
+        click.echo(
+            f"{long:,} pre-tokens of more than {max_pretoken_bytes:,} bytes are left out, "
+            f"{told['left_out']['share']:.2%} of the text",
+            err=True,
+        )
     if len(parts := read_languages(counts)) > 1:
         told["languages"] = {language: bounded_or_why(part, size, **options) for language, part in parts.items()}
     if result is None:

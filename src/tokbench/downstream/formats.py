@@ -76,7 +76,7 @@ def fault(row: Row) -> str | None:
         return None if row["continuation"].strip() else "the continuation is empty"
     if "openings" in row and not row["ending"].strip():
         return "the ending is empty"
-    texts = row.get("choices", row.get("openings"))
+    texts = row["choices"] if "choices" in row else row["openings"]
     if not all(text.strip() for text in texts):
         return "a choice is empty"
     right = texts[row["gold"]]
