@@ -135,6 +135,7 @@ rule measure_resource:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(measurements.resource_files),
         recipe=measurements.resource_recipe,
         metrics=measurements.resource_metrics,
         source=measurements.resource_source,
