@@ -143,7 +143,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     # Sizes
     ("sizes", [512], "sizes: 512 is smaller than the alphabet of 'span'; ask for 768 or more"),
     ("variants/bpe/sizes", [255], "variants.bpe.sizes: 255 is smaller than the alphabet of 'bpe'; ask for 256 or more"),
-    ("sizes", [1024, 1024], "sizes: a size stands twice; remove one"),
+    ("sizes", [1024, 1024], "sizes: 1024 is listed twice; remove one"),
     (
         "variants/pathpiece/sizes",
         [4096],

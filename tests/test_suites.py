@@ -27,7 +27,7 @@ def test_named_suites() -> None:
 def test_suite_mistakes_are_named() -> None:
     with pytest.raises(ValidationError, match="Did you mean 'copa'"):
         SuiteOptions(tasks=("copa",), overrides={"coppa": {}})  # type: ignore[dict-item]
-    with pytest.raises(ValidationError, match="named twice"):
+    with pytest.raises(ValidationError, match="listed twice"):
         SuiteOptions(tasks=("copa", "copa"))
 
 

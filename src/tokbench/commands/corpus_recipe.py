@@ -9,7 +9,7 @@ from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
 from tokbench.config.corpus import Corpus
 from tokbench.config.errors import validated
 from tokbench.corpus.parts import WHOLE, Span, groups_of
-from tokbench.corpus.rests import read_cuts
+from tokbench.corpus.rests import read_notes
 from tokbench.corpus.sources import (
     EmbeddedSource,
     FileSource,
@@ -64,10 +64,10 @@ def source_of(corpus: Corpus, files: Sequence[str]) -> tuple[Source, Path | None
     return source, None
 
 
-def tell_of_cuts(folder: Path) -> None:
-    """Say on standard error which documents of a corpus were cut, if any."""
-    if told := read_cuts(folder):
-        click.echo(told, err=True)
+def print_notes(folder: Path) -> None:
+    """Print on standard error what the manifest of a corpus says of its documents, if it has one."""
+    for note in read_notes(folder).values():
+        click.echo(note, err=True)
 
 
 def shares_of(corpus: Corpus) -> dict[str, float | str]:

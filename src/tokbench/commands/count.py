@@ -30,7 +30,7 @@ def command(
     A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
     """
     from tokbench.allowance import allowance
-    from tokbench.commands.documents import documents_of
+    from tokbench.commands.documents import documents_of, with_note
     from tokbench.counting.bound import COPIES, LEAST, Bound
     from tokbench.counting.count import count_languages
     from tokbench.counting.languages import write_languages
@@ -41,7 +41,7 @@ def command(
     scheme = chosen_scheme(pretokenization)
     memory.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     largest = None if megabytes is None else allowance(megabytes, LEAST).largest(COPIES, LEAST)
-    read = documents_of(texts, text_field, language_field, largest)
+    read = with_note(documents_of(texts, text_field, language_field, largest))
     documents = ((document.language, document.text) for document in read)
     counts: Totals | PretokenCounts
     if megabytes is None:

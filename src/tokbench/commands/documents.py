@@ -5,6 +5,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -13,6 +14,7 @@ from tokbench.commands.fields import LANGUAGE, TEXT
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.corpus.untagged import note_of_untagged
 from tokbench.errors import TokbenchError
 
 
@@ -40,6 +42,22 @@ def documents_of(
         if field is not None and all(isinstance(source, TextSource) for source in sources):
             raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
     return _read(sources, largest)
+
+
+def with_note(documents: Iterator[Document]) -> Iterator[Document]:
+    """Return documents whose languages are read; after the last, print how many have none although others have one."""
+    found = [0, 0]
+
+    def see(document: Document) -> Document:
+        found[bool(document.language)] += 1
+        return document
+
+    def end() -> Iterator[Document]:
+        if all(found):
+            click.echo(note_of_untagged(found[0]), err=True)
+        yield from ()
+
+    return chain(map(see, documents), end())
 
 
 def _read(sources: Sequence[Source], largest: Largest | None) -> Iterator[Document]:

@@ -6,7 +6,9 @@ from tokbench.commands.opened import one_of_several
 from tokbench.commands.reading import Reading
 from tokbench.commands.sides import Side, Sizes, distinct, size_label
 from tokbench.corpus.documents import Document
+from tokbench.corpus.untagged import note_of_untagged
 from tokbench.counting.count import count_languages, merge_counts
+from tokbench.languages import tag_of_untagged
 from tokbench.optimum.bounding import bounded_or_why
 from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.pretokens import PretokenCounts
@@ -21,13 +23,16 @@ STEPS = 2000
 
 def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], reading: Reading) -> list[str]:
     """Lines for below a comparison of tokens: gaps at every size, of the whole text and of each of its languages."""
+    untagged = tag_of_untagged({document.language for document in documents})
+    lacking = sum(not document.language for document in documents) if untagged else 0
+    documents = [document._replace(language=document.language or untagged) for document in documents]
     texts = {"": documents}
-    languages = sorted({document.language for document in documents} - {""})
+    languages = sorted({document.language for document in documents})
     if len(languages) > 1:
         texts |= {one: [document for document in documents if document.language == one] for one in languages}
     bounds: dict[tuple[str, str, int], Bound | None] = {}
     counted: dict[str, dict[str, PretokenCounts]] = {}
-    notes = []
+    notes = [f"  {note_of_untagged(lacking)}."] if lacking else []
     for pair in sizes:
         loaded = [one_of_several(side.folders[size], reading) for side, size in zip((a, b), pair, strict=True)]
         for language, text in texts.items():

@@ -94,11 +94,11 @@ def _texts(
 ) -> Iterator[tuple[str, bytes]]:
     """Documents with their languages."""
     from tokbench.allowance import allowance
-    from tokbench.commands.documents import documents_of
+    from tokbench.commands.documents import documents_of, with_note
     from tokbench.counting.bound import COPIES, LEAST
 
     largest = allowance(megabytes, LEAST).largest(COPIES, LEAST) if megabytes and files else None
-    documents = documents_of(files, text_field, language_field, largest)
+    documents = with_note(documents_of(files, text_field, language_field, largest))
     return ((document.language, document.text) for document in documents)
 
 

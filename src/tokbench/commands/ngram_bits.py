@@ -87,6 +87,7 @@ def command(
     those of several as one text. What does not fit into --memory is done token by token.
     """
     from tokbench.allowance import allowance
+    from tokbench.commands.documents import with_note
     from tokbench.intrinsic.ngram_bits import ngram_bits
     from tokbench.pretraining.encoded import COPIES, encoded
     from tokbench.tokenizer import Tokenizer
@@ -103,7 +104,7 @@ def command(
         lambda documents: encoded(tokenizer, documents),
         tokenizer.entries,
         lambda: read(training),
-        read(tested),
+        with_note(read(tested)),
         order=order,
         training_bytes=training_bytes or None,
         allowed=allowed,

@@ -20,7 +20,7 @@ def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) ->
     Where the recipe asks for several parts, FILES are the folders that 'tokbench write_shards' made.
     """
     from tokbench.atomic import atomic_folder
-    from tokbench.commands.corpus_recipe import corpus_of, shares_of, source_of, tell_of_cuts
+    from tokbench.commands.corpus_recipe import corpus_of, print_notes, shares_of, source_of
     from tokbench.corpus.gather import gather
     from tokbench.corpus.prepare import prepare
 
@@ -28,12 +28,12 @@ def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) ->
     if corpus.parts > 1:
         with atomic_folder(output, "corpus") as folder:
             gather([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
-            tell_of_cuts(folder)
+            print_notes(folder)
         return
     source, cache = source_of(corpus, files)
     with atomic_folder(output, "corpus") as folder:
         allowed, longest = allowance(megabytes), corpus.longest_document
         totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest)
-        tell_of_cuts(folder)
+        print_notes(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

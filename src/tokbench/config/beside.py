@@ -60,7 +60,7 @@ def _mend(rest: dict[str, Any], section: str, entry: str | None = None) -> bool:
         case "name":
             rest[section] = "unnamed"
         case "sizes":
-            rest[section] = list(_sizes(given)) or [LEAST_SIZE]
+            rest[section] = list(dict.fromkeys(_sizes(given))) or [LEAST_SIZE]
         case "runs" if entry is not None and isinstance(given, list):
             nothing = Run.model_construct(models=[], variants=[], suites=[])
             rest[section] = [nothing if str(place) == entry else run for place, run in enumerate(given)]

@@ -102,7 +102,7 @@ def _segmentation(key: str, variant: Variant) -> Iterator[str]:
 
 
 def _sizes(experiment: Experiment) -> Iterator[str]:
-    """Sizes that are too small, too large or repeated; a mistake in the common list is told once."""
+    """Sizes that are too small or too large; a mistake in the common list is reported once."""
     alphabets = {
         name: constructions[variant.construction.method].alphabet for name, variant in experiment.built.items()
     }
@@ -129,5 +129,3 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
         for size in sizes:
             if size < alphabets[widest]:
                 yield f"{key}: {size} is smaller than the alphabet of '{widest}'; ask for {alphabets[widest]} or more"
-        if len(set(sizes)) < len(sizes):
-            yield f"{key}: a size stands twice; remove one"

@@ -104,6 +104,10 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
             return f"needs {context['min_length']} or more entries (found {_shown(value)})"
         case "too_long":
             return f"takes {context['max_length']} entries at most (found {_shown(value)})"
+        case "string_too_short":
+            return f"must have {context['min_length']} or more characters (found {_shown(value)})"
+        case "string_too_long":
+            return f"must have {context['max_length']} characters at most (found {_shown(value)})"
         case "string_pattern_mismatch":
             pattern = context["pattern"]
             return f"{_shown(value)} is not {PATTERNS.get(pattern, f'of the form {pattern}')}"
@@ -114,7 +118,10 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
 
 
 def _none_fits(found: list[ErrorDetails]) -> str:
-    """The one mistake behind several errors: a value that fits no alternative of a union."""
+    """The one mistake behind several errors: a value that fits no alternative of a union, or is wrong within one."""
+    for details in found:
+        if details["type"] == "value_error":
+            return str(details["ctx"]["error"])
     expected = dict.fromkeys(_expected(details) for details in found)
     return f"must be {' or '.join(expected)} (found {_shown(found[0]['input'])})"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tokbench.atomic import link_or_copy
 from tokbench.corpus.prepare import link_splits
-from tokbench.corpus.rests import read_cuts, write_cuts
+from tokbench.corpus.rests import read_notes, write_notes
 from tokbench.corpus.shards import shard_paths
 from tokbench.errors import TokbenchError
 
@@ -43,4 +43,4 @@ def gather(groups: Sequence[Path], shares: Mapping[str, float | str], shards: in
                 raise TokbenchError(f"{told}; name all that 'tokbench write_shards' made")
             link_or_copy(shard, path)
     link_splits(folder, shares)
-    write_cuts(folder, read_cuts(groups[0]))
+    write_notes(folder, read_notes(groups[0]))

@@ -1,8 +1,10 @@
 """The limits of a source: which documents they let through is told by their tags and sizes alone, in order."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 
 from tokbench.corpus.sources import Source
+from tokbench.errors import TokbenchError, listed
 
 
 def is_limited(source: Source) -> bool:
@@ -52,6 +54,33 @@ class Limits:
 
     def _is_full(self, language: str) -> bool:
         return self._sizes[language] >= (self._source.max_bytes_per_language or 0)
+
+
+def check_text(source: Source, documents: int, size: int, languages: Callable[[], Iterable[str]]) -> None:
+    """Reject a source that has no text, or none in the languages that are asked for.
+
+    Args:
+        source: its limits.
+        documents: how many documents the limits let through.
+        size: bytes of them.
+        languages: gives the language of every document of the source, renamed, whether let through or not.
+
+    Raises:
+        TokbenchError: there is no text; the message says why.
+    """
+    if size:
+        return
+    if documents:
+        which = "the one document" if documents == 1 else f"each of the {documents:,} documents"
+        raise TokbenchError(f"source: {which} is empty; name files with text")
+    found = sorted(set(languages()))
+    if not found:
+        raise TokbenchError("source: there are no documents; name files with text")
+    named = [language or "documents without a language" for language in found]
+    raise TokbenchError(
+        f"source.languages: no document has one of the languages {', '.join(source.languages or [])} "
+        f"(found: {listed(named)}); name one of these, or leave the key out"
+    )
 
 
 def without_limits(source: Source) -> Source:

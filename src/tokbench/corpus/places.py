@@ -16,15 +16,17 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.allowance import Allowance
-from tokbench.corpus.limits import Limits, is_limited, language_of
+from tokbench.corpus.limits import Limits, check_text, is_limited, language_of
 from tokbench.corpus.rests import LONGEST as LONGEST_KEY
-from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes, write_cuts
+from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes, write_notes
 from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sizes import ROWS, Sizes
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED, shards_of, split_documents
+from tokbench.corpus.untagged import UNTAGGED, merge_untagged, note_of_untagged, untagged_in
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet, pieces, require, whole
+from tokbench.languages import UNDETERMINED
 
 PER_DOCUMENT = 20
 """Bytes held for each document while the splits are drawn, at most."""
@@ -65,7 +67,8 @@ def place_documents(
         sizes: the files of sizes, in the order of the parts.
         folder: where the files go.
         allowed: memory, of which :data:`PER_DOCUMENT` bytes are taken for each document.
-        longest: bytes above which documents are in pieces, of which the folder's manifest tells.
+        longest: bytes above which documents are in pieces, of which the folder's manifest tells. It says, too, how
+            many documents have no language although others have one.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces is one.
@@ -103,11 +106,15 @@ def place_documents(
                 _add(into, places, lengths)
                 writer.write_batch(_batch(PLACES, numbers, lengths, places))
                 first, taken, given, last = first + len(lengths), taken + len(begins), given + len(own), placed[-1]
-            if found.longest:
-                writer.add_key_value_metadata({LONGEST_KEY.decode(): f"{found.longest}"})
+            about = {LONGEST_KEY.decode(): f"{found.longest}"} if found.longest else {}
+            if seen.untagged:
+                about[UNTAGGED.decode()] = UNDETERMINED
+            if about:
+                writer.add_key_value_metadata(about)
     with _written(folder / "shards.parquet", SHARDS) as writer:
         writer.write_batch(_batch(SHARDS, *into))
-    write_cuts(folder, told_of_cuts(seen.rests, longest))
+    notes = {"cut_documents": told_of_cuts(seen.rests, longest), "untagged_documents": note_of_untagged(seen.untagged)}
+    write_notes(folder, notes)
     sums = into.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 
@@ -121,6 +128,7 @@ class Places:
     Attributes:
         longest: bytes of the part's longest document or piece.
         longest_whole: bytes of its longest document that is in pieces, or 0.
+        untagged: the language of documents that carry none, empty where no document of the corpus carries one.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -129,6 +137,7 @@ class Places:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.number = self.longest = self.longest_whole = 0
+        self.untagged = ""
         for _, sizes, _ in self.read():
             self.number += len(sizes)
             self.longest = max(self.longest, int(sizes.max(initial=0)))
@@ -141,6 +150,7 @@ class Places:
         with _opened(self._path, "the places of a part's documents") as file:
             require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
             self.longest_whole = longest_in(file.metadata.metadata)
+            self.untagged = untagged_in(file.metadata.metadata)
             for batch in pieces(file, PLACES.names, ROWS):
                 numbers, sizes, places = (column.cast(pa.int64()).to_numpy() for column in batch.columns)
                 if batch.num_rows and (sizes.min() < 0 or places.min() < UNUSED or places.max() > MOST_PLACES):
@@ -168,6 +178,7 @@ class _Seen:
     Attributes:
         admitted: whether each document or piece is let through, bool [n].
         rests: which of those let through are further pieces of the document before.
+        untagged: how many of those let through have no language although others have one, once all are seen.
     """
 
     def __init__(self, source: Source, number: int) -> None:
@@ -178,7 +189,7 @@ class _Seen:
         self.admitted = np.ones(number, bool)
         self.rests = array("q")
         self._numbers: dict[str, int] = {}
-        self._seen = self._taken = 0
+        self._seen = self._taken = self.untagged = 0
 
     def documents(
         self, fractions: Mapping[str, float], seed: int
@@ -186,6 +197,8 @@ class _Seen:
         """What is asked of :func:`~tokbench.corpus.splits.split_documents`, of whole documents; it is held once."""
         sizes, self._sizes = whole_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
         languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
+        check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
+        self.untagged = merge_untagged(languages, self._numbers)
         return sizes, fractions, seed, np.delete(languages, self.rests) if self.rests else languages
 
     def add(self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32]) -> None:

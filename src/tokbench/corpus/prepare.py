@@ -11,11 +11,14 @@ from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows, read_source
-from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes, write_cuts
+from tokbench.corpus.limits import check_text, language_of, without_limits
+from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes, write_notes
 from tokbench.corpus.shards import COPIES, LONG, LONGEST, Add, shard_paths, written_shards
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import CHUNK, UNUSED, shards_of, split_documents
+from tokbench.corpus.untagged import merge_untagged, note_of_untagged
 from tokbench.errors import TokbenchError
+from tokbench.languages import UNDETERMINED
 
 PER_DOCUMENT = 100
 """Bytes held for each document: a fifth of them for its size and place, the rest where it is a very short one, which
@@ -37,7 +40,8 @@ def prepare(
 
     The source is read twice, once for the sizes of its documents and once for their text. Memory holds some tens of
     bytes for each document, a few copies of the longest one, or of the longest piece, and as much text as is allowed
-    beside; what is written does not depend on it. Documents in pieces are told of in ``folder/manifest.json``.
+    beside; what is written does not depend on it. ``folder/manifest.json`` says how many documents are in pieces, and
+    how many have no language although others have one: theirs is written as ``und``.
 
     Args:
         source: where the documents come from.
@@ -63,8 +67,13 @@ def prepare(
     def documents() -> Iterator[Document]:
         return read_source(source, cache, largest, longest=longest)
 
-    sizes, languages, rests = _seen(documents(), allowed)
+    def languages_of_all() -> Iterator[str]:
+        found = read_source(without_limits(source), cache, largest, longest=longest)
+        return (language_of(source, document.language) for document in found)
+
+    sizes, languages, rests, untagged = _seen(documents(), allowed)
     whole = whole_sizes(sizes, rests)
+    check_text(source, len(whole), int(whole.sum()), languages_of_all)
     splits = split_documents(whole, fractions, seed, languages)
     places = of_pieces(_places(splits, len(fractions), shards), rests)
     paths = [path for split in fractions for path in shard_paths(folder, split, shards)]
@@ -73,9 +82,10 @@ def prepare(
         left -= COPIES_OF_ROW * int(whole.max(initial=0))
     long = set(places[(sizes > LONG) & (places != UNUSED)].tolist())
     with written_shards(paths, int(sizes.max(initial=0)), long, left) as add:
-        _deal(documents(), places, sizes, add)
+        _deal(documents(), places, sizes, add, UNDETERMINED if untagged else "")
     link_splits(folder, shares)
-    write_cuts(folder, told_of_cuts(rests, longest))
+    notes = {"cut_documents": told_of_cuts(rests, longest), "untagged_documents": note_of_untagged(untagged)}
+    write_notes(folder, notes)
     own = (whole[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 
@@ -89,8 +99,9 @@ def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:
 
 def _seen(
     documents: Iterator[Document], allowed: Allowance
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Bytes of each piece, a number for the language of each document, and which pieces are no document's first."""
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]:
+    """Bytes of each piece, a number for the language of each document, which pieces are no document's first, and how
+    many documents have no language although others have one."""
     sizes, languages, rests = array("q"), array("i"), array("q")
     numbers: dict[str, int] = {}
     most = allowed.room // PER_DOCUMENT
@@ -115,7 +126,9 @@ def _seen(
 
     for _ in map(see, documents):
         pass
-    return np.frombuffer(sizes, np.int64), np.frombuffer(languages, np.int32), np.frombuffer(rests, np.int64)
+    tags = np.frombuffer(languages, np.int32)
+    untagged = merge_untagged(tags, numbers)
+    return np.frombuffer(sizes, np.int64), tags, np.frombuffer(rests, np.int64), untagged
 
 
 def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.int32]:
@@ -128,12 +141,14 @@ def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.in
     return places
 
 
-def _deal(documents: Iterator[Document], places: NDArray[np.int32], sizes: NDArray[np.int64], add: Add) -> None:
+def _deal(
+    documents: Iterator[Document], places: NDArray[np.int32], sizes: NDArray[np.int64], add: Add, untagged: str
+) -> None:
     def put(place: int, size: int, document: Document) -> int:
         if len(document.text) != size:
             raise changed()
         if place != UNUSED:
-            add(document, place)
+            add(document if document.language else document._replace(language=untagged), place)
         return 1
 
     dealt: Iterator[int] = map(put, places.data, sizes.data, documents)

@@ -79,7 +79,7 @@ def deal_part(
             if len(document.text) != size:
                 raise changed()
             if place != UNUSED:
-                queue.add(place, number, language_of(source, document.language), document.text)
+                queue.add(place, number, language_of(source, document.language) or told.untagged, document.text)
             return 1
 
         if sum(map(put, rows, documents)) < len(told) or next(documents, None) is not None:

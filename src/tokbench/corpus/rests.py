@@ -1,6 +1,7 @@
 """Documents in pieces: splits, shards and limits are those of whole documents, whose pieces stay together."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MANIFEST = "manifest.json"
-"""In the folder of a corpus that has documents in pieces, and in no other's."""
+"""In the folder of a corpus whose preparation has something to say of its documents, and in no other's."""
 LONGEST = b"longest"
 
 
@@ -53,16 +54,16 @@ def told_of_cuts(rests: ArrayLike, longest: int | None) -> str | None:
     return f"{some} of more than {longest:,} bytes (longest_document) cut into {number + len(documents):,}"
 
 
-def write_cuts(folder: Path, told: str | None) -> None:
-    """Write the manifest that tells of documents in pieces; none where there are none."""
-    if told is not None:
-        (folder / MANIFEST).write_text(json.dumps({"cut_documents": told}) + "\n", encoding="utf-8")
+def write_notes(folder: Path, notes: Mapping[str, str | None]) -> None:
+    """Write the manifest of a folder: a sentence by key, without those that are None; no manifest without sentences."""
+    if found := {key: note for key, note in notes.items() if note is not None}:
+        (folder / MANIFEST).write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
-def read_cuts(folder: Path) -> str | None:
-    """What the manifest in a folder tells; None where there is none."""
+def read_notes(folder: Path) -> dict[str, str]:
+    """Return the sentences in the manifest of a folder; none where there is no manifest."""
     manifest = folder / MANIFEST
-    return json.loads(manifest.read_text(encoding="utf-8"))["cut_documents"] if manifest.is_file() else None
+    return dict(json.loads(manifest.read_text(encoding="utf-8"))) if manifest.is_file() else {}
 
 
 def longest_in(metadata: dict[bytes, bytes] | None) -> int:

@@ -29,10 +29,11 @@ class Source(Options):
     """Read documents of a language only until they come to so many bytes, the last one whole."""
     languages: list[str] | None = None
     """Read only documents with these language tags."""
-    rename_languages: dict[str, str] = Field(default_factory=dict)
+    rename_languages: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """Tags that documents carry, and what to read them as, so that files which name a language differently agree."""
     language: str = ""
-    """Language tag of documents that do not carry one."""
+    """Language tag of documents that do not carry one. Where this is left out, it is ``und`` (undetermined) if other
+    documents of the corpus have a language, and none if no document has one."""
 
 
 class EmbeddedSource(Source):

@@ -63,7 +63,7 @@ def split_documents(
         if fraction > 0 and not (assigned == place).any():
             raise TokbenchError(
                 f"split '{name}' ({fraction:.0%}) gets none of the {len(lengths)} documents; "
-                "raise its fraction or cut the corpus into more documents"
+                "raise its fraction, set it to 0 where nothing reads the split, or cut the corpus into more documents"
             )
     return assigned
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
+from tokbench.languages import by_tag
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
@@ -41,6 +42,10 @@ def count_languages(
         documents: language tags (empty where unknown) and texts.
         scheme: a pre-tokenization, as there.
 
+    Returns:
+        Counts by language; those of documents without a language have the tag of
+        :func:`tokbench.languages.tag_of_untagged`.
+
     Raises:
         TokbenchError: as :func:`count_pretokens`.
     """
@@ -54,7 +59,8 @@ def count_languages(
             counters[language].add_pretokens(*cut_by(chosen, text, number))
         else:
             counters[language].add(text)
-    return {language: _counted(counter, chosen.text) for language, counter in counters.items()}
+    counted = {language: _counted(counter, chosen.text) for language, counter in counters.items()}
+    return by_tag(counted, lambda one, other: merge_counts([one, other]))
 
 
 def _counted(counter: Counter, scheme: str) -> PretokenCounts:

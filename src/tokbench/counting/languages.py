@@ -8,19 +8,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokbench.counting.count import merge_counts
+from tokbench.languages import by_tag
 from tokbench.pretokens import PretokenCounts, read_table, write_table
 
 
 def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> PretokenCounts:
     """Write the counts of each language into one file, whole or not at all, and return those of the whole text.
 
-    The table has the columns ``language``, ``pretoken`` and ``count``, languages in order of their tags; where no
-    language is known it is that of :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of
+    The table has the columns ``language``, ``pretoken`` and ``count``, languages in order of their tags; documents
+    without a language are counted as ``und`` where others have one. Where no language is known it is that of :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of
     languages find the whole text in both.
 
     Raises:
         TokbenchError: there are no counts, or they were not all cut by the same scheme.
     """
+    counts = by_tag(counts, _sum)
     whole = merge_counts(counts.values())
     if set(counts) == {""}:
         whole.write(path)
@@ -75,7 +77,12 @@ def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
     if tags.null_count:
         raise ValueError("a language is missing")
     languages = sorted(tags.to_pylist())
-    return {
+    counts = {
         language: PretokenCounts.from_arrow(table.filter(pc.equal(table["language"].cast(pa.string()), language)))
         for language in languages
     }
+    return dict(sorted(by_tag(counts, _sum).items()))
+
+
+def _sum(one: PretokenCounts, other: PretokenCounts) -> PretokenCounts:
+    return merge_counts([one, other])

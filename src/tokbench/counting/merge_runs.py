@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
 from tokbench.kernels.runs import Merge, give_back
+from tokbench.languages import by_tag
 from tokbench.pretokens import FORM, PretokenCounts
 
 MOST_RUNS = 64
@@ -79,6 +80,7 @@ def write_runs(
         TokbenchError: a row group does not fit into the memory allowed.
     """
     work = _Work(folder, sizes)
+    runs = by_tag(runs, lambda one, other: [*one, *other])
     few = {language: work.fewer(runs[language]) for language in sorted(runs)}
     totals = work.totals([run for each in few.values() for run in each])
     ordered = {language: work.fewer(work.by_count(each), by_count=True) for language, each in few.items()}

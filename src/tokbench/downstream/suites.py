@@ -98,8 +98,6 @@ class SuiteOptions(Options):
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
-        if len(set(self.tasks)) < len(self.tasks):
-            raise ValueError("tasks: a task is named twice; remove one")
         for name in self.overrides:
             if name not in self.tasks:
                 raise ValueError(f"overrides: {unknown(name, 'task of the suite', self.tasks)}")

@@ -1,9 +1,11 @@
 """Budgets of training text in bytes, so that every tokenizer's models read the same: a share for each language."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tokbench.errors import TokbenchError
+from tokbench.languages import by_tag
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[in
     whole: dict[str, int] = {}
     for language, size in languages:
         whole[language] = whole.get(language, 0) + size
+    whole = by_tag(whole, operator.add)
     total = sum(whole.values())
     if not total:
         raise TokbenchError("the training text is empty; give it documents")

@@ -4,6 +4,7 @@ Such a library takes documents, whatever its own pre-tokens are, and its tokens 
 each token occurs is known all the same, and bytes are those of the text as it was given.
 """
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.languages import by_tag
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import Vocabulary
 
@@ -69,7 +71,7 @@ def encoded_by_language(tokenizer: TextEncoder, documents: Iterable[tuple[str, b
         frequencies = np.bincount(tokenizer.encode(text), minlength=tokenizer.id_limit).astype(np.int64, copy=False)
         one = EncodedText(frequencies, len(tokenizer), len(text), sum(map(text.count, BREAKS)))
         found[language] = found[language] + one if language in found else one
-    return dict(sorted(found.items()))
+    return dict(sorted(by_tag(found, operator.add).items()))
 
 
 class OnlyBytes:

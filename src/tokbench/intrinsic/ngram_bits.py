@@ -24,6 +24,7 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.budgets import Budget, budgets_of
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
+from tokbench.languages import tag_of_untagged
 from tokbench.offsets import before
 
 SPENT = -1
@@ -117,21 +118,23 @@ def _fill(
     A document that a budget takes in part is encoded for it by itself.
     """
     left = [dict(budget.taken) for budget in budgets]
+    untagged = tag_of_untagged(budgets[0].taken)
     sizes = [0] * len(budgets)
     waiting: deque[list[_Stream]] = deque()
 
     def dealt_out() -> Iterator[Document]:
         for document in documents:
+            language = document.language or untagged
             whole = []
             for number, stream in enumerate(streams):
-                room = left[number][document.language]
+                room = left[number][language]
                 if len(document.text) <= room:
                     whole.append(stream)
-                    left[number][document.language] = room - len(document.text)
+                    left[number][language] = room - len(document.text)
                     sizes[number] += len(document.text)
                     continue
                 part = before(document.text, room) if room > 0 else b""
-                left[number][document.language] = SPENT
+                left[number][language] = SPENT
                 sizes[number] += len(part)
                 if part:
                     waiting.append([stream])
@@ -226,7 +229,9 @@ def ngram_bits(
             test.add(piece)
             counts[-1] += len(piece.ids)
             counts += [0] * piece.ends
+        untagged = tag_of_untagged({each["language"] for each in documents})
         for each, tokens in zip(documents, counts, strict=False):
+            each["language"] = each["language"] or untagged
             each["tokens"] = tokens
         size = sum(each["bytes"] for each in documents)
         if not size:

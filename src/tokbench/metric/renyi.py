@@ -86,5 +86,11 @@ def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement
         for definition, types in denominators:
             value = renyi_efficiency(usage.frequencies, order, types)
             reason = "fewer than two types, or no tokens" if value is None else None
-            rows.append(Measurement(f"renyi_efficiency_{order:g}", definition, value, types, reason))
+            rows.append(Measurement(f"renyi_efficiency_{_spelt(order)}", definition, value, types, reason))
     return rows
+
+
+def _spelt(order: float) -> str:
+    """Return an order as text, in full where six digits are another number."""
+    short = f"{order:g}"
+    return short if float(short) == order else repr(order)

@@ -107,8 +107,16 @@ class ModelOptions(Options, ABC):
             raise ValueError("n_heads must divide d_model")
         if self.second_phase is not None and self.schedule != "power":
             raise ValueError("second_phase needs schedule: power; a cosine ends with its training")
-        if list(self.evaluate_at) != sorted(set(self.evaluate_at)):
-            raise ValueError("evaluate_at must be ascending, each share once")
+        if list(self.evaluate_at) != sorted(self.evaluate_at):
+            raise ValueError("evaluate_at must be ascending")
+        if self.batches is not None:
+            kept = [max(1, round(share * self.batches)) for share in self.evaluate_at]
+            for place, batch in enumerate(kept[1:], 1):
+                if batch == kept[place - 1]:
+                    one, other = self.evaluate_at[place - 1 : place + 1]
+                    raise ValueError(
+                        f"evaluate_at: {one} and {other} of {self.batches} batches are one checkpoint; leave one out"
+                    )
         if self.batch % self.resources.processes:
             raise ValueError(f"batch must be a multiple of the processes ({self.resources.processes})")
         if self.fsdp is not None and self.microbatch == "auto":
