@@ -17,6 +17,7 @@ rule make_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=canonical(experiment.tasks),
+        examples=suites.examples,
         source=fingerprint("tokbench.commands.make_tasks"),
     threads: 1
     resources:
@@ -25,7 +26,7 @@ rule make_tasks:
     message:
         "make offline tasks from {wildcards.corpus}"
     shell:
-        "tokbench make_tasks --recipe {params.recipe:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
+        "tokbench make_tasks --recipe {params.recipe:q} {params.examples:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
 
 
 rule fetch_tasks:

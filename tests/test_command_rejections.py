@@ -114,3 +114,11 @@ def test_a_vocabulary_of_another_kind(counts: PretokenCounts) -> None:
         TokbenchError, match="segmentation 'likelihood' needs scores, which this vocabulary does not have"
     ):
         Tokenizer(vocabulary, "gpt2", "likelihood")
+
+
+@pytest.mark.parametrize("threads", ["0", "00"])
+def test_no_threads_for_tables(threads: str, monkeypatch: pytest.MonkeyPatch, tokbench: Tokbench) -> None:
+    """Polars would end the process with a traceback."""
+    monkeypatch.setenv("POLARS_MAX_THREADS", threads)
+    line = f"tokbench: POLARS_MAX_THREADS: must be at least 1 (found {threads}); change it, or unset it"
+    assert tokbench("methods").message == line

@@ -106,8 +106,8 @@ LIMITS = st.fixed_dictionaries(
     optional={
         "max_documents": st.integers(1, 20),
         "max_bytes_per_language": st.integers(1, 400),
-        "languages": st.lists(st.sampled_from(["de", "en", "xx"]), max_size=3),
-        "rename_languages": st.dictionaries(st.sampled_from(["de", "en", "xx"]), st.sampled_from(["en", "de", "yy"])),
+        "languages": st.lists(st.sampled_from(["", "de", "en", "xx"]), max_size=3, unique=True),
+        "rename_languages": st.dictionaries(st.sampled_from(["de", "en", "xx"]), st.sampled_from(["en", "de", "und"])),
         "language": st.sampled_from(["", "xx"]),
     },
 )

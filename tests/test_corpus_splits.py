@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -135,6 +136,39 @@ def test_corrupt_shards(source: Source, tmp_path: Path) -> None:
     paths[1].unlink()
     assert message().startswith(f"{paths[1]}: not a readable corpus shard (")
     assert "\n" not in message()
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(
+    ("lines", "limits", "message"),
+    [
+        (b"", {}, "source: there are no documents; name files with text"),
+        (b'{"text": ""}\n' * 50, {}, "source: each of the 50 documents is empty; name files with text"),
+        (
+            b'{"text": "a", "language": "de"}\n{"text": "b", "language": "eng"}\n{"text": "c"}\n',
+            {"languages": ["xyz", "und"], "rename_languages": {"eng": "en"}},
+            "source.languages: no document has one of the languages xyz, und (found: documents without a language, de, "
+            "en); name one of these, or leave the key out",
+        ),
+    ],
+)
+def test_a_corpus_without_text_says_why(
+    lines: bytes, limits: dict[str, Any], message: str, parts: int, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """By one job, and in parts by the one that splits them."""
+    files = [tmp_path / f"{part}.jsonl" for part in range(parts)]
+    for number, file in enumerate(files):
+        file.write_bytes(b"".join(lines.splitlines(keepends=True)[number::parts]))
+    recipe = json.dumps({"source": {"type": "jsonl", **limits}, "parts": parts})
+    command: list[Any] = ["prepare", *files]
+    if parts > 1:
+        sizes = [tmp_path / f"{part}.parquet" for part in range(parts)]
+        for file, size in zip(files, sizes, strict=True):
+            assert tokbench("read_sizes", "--recipe", recipe, "-o", size, file).status == 0
+        command = ["split_corpus", *sizes]
+    outcome = tokbench(*command, "--recipe", recipe, "-o", tmp_path / "made")
+    assert outcome.message == f"tokbench: {message}"
+    assert not (tmp_path / "made").exists()
 
 
 def test_prepare_command(source: Source, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -127,3 +127,23 @@ def test_what_the_engine_cannot_write_is_told_with_its_remedy(text: str, place: 
     line = f"tokbench: {place}: No space left on device; make room there and run again: what is finished is kept"
     assert of_engine(text) == line
     assert of_engine(text.replace("[Errno 28] No space left on device", "killed")) is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        ({"HOME": "/home/nobody"}, "/home/nobody"),
+        ({"HOME": "/home/nobody"}, "/home/nobody/.cache/snakemake"),
+        ({"HOME": "/home/nobody", "XDG_CACHE_HOME": "/var/caches"}, "/var/caches"),
+    ],
+)
+def test_a_cache_that_cannot_be_made_names_its_variables(
+    variables: dict[str, str], place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    remedy = "set HOME or XDG_CACHE_HOME to a folder that can be written to and run again: what is finished is kept"
+    denied = "PermissionError: [Errno 13] Permission denied: '{}'"
+    assert of_engine(denied.format(place)) == f"tokbench: {place}: Permission denied; {remedy}"
+    assert "let it be written to" in str(of_engine(denied.format("/elsewhere/results")))

@@ -96,7 +96,7 @@ def mixed_lines(folder: Path) -> Path:
     return write_json_lines(folder / "mixed.jsonl", rows)
 
 
-@pytest.mark.parametrize("memory", [(), ("--memory", "400")])
+@pytest.mark.parametrize("memory", [(), ("--memory", "9000")])
 def test_counts_name_the_undetermined_language(memory: tuple[str, ...], tokbench: Tokbench, tmp_path: Path) -> None:
     """In one text, and where the counts of texts with and without languages are merged."""
     outcome = tokbench("count", "--scheme", "gpt2", *memory, "-o", tmp_path / "counts.parquet", mixed_lines(tmp_path))
@@ -124,7 +124,7 @@ def test_a_file_of_counts_with_an_empty_tag(tmp_path: Path) -> None:
     assert list(read_languages(file)) == ["de", "und"]
 
 
-@pytest.mark.parametrize("memory", [(), ("--memory", "400")])
+@pytest.mark.parametrize("memory", [(), ("--memory", "9000")])
 def test_measures_have_one_row_a_language(
     memory: tuple[str, ...], tokenizer: Path, tokbench: Tokbench, tmp_path: Path
 ) -> None:

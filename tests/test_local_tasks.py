@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -222,6 +223,23 @@ def test_examples_come_from_their_own_file(torch: ModuleType, tmp_path: Path) ->
     evaluate_suite(stub(lambda context, choice: asked.append(context) or 0.0), suite, tmp_path / "tasks")
     example = "About.\n\nFirst?\nA. a\nB. b\nC. c\nD. d\nAnswer: B\n\n"
     assert set(asked) == {example + row["context"] for _, row in READ["mmlu"]}
+
+
+@pytest.mark.parametrize("fewshot_file", [None, "dev.csv"])
+def test_too_few_questions_for_examples_are_rejected_when_they_are_imported(
+    fewshot_file: str | None, tmp_path: Path
+) -> None:
+    for name in ("test.csv", "dev.csv"):
+        (tmp_path / name).write_text("First?,a,b,c,d,B\nSecond?,a,b,c,d,C\n")
+    task = LocalTask(format="mmlu", file="test.csv", fewshot_file=fewshot_file)
+    enough = 2 if fewshot_file else 1
+    suite = SuiteOptions(source="local", tasks=("own",), files={"own": task}, path=tmp_path, num_fewshot=enough)
+    write_local_tasks(suite, tmp_path / "tasks")
+    more = suite.model_copy(update={"num_fewshot": enough + 1})
+    line = f"{fewshot_file or 'test.csv'}: {enough} questions of the task 'own' are left for examples, and num_fewshot"
+    with pytest.raises(TokbenchError, match=re.escape(line)):
+        write_local_tasks(more, tmp_path / "more")
+    assert not (tmp_path / "more").exists()
 
 
 def test_mistakes_of_local_suites(tmp_path: Path, tokbench: Tokbench) -> None:

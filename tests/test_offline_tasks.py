@@ -89,6 +89,11 @@ def test_manifest_and_short_texts(offline_tasks: Path, tmp_path: Path) -> None:
     make_tasks([(0, prose(1, paragraphs=2))], tmp_path / "short", SMALL)
     short = json.loads((tmp_path / "short" / "tasks.json").read_text())["tasks"]["unperturbed"]
     assert short["questions"] == len(rows(tmp_path / "short" / "unperturbed.test.jsonl")) < short["asked_for"]
+    with pytest.raises(
+        TokbenchError, match="questions of the task 'unperturbed' are left for examples, and a suite asks"
+    ):
+        make_tasks([(0, prose(1, paragraphs=2))], tmp_path / "none", SMALL, {"unperturbed": 9})
+    assert not (tmp_path / "none").exists()
     with pytest.raises(TokbenchError, match="no question for the task 'continuation'"):
         make_tasks([(0, b"too short")], tmp_path / "none", SMALL)
     assert not (tmp_path / "none").exists()

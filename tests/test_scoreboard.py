@@ -180,6 +180,31 @@ def test_gaps_of_different_bounds_are_not_ranked() -> None:
     assert set(board.filter(measure="gap")["verdict"]) == {"not ranked"}
 
 
+def board_of_counts(documents: pl.DataFrame, intrinsic: pl.DataFrame) -> pl.DataFrame:
+    """The scoreboard of tokens of documents and of intrinsic metrics alone."""
+    nothing = [
+        pl.DataFrame(schema=schema)
+        for schema in (
+            NGRAM_DOCUMENTS.schema,
+            {**DOCUMENT_BITS.schema, "seed": pl.Int64},
+            averages_by_size(accuracy().clear()).schema,
+            OUTCOME,
+            ALIGNMENT_BY_WORD.schema,
+        )
+    ]
+    return scoreboard(intrinsic, pl.DataFrame(schema=IMPORTED.schema), documents, *nothing, {})
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_tokens_that_are_not_tested_say_why(number: int) -> None:
+    counted = [(variant, 300, "books", 7, 1, 100, tokens) for variant, tokens in (("a", 40), ("b", 30))]
+    documents = pl.DataFrame(counted if number else [], schema=TOKENS_BY_DOCUMENT.schema, orient="row")
+    measured = [(*row[:3], "", "corpus_token_count", "", float(row[6]), 1, None) for row in counted]
+    intrinsic = pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row")
+    reasons = set(board_of_counts(documents, intrinsic)["reason"].drop_nulls())
+    assert reasons == {ONE_DOCUMENT if number else "tokens were not counted document by document"}
+
+
 def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
     """At 300 none has: all ran out of text at once. At 400 the shorter one would be the best by tokens."""
     rng = np.random.default_rng(3)
@@ -196,17 +221,7 @@ def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
         *((*key, "books", "", "corpus_token_count", "", float(tokens), 1, None) for *key, tokens in totals),
     ]
     intrinsic = pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row")
-    nothing = [
-        pl.DataFrame(schema=schema)
-        for schema in (
-            NGRAM_DOCUMENTS.schema,
-            {**DOCUMENT_BITS.schema, "seed": pl.Int64},
-            averages_by_size(accuracy().clear()).schema,
-            OUTCOME,
-            ALIGNMENT_BY_WORD.schema,
-        )
-    ]
-    board = scoreboard(intrinsic, pl.DataFrame(schema=IMPORTED.schema), documents, *nothing, {})
+    board = board_of_counts(documents, intrinsic)
     rows = {(row["variant"], row["size"]): row for row in board.iter_rows(named=True)}
     assert rows["short", 300]["verdict"] == "best"
     assert rows["full", 300]["verdict"] == "worse"

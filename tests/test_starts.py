@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workflow.checkout import Prepared
+from tokbench.imported import NOTE
 from tokbench.workflow.shell import shell_prefix
 from tokbench.workflow.starts import Fork, Starts, understood
 
@@ -149,6 +151,23 @@ def test_a_server_that_is_gone_leaves_the_job_to_the_shell(start: Start, monkeyp
     assert isinstance(later, subprocess.Popen)
     assert later.wait() == 0
     assert Path("1").exists()
+
+
+def test_a_job_does_not_need_the_note_of_its_imports(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of temporary files that cannot be written to costs speed and no job."""
+    command = [sys.executable, "-P", "-m", "tokbench", "methods"]
+    (tmp_path / "taken").mkdir()
+    for note in (tmp_path / "absent" / "note", tmp_path / "taken"):
+        noted = os.environ | {NOTE: str(note)}
+        assert subprocess.run(command, env=noted, capture_output=True, check=True).stderr == b""
+    assert not list(tmp_path.glob("taken.*"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    for text in (0, 0):
+        job = start(counting(text, "counts"))
+        assert isinstance(job, subprocess.Popen)
+        assert job.wait() == 0
 
 
 def test_what_reads_the_environment_while_it_is_imported_is_not_forked(start: Start) -> None:

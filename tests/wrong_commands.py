@@ -74,6 +74,10 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("build bpe --counts @plain.txt --size 300 -o @out", ("plain.txt",)),
     ("build bpe --counts @damaged.parquet --size 300 -o @out", ("damaged.parquet: not a readable file",)),
     ("build bpe --counts @texts.parquet --size 300 -o @out", ("texts.parquet: not a readable file",)),
+    (
+        BUILD + " --min-count 1000000000",
+        ("counts.parquet: no pre-token occurs 1,000,000,000 times or more (min_count)",),
+    ),
     (BUILD + " --scheme none", ("--pretokenization none", "was counted with 'gpt2'")),
     (BUILD + " --set max_token_bytes=3 --set max_token_bytes=4", ("--set max_token_bytes: stands twice; remove one",)),
     (BUILD + " --set max_token_bytes=3 --recipe {max_token_bytes:3}", ("--set, --recipe: both name options",)),

@@ -206,6 +206,29 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ),
     ("report", {"examples": [""]}, ("report.examples.0: must have 1 or more characters (found '')",)),
     ("report", {"examples": ["x" * 501]}, ("report.examples.0: must have 500 characters at most (found 'xxx",)),
+    (
+        "suites/offline",
+        {"preset": "offline", "num_fewshot": 17},
+        ("suites.offline.num_fewshot: 17 examples, and tasks.fewshot_pool is 16; raise it, or ask for fewer",),
+    ),
+    (
+        "suites/offline",
+        {"preset": "offline", "overrides": {"last_word": {"num_fewshot": 17}}},
+        ("suites.offline.overrides.last_word.num_fewshot: 17 examples, and tasks.fewshot_pool is 16",),
+    ),
+    (
+        "tasks",
+        {"tasks": ["continuation", "last_word", "unperturbed"]},
+        ("suites.offline.tasks: 'word_order' is not a task under tasks.tasks (continuation",),
+    ),
+    # Names
+    ("corpora", {"a" * 65: {"source": "embedded"}}, (f"corpora.{'a' * 65}: must have 64 characters at most",)),
+    (
+        "models",
+        {"m" + "ab" * 20: "tiny"},
+        (f"models.m{'ab' * 20}: 'm{'ab' * 20}' ends with 'ab' 20 times or more, which Snakemake rejects; shorten it",),
+    ),
+    ("name", "x" * 20, (f"name: '{'x' * 20}' ends with 'x' 20 times or more",)),
     # Lists with an entry twice
     ("sizes", [512, 1024, 512], ("sizes: 512 is listed twice; remove one",)),
     ("variants/bpe/sizes", [512, 512], ("variants.bpe.sizes: 512 is listed twice",)),

@@ -10,6 +10,8 @@ NOTES = ".snakemake"
 """Where Snakemake writes what it names no file of."""
 ROOM, ELSEWHERE = "make room there", "let it be written to"
 """What to do about a place that is full, and about one that takes no writes for another reason."""
+CACHE = "set HOME or XDG_CACHE_HOME to a folder that can be written to"
+"""What to do where Snakemake cannot make its cache, which it needs for a dry run, too."""
 CANNOT = re.compile(
     r"(?:OSError: |PermissionError: |\()\[Errno \d+\] (No space left on device|Disk quota exceeded|"
     r"Read-only file system|Permission denied|File too large|Input/output error)(?:: '([^']*)')?"
@@ -36,5 +38,13 @@ def of_engine(text: str) -> str | None:
 
 
 def _line(place: str, reason: str) -> str:
-    remedy = ROOM if reason.startswith(("No space", "Disk quota")) else ELSEWHERE
+    remedy = CACHE if _is_of_cache(place) else ELSEWHERE
+    if reason.startswith(("No space", "Disk quota")):
+        remedy = ROOM
     return f"tokbench: {place}: {reason}; {remedy} and run again: what is finished is kept"
+
+
+def _is_of_cache(place: str) -> bool:
+    """Return whether a place is in the folder of caches, or is one in which that folder would be made."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")).absolute()
+    return place != NOTES and (Path(place).absolute().is_relative_to(cache) or cache.is_relative_to(place))

@@ -14,12 +14,19 @@ NOTE = "TOKBENCH_IMPORTED"
 
 
 def note() -> None:
-    """Write what this process has imported where it was asked to."""
+    """Write what this process has imported where it was asked to.
+
+    The note only makes later starts faster. Where it cannot be written there is none.
+    """
     if path := os.environ.get(NOTE):
         noted = {"modules": list(sys.modules), "absent": list(lean.ABSENT), "hollow": list(lean.HOLLOW)}
         partial = Path(f"{path}.{os.getpid()}")
-        partial.write_text(json.dumps(noted | {"environment": dict(os.environ)}))
-        partial.replace(path)
+        try:
+            partial.write_text(json.dumps(noted | {"environment": dict(os.environ)}))
+            partial.replace(path)
+        except OSError:
+            with suppress(OSError):
+                partial.unlink()
 
 
 def import_noted(modules: list[str], absent: list[str], hollow: list[str]) -> None:

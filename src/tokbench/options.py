@@ -1,8 +1,9 @@
 """Options of methods and of everything else that a configuration holds: typed, strict and unchangeable."""
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -12,6 +13,28 @@ from tokbench.meanings import meanings
 
 VocabularySize = Annotated[int, Field(le=LARGEST_VOCABULARY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+LOOP = re.compile(r"(.+?)\1{19,}$")
+"""Ends of names that Snakemake takes for a rule that asks for itself without end."""
+
+
+def without_loop(name: str) -> str:
+    """Return a name as it is.
+
+    Raises:
+        ValueError: it ends with characters that are repeated 20 times or more, which Snakemake rejects.
+    """
+    if found := LOOP.search(name):
+        raise ValueError(f"'{name}' ends with '{found[1]}' 20 times or more, which Snakemake rejects; shorten it")
+    return name
+
+
+PLAIN = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+Name = Annotated[str, Field(pattern=PLAIN, max_length=64), AfterValidator(without_loop)]
+"""Names become names of folders and files, and wildcards of the workflow. A file is named after up to two names, a test
+and two languages, and no name of a file may have more than 255 bytes."""
+TestName = Annotated[str, Field(pattern=PLAIN, max_length=32), AfterValidator(without_loop)]
+Language = Annotated[str, Field(pattern=PLAIN, max_length=24), AfterValidator(without_loop)]
+"""The language of one side of a parallel corpus."""
 
 
 class Options(BaseModel):

@@ -78,6 +78,8 @@ def read_counts(path: str, scheme: str | None, least: int = 1) -> tuple[Pretoken
     left_out = None
     if least > 1:
         counts, left_out = read_frequent(path, least)
+        if left_out.unique and not len(counts):
+            raise TokbenchError(f"{path}: no pre-token occurs {least:,} times or more (min_count); lower it")
         click.echo(left_out.line(), err=True)
     else:
         counts = PretokenCounts.read(path)

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,6 +95,7 @@ GROUPS = {
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
 
+NO_THREADS = re.compile(r"[+-]?0+")
 RARELY = 50_000
 """Objects made before the collector looks for garbage: imports make many, and none of it."""
 
@@ -171,6 +173,12 @@ def _written(arguments: list[str] | None) -> list[str]:
     return given
 
 
+def _check_threads() -> None:
+    """Reject a number of threads with which Polars would end the process."""
+    if NO_THREADS.fullmatch(threads := os.environ.get("POLARS_MAX_THREADS", "")):
+        raise TokbenchError(f"POLARS_MAX_THREADS: must be at least 1 (found {threads}); change it, or unset it")
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # To look for them it reads every distribution.
@@ -181,6 +189,7 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
             given[:] = _written(arguments)
+            _check_threads()
             result = cli(given, prog_name="tokbench", standalone_mode=False)
             sys.stdout.flush()
             if own_process:

@@ -12,7 +12,7 @@ from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import Whole
-from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
+from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 
 if TYPE_CHECKING:
     from tokbench.allowance import Largest
@@ -54,7 +54,7 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
 )
 @click.option(
     "--training-bytes",
-    type=Whole(1),
+    type=Whole(1, LARGEST_BYTES),
     multiple=True,
     help="Bytes of text that models are trained on; may be repeated. All and half of it if left out.",
 )

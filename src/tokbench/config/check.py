@@ -19,6 +19,7 @@ from tokbench.corpus.sources import (
     files_of,
 )
 from tokbench.downstream.local import task_files
+from tokbench.downstream.tasks import examples_of
 from tokbench.errors import TokbenchError
 from tokbench.inputs.paths import folder_mistakes, path_mistakes
 from tokbench.intrinsic.resource_files import resource_files
@@ -35,6 +36,7 @@ def check(experiment: Experiment) -> list[str]:
         *_resources(experiment),
         *variant_mistakes(experiment),
         *_suites(experiment),
+        *_offline_tasks(experiment),
         *_runs(experiment),
         *_contradictions(experiment),
         *_statistics(experiment),
@@ -146,6 +148,22 @@ def _suites(experiment: Experiment) -> Iterator[str]:
             yield from path_mistakes(f"{key}.path", [suite.path, *task_files(suite)], patterns=True)
         except TokbenchError as error:
             yield f"{key}.path: {error}"
+
+
+def _offline_tasks(experiment: Experiment) -> Iterator[str]:
+    """Tasks and examples of offline suites in use that are not made."""
+    pool = experiment.tasks.fewshot_pool
+    for name in dict.fromkeys(name for run in experiment.runs for name in run.suites):
+        suite = experiment.suites.get(name)
+        if suite is None or suite.source != "offline":
+            continue
+        yield from unknown_names(f"suites.{name}.tasks", "task under tasks.tasks", suite.tasks, experiment.tasks.tasks)
+        for task, number in examples_of(suite).items():
+            if number > pool:
+                own = task in suite.overrides and suite.overrides[task].num_fewshot is not None
+                key = f"overrides.{task}.num_fewshot" if own else "num_fewshot"
+                yield f"suites.{name}.{key}: {number} examples, and tasks.fewshot_pool is {pool}; raise it, or ask for fewer"
+                break
 
 
 def _runs(experiment: Experiment) -> Iterator[str]:

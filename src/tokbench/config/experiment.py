@@ -14,7 +14,6 @@ from tokbench.config.elsewhere import MadeElsewhere
 from tokbench.config.sections import (
     AnyVariant,
     MetricsOptions,
-    Name,
     ReportOptions,
     Resource,
     Run,
@@ -28,7 +27,7 @@ from tokbench.downstream.suites import SuiteOptions, named_suites
 from tokbench.downstream.tasks import TaskOptions
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.optimum.options import BoundsOptions
-from tokbench.options import Options, Seed, VocabularySize
+from tokbench.options import Name, Options, Seed, VocabularySize
 from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.pretraining.options import AnyModel
 from tokbench.statistics.options import StatisticsOptions

@@ -17,8 +17,6 @@ from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-"""Names become folder names and wildcards of the workflow."""
 Size = int | Literal["own"]
 """A vocabulary size, or :data:`tokbench.tokenizer_folder.OWN`."""
 

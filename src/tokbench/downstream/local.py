@@ -119,14 +119,22 @@ def _write_task(suite: SuiteOptions, name: str, folder: Path) -> Written:
     }
     if shape == "choices" and not any(row["context"] for row in questions):
         config["num_fewshot"] = 0  # Whole texts are compared; lm-eval never overrides a zero.
+    found = len(questions) - 1
     if task.fewshot_file is not None:
         examples, left_out = _read(_matching(suite, task.fewshot_file, name), task)
         _write_rows(folder / f"{name}.fewshot.jsonl", examples)
         skipped += left_out
+        found = len(examples)
         config["dataset_kwargs"]["data_files"]["train"] = f"{name}.fewshot.jsonl"
         config |= {"training_split": "train", "fewshot_split": "train"}
         if task.format == "mmlu":
             config["fewshot_config"] = {"sampler": "first_n"}
+    needed = 0 if config.get("num_fewshot") == 0 else suite.settings(name).num_fewshot or 0
+    if found < needed:
+        raise TokbenchError(
+            f"{suite.path}/{task.fewshot_file or task.file}: {found} questions of the task '{name}' are left for "
+            f"examples, and num_fewshot asks for {needed}; lower num_fewshot, or name a file with more questions"
+        )
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return Written(len(questions), skipped)
 

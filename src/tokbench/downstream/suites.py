@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tokbench.errors import TokbenchError, unknown
-from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
+from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED
 from tokbench.inputs.yaml import parse_yaml
 from tokbench.options import Options
 
@@ -89,7 +89,7 @@ class SuiteOptions(Options):
     """Only the first so many questions of each task."""
     overrides: dict[str, TaskSettings] = Field(default_factory=dict)
     """By task, what it does otherwise."""
-    document_bytes: int | None = Field(default=None, ge=1)
+    document_bytes: int | None = Field(default=None, ge=1, le=LARGEST_BYTES)
     """Bits per byte are of the first so many bytes of each document, a few less where a character would be cut; of all
     by default. What takes longest of an evaluation is long documents."""
     segmentations: int = Field(default=0, ge=0, le=10_000)

@@ -5,11 +5,11 @@ prompt, ``{task}.fewshot.jsonl``; ``tasks.json`` says what was made of what.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import Field
@@ -20,6 +20,9 @@ from tokbench.downstream.question_makers import MAKERS, Question
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_BYTES
 from tokbench.options import Options, Seed
+
+if TYPE_CHECKING:
+    from tokbench.downstream.suites import SuiteOptions
 
 TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 
@@ -48,7 +51,19 @@ class TaskOptions(Options):
     """Seed of every draw."""
 
 
-def make_tasks(documents: Iterable[tuple[int, bytes]], folder: Path | str, options: TaskOptions) -> None:
+class Examples(Options):
+    """Examples that prompts need."""
+
+    tasks: dict[TaskName, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    """By task, how many."""
+
+
+def make_tasks(
+    documents: Iterable[tuple[int, bytes]],
+    folder: Path | str,
+    options: TaskOptions,
+    examples: Mapping[str, int] | None = None,
+) -> None:
     """Write the offline tasks of one evaluation split, the folder whole or not at all.
 
     Questions are drawn without repetition, the right answer stands equally often (within one) at each position, and
@@ -59,10 +74,12 @@ def make_tasks(documents: Iterable[tuple[int, bytes]], folder: Path | str, optio
         documents: (position in the source, bytes), in ascending order.
         folder: where the files go; it is replaced.
         options: what to make.
+        examples: by task, how many examples a prompt needs.
 
     Raises:
-        TokbenchError: the text does not give a single question for one of the tasks.
+        TokbenchError: the text does not give a single question for one of the tasks, or too few for the examples.
     """
+    examples = examples or {}
     paragraphs, invalid = read_paragraphs(documents, options.max_bytes)
     manifest: dict[str, Any] = {
         "options": options.model_dump(mode="json"),
@@ -82,6 +99,11 @@ def make_tasks(documents: Iterable[tuple[int, bytes]], folder: Path | str, optio
                 )
             rng.shuffle(found)
             pool = min(options.fewshot_pool, len(found) // 4)
+            if pool < (needed := examples.get(task, 0)):
+                raise TokbenchError(
+                    f"evaluation split: {pool} questions of the task '{task}' are left for examples, and a suite asks for "
+                    f"{needed} (num_fewshot); lower num_fewshot, or give a longer split of running text"
+                )
             asked = found[pool : pool + options.questions]
             _write_questions(partial / f"{task}.test.jsonl", asked, rng)
             if pool:
@@ -95,6 +117,20 @@ def make_tasks(documents: Iterable[tuple[int, bytes]], folder: Path | str, optio
                 "random_baseline": 1 / (1 + len(asked[0].distractors)),
             }
         (partial / "tasks.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def examples_of(suite: "SuiteOptions") -> dict[str, int]:
+    """Return by task how many examples the prompts of an offline suite have, without tasks that have none."""
+    asked = {name: suite.settings(name).num_fewshot or 0 for name in suite.tasks if suite.source == "offline"}
+    return {name: number for name, number in asked.items() if number and name in MAKERS and _allows_examples(name)}
+
+
+def _allows_examples(task: str) -> bool:
+    return bool(yaml.safe_load(_template(task)).get("num_fewshot", 1))
+
+
+def _template(task: str) -> str:
+    return files("tokbench.downstream").joinpath("templates", f"{task}.yaml").read_text(encoding="utf-8")
 
 
 def _distinct(questions: Iterable[Question]) -> list[Question]:
@@ -118,7 +154,7 @@ def _write_questions(path: Path, questions: Sequence[Question], rng: Random) -> 
 
 def _task_yaml(task: str, *, fewshot: bool) -> str:
     """The task's template; without its few-shot split when that is empty."""
-    text = files("tokbench.downstream").joinpath("templates", f"{task}.yaml").read_text(encoding="utf-8")
+    text = _template(task)
     if fewshot:
         return text
     config = yaml.safe_load(text)

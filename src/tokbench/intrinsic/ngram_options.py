@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
+from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.options import Options
 
 
@@ -18,6 +18,6 @@ class NgramBitsOptions(Options):
     """Highest order; every order up to it is measured."""
     split: Literal["tokenizer", "pretraining"] = "pretraining"
     """Split that the models are trained on."""
-    training_bytes: list[Annotated[int, Field(ge=1)]] | None = Field(None, min_length=1)
+    training_bytes: list[Annotated[int, Field(ge=1, le=LARGEST_BYTES)]] | None = Field(None, min_length=1)
     """Bytes of text that the models are trained on, each a budget of its own, out of every language by its share of the
     split; all of the split and half of it where it is left out."""

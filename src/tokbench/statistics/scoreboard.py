@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.board_alignment import METRIC, alignment
 from tokbench.statistics.board_answers import accuracies
-from tokbench.statistics.board_bits import model_bits, over_documents
+from tokbench.statistics.board_bits import ONE_DOCUMENT, model_bits, over_documents
 from tokbench.statistics.equal_size import FEWER, Fewer, with_fewer_tokens
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
 from tokbench.statistics.standing import (
@@ -119,7 +119,7 @@ def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family
         head = (corpus, size, TOKENS, None, None, part["definition"][0])
         counted_in = {name: by_document[name] for name, one in values.items() if one.low is not None}
         over = ("documents" if here["documents"].max() == 1 else "groups of documents") if counted_in else ""
-        untested = "" if counted_in else UNCOUNTED
+        untested = "" if counted_in else ONE_DOCUMENT if len(sizes) == 1 and by_document else UNCOUNTED
         yield Family(head, over, None, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
         of_gap = gaps.filter(corpus=corpus, size=size)
         bound = {

@@ -11,6 +11,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.downstream.local import task_files
 from tokbench.downstream.needs import documents_held
 from tokbench.downstream.suites import SuiteOptions
+from tokbench.downstream.tasks import examples_of
 from tokbench.errors import TokbenchError
 from tokbench.workflow.attempts import Request, more_memory
 from tokbench.workflow.canonical import canonical
@@ -49,10 +50,22 @@ class Suites:
         return str(self._suite(wildcards).path)
 
     def import_recipe(self, wildcards: Any) -> str:
-        """What of a local suite settles its tasks: their files, neither the settings of tests nor the folder."""
+        """Return what the tasks of a local suite are made by: their files, and how many examples prompts need."""
         suite = self._suite(wildcards)
         files = {name: suite.local_task(name).model_dump(mode="json") for name in suite.tasks}
-        return canonical({"source": "local", "tasks": suite.tasks, "files": files})
+        needed = {name: {"num_fewshot": number} for name in suite.tasks if (number := suite.settings(name).num_fewshot)}
+        overrides = {"overrides": needed} if needed else {}
+        return canonical({"source": "local", "tasks": suite.tasks, "files": files, **overrides})
+
+    def examples(self, wildcards: Any) -> list[str]:
+        """Return how many examples prompts of the offline tasks of a corpus need, as a flag; none where none do."""
+        needed: dict[str, int] = {}
+        for run in self.experiment.runs:
+            if wildcards.corpus in self.experiment.corpora_of(run).values():
+                for name in run.suites:
+                    for task, number in examples_of(self.experiment.suites[name]).items():
+                        needed[task] = max(number, needed.get(task, 0))
+        return ["--examples", canonical(needed)] if needed else []
 
     @cached_property
     def _recipes(self) -> dict[str, str]:

@@ -139,9 +139,14 @@ class Starts:
         self._lock = Lock()
 
     @cached_property
-    def _notes(self) -> "TemporaryDirectory[str]":
-        """Where processes leave what they imported, made with the first job: most plans start none."""
-        return TemporaryDirectory(prefix="tokbench-starts-")
+    def _notes(self) -> "TemporaryDirectory[str] | None":
+        """Where processes leave what they imported, made with the first job: most plans start none.
+
+        None where no folder can be made: every job then starts by the shell."""
+        try:
+            return TemporaryDirectory(prefix="tokbench-starts-")
+        except OSError:
+            return None
 
     def popen(self, command: str, env: dict[str, str], **others: Any) -> Any:
         """A process for a shell command, with what ``subprocess.Popen`` shows of one."""
@@ -150,8 +155,10 @@ class Starts:
             return subprocess.Popen(command, env=env, **others)
         arguments, log = call
         with self._lock:
-            notes = self._notes.name
-        note = Path(notes) / f"{arguments[0]}-{env.get('OMP_NUM_THREADS')}"
+            notes = self._notes
+        if notes is None:
+            return subprocess.Popen(command, env=env, **others)
+        note = Path(notes.name) / f"{arguments[0]}-{env.get('OMP_NUM_THREADS')}"
         server = self._server(note)
         fork = server.start(arguments, env, log) if server else None
         return fork or subprocess.Popen(command, env={**env, NOTE: str(note)}, **others)

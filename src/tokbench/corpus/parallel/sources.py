@@ -10,10 +10,7 @@ from pydantic import Field, model_validator
 from tokbench.corpus.sources import HubDataset, PathList
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_COUNT
-from tokbench.options import Options
-
-Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-"""Names of languages become names of columns and of folders."""
+from tokbench.options import Language, Options, TestName
 
 
 class LinePairs(Options):
@@ -101,7 +98,7 @@ class ParallelCorpus(Options):
     """Where the pairs that models are trained on come from; vocabularies are built from their sides."""
     dev: Held | None = None
     """Pairs by whose loss the best checkpoint is chosen: files, or how many are drawn from those of training."""
-    tests: dict[Language, Held] = Field(min_length=1)
+    tests: dict[TestName, Held] = Field(min_length=1)
     """Named tests: files, or how many pairs are drawn from those of training."""
     clean: Cleaning = Field(default_factory=Cleaning)
     """What is left out of the training split, whose counts stand in a table."""
