@@ -176,6 +176,28 @@ def test_keys_set_from_the_command_line(tokbench: Tokbench) -> None:
     assert (values["sizes"], values["seed"]) == ([2048, 4096], 3)
 
 
+def test_equal_and_unused_recipes_are_noted(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(experiment))
+    assert tokbench("validate", file).stderr == ""
+    experiment["corpora"]["other"] = {"source": {"type": "embedded", "max_documents": 3}}
+    experiment["variants"]["again"] = {"pretokenization": "gpt2", "construction": {"method": "bpe"}}
+    experiment["models"]["second"] = {"preset": "tiny"}
+    experiment["suites"]["short"] = {"preset": "offline", "limit": 2}
+    experiment["byte_lms"]["counted"] = "ngram"
+    file.write_text(yaml.safe_dump(experiment, sort_keys=False))
+    outcome = tokbench("validate", file)
+    assert outcome.status == 0
+    assert outcome.stderr.splitlines() == [
+        "note: corpora.other: nothing uses it",
+        "note: byte_lms.counted: nothing uses it",
+        "note: variants.again: equals variants.bpe",
+        "note: models.second: equals models.tiny",
+        "note: models.second: nothing uses it",
+        "note: suites.short: nothing uses it",
+    ]
+
+
 # What the rules ask
 
 

@@ -21,6 +21,7 @@ from tests.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes
 from tokbench.errors import TokbenchError
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
+from tokbench.report.wording import slug
 from tokbench.tabulation.document_bits import document_bits_table
 from tokbench.tabulation.imported import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
@@ -117,6 +118,19 @@ def test_every_table_that_no_section_arranges_is_printed() -> None:
         for place in table.prints:
             name = (place.name or table.name).replace("_", "-")
             assert place.form != "table" or any(stem.startswith(name) for stem in stems), name
+
+
+def test_no_file_of_a_table_or_figure_has_a_name_that_is_too_long() -> None:
+    """Names in a configuration are short enough for files that are named after several of them."""
+    longest = {"source_language": 24, "target_language": 24, "test": 32, "size": 8, "order": 1, "training_bytes": 19}
+    longest |= {"side": len("encoder and decoder")}
+    for table in DECLARED:
+        for place in table.prints:
+            parts = ["x" * longest.get(column, 64) for column in place.by]
+            assert len(slug(place.name or table.name, *parts) + "-column.png") <= 255, table.name
+    behind = slug("behind-the-best", "ngram_bits_per_byte", *("x" * 64 for _ in range(3)), "x" * 8)
+    against = slug("x" * 40, "accuracy", *("x" * 64 for _ in range(3)))
+    assert max(len(behind), len(against)) + len("-column.png") <= 255
 
 
 def test_all_makers_are_given_what_they_take() -> None:

@@ -10,7 +10,10 @@ from tokbench.commands.inputs import CONFIGURATION
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
 @click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
 def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
-    """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key."""
+    """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key.
+
+    Recipes that are equal, or that nothing uses, are no mistakes; a note names each.
+    """
     from tokbench.commands.arguments import settings_of
     from tokbench.config.load import read
     from tokbench.inputs.scalars import dump_yaml
@@ -19,6 +22,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
+    from tokbench.config.notes import notes
     from tokbench.report.wording import counted
     from tokbench.workflow.disk import disk, free
     from tokbench.workflow.translation import Translations
@@ -41,3 +45,5 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         counts.append(counted(translators, "translation model"))
     click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
     click.echo(disk(experiment).line(free(experiment.folder)))
+    for note in notes(experiment):
+        click.echo(f"note: {note}", err=True)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.limits import check_text, language_of, without_limits
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows, read_source
-from tokbench.corpus.limits import check_text, language_of, without_limits
 from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes, write_notes
 from tokbench.corpus.shards import COPIES, LONG, LONGEST, Add, shard_paths, written_shards
 from tokbench.corpus.sources import Source

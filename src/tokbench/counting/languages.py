@@ -16,8 +16,8 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     """Write the counts of each language into one file, whole or not at all, and return those of the whole text.
 
     The table has the columns ``language``, ``pretoken`` and ``count``, languages in order of their tags; documents
-    without a language are counted as ``und`` where others have one. Where no language is known it is that of :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of
-    languages find the whole text in both.
+    without a language are counted as ``und`` where others have one. Where no language is known it is that of
+    :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of languages find the whole text in both.
 
     Raises:
         TokbenchError: there are no counts, or they were not all cut by the same scheme.

@@ -101,8 +101,8 @@ def make_tasks(
             pool = min(options.fewshot_pool, len(found) // 4)
             if pool < (needed := examples.get(task, 0)):
                 raise TokbenchError(
-                    f"evaluation split: {pool} questions of the task '{task}' are left for examples, and a suite asks for "
-                    f"{needed} (num_fewshot); lower num_fewshot, or give a longer split of running text"
+                    f"evaluation split: {pool} questions of the task '{task}' are left for examples, and a suite asks "
+                    f"for {needed} (num_fewshot); lower num_fewshot, or give a longer split of running text"
                 )
             asked = found[pool : pool + options.questions]
             _write_questions(partial / f"{task}.test.jsonl", asked, rng)
