@@ -62,7 +62,7 @@ def make_tasks(
     documents: Iterable[tuple[int, bytes]],
     folder: Path | str,
     options: TaskOptions,
-    examples: Mapping[str, int] | None = None,
+    examples: Mapping[TaskName, int] | None = None,
 ) -> None:
     """Write the offline tasks of one evaluation split, the folder whole or not at all.
 

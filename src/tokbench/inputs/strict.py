@@ -31,7 +31,7 @@ def exact(schema: Any) -> Any:
             kept["le"] = LARGEST_COUNT
     if kept.get("type") == "list" or "variadic_item_index" in kept:
         unique = {"pydantic_js_updates": {"uniqueItems": True}}
-        return core_schema.no_info_after_validator_function(without_repetition, kept, metadata=unique)  # type: ignore[arg-type]
+        return core_schema.no_info_after_validator_function(without_repetition, kept, metadata=unique)
     return kept
 
 
