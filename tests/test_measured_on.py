@@ -64,7 +64,7 @@ def test_every_variant_on_every_corpus(experiment: Any) -> None:
 
 def test_a_variant_may_say_its_own(experiment: Any) -> None:
     """In place of the experiment's; a corpus that nothing is built from has a baseline, bounds and a checksum, too."""
-    first = {**BPE, "measured_on": ["words", "code", "words"]}
+    first = {**BPE, "measured_on": ["words", "code"]}
     asked = experiment(variants={"bpe": first, "other": {**BPE, "measured_on": []}}, measured_on=["code"])
     assert {(one.variant, one.on) for one in all_measured(asked)} == {("bpe", "words"), ("bpe", "code")}
     assert {(one.corpus, one.size) for one in all_bounds(asked)} == {

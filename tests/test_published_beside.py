@@ -90,9 +90,10 @@ def test_published_cells_stand_beside_the_same_cells() -> None:
 
 def test_models_of_one_tokenizer_are_told_apart_by_what_they_read(tmp_path: Path) -> None:
     """GreedTok's table 5: equal tokens and an equal share of the text, as the shipped experiment has them."""
-    (tmp_path / "empty").touch()
-    empty = str(tmp_path / "empty")
-    experiment = recipes("greedtok", un=[empty] * 2, arxiv=empty, pubmed=empty)
+    empty, other = str(tmp_path / "empty"), str(tmp_path / "other")
+    for path in (empty, other):
+        Path(path).touch()
+    experiment = recipes("greedtok", un=[empty, other], arxiv=empty, pubmed=empty)
     models = [
         ("dclm_bpe", "greedtok_1b"),
         ("dclm_greedtok", "greedtok_1b"),
