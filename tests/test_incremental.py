@@ -251,9 +251,15 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         ),
         pytest.param(
             "suites.offline",
-            {"preset": "offline", "num_fewshot": 1},
+            {"preset": "offline", "limit": 1},
             evaluated("small", "large", variants=READ) | FINAL,
             id="suite",
+        ),
+        pytest.param(
+            "suites.offline",
+            {"preset": "offline", "num_fewshot": 1},
+            {"tasks/books"} | evaluated("small", "large", variants=READ) | FINAL,
+            id="examples in prompts, which tasks must have",
         ),
         pytest.param("variants.ranks.pattern", "o200k", made_elsewhere() | FINAL, id="pattern of a file"),
         pytest.param("report.baseline", "unigram", {"examples"} | FINAL, id="baseline"),
