@@ -89,6 +89,8 @@ def test_the_demo_is_without_a_mistake() -> None:
         ("corpora/pydoc/source", {"type": "embedded", "max_documents": 3}),
         ("corpora/pydoc/source", {"type": "text", "path": "config.yaml"}),
         ("corpora/pydoc/source", {"type": "text", "path": ["config.yaml", "Snakefile"]}),
+        ("ngram_bits", {"training_bytes": [2**40]}),
+        ("suites/offline", {"preset": "offline", "document_bytes": 2**40}),
         ("metrics", {"renyi": {"orders": [2.5]}, "parity": {"reference": "en"}}),
         ("resources", {"gold": {"type": "unimorph", "path": {"en": "config.yaml"}, "languages": ["en"]}}),
         ("corpora/pydoc/source", {"type": "hub", "dataset": "a/b", "revision": "0" * 40}),

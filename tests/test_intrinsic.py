@@ -202,6 +202,13 @@ def test_families_are_chosen_by_name() -> None:
     assert {"compression", "fertility", "length", "renyi", "unigram_objective", "vocabulary"} <= set(metrics)
 
 
+def test_orders_that_differ_have_names_that_differ(counts: PretokenCounts) -> None:
+    """Six digits name an order where they are enough."""
+    families = {"renyi": RenyiOptions(orders=(2.5, 2.50000001, 100.0))}
+    names = [row.metric for row in measure(Greedy(vocabulary(b"ab")), counts, families=families)]
+    assert names[::2] == names[1::2] == [f"renyi_efficiency_{order}" for order in ("2.5", "2.50000001", "100")]
+
+
 def test_renyi_by_hand() -> None:
     even = np.array([5, 5, 5, 5, 0], np.int64)
     for order in (0.5, 1.0, 2.5):
