@@ -22,7 +22,7 @@ from tokbench.adapters.adapted_folder import read_adapted
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.encoded import Encoded, Padding, Source
 from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
-from tokbench.adapters.rows import rows_of, texts_of
+from tokbench.adapters.rows import is_batch, rows_of, samples_of, texts_of
 from tokbench.adapters.windows import Truncation
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
@@ -30,6 +30,8 @@ from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 from tokbench.tokenizer_folder import is_adapted
 
+BATCHES_APART = hasattr(PreTrainedTokenizer, "batch_encode_plus")
+"""Whether ``transformers`` encodes a batch by another method than one text, as version 4 does."""
 ATTRIBUTES = {
     "input_ids": "ids",
     "token_type_ids": "type_ids",
@@ -121,18 +123,27 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     # From text to ids
 
     def tokenize(self, text: str, pair: str | None = None, add_special_tokens: bool = False, **more: Any) -> list[str]:
-        """The printable spellings of a text's tokens."""
-        batch = self.encode_plus(text, pair, add_special_tokens=add_special_tokens, **more)
+        """Return the printable spellings of a text's tokens."""
+        batch = self([text], [pair] if pair else None, add_special_tokens=add_special_tokens, **more)
         tokens: list[str] = batch.tokens()
         return tokens
 
     def _encode_plus(  # type: ignore[override]
-        self, text: Any, text_pair: Any = None, return_tensors: Any = None, **settings: Any
+        self,
+        text: Any,
+        text_pair: Any = None,
+        is_split_into_words: bool = False,
+        return_tensors: Any = None,
+        return_overflowing_tokens: bool = False,
+        **settings: Any,
     ) -> BatchEncoding:
-        batch = self._batch_encode_plus(
-            [(text, text_pair)] if text_pair else [text], return_tensors=return_tensors, **settings
-        )
-        if return_tensors is not None or settings.get("return_overflowing_tokens"):
+        """Encode a text or a pair; where ``transformers`` has no other method for it, also a batch of them."""
+        settings |= {"is_split_into_words": is_split_into_words, "return_tensors": return_tensors}
+        settings["return_overflowing_tokens"] = return_overflowing_tokens
+        if not BATCHES_APART and is_batch(text, is_split_into_words):
+            return self._batch_encode_plus(samples_of(text, text_pair), **settings)
+        batch = self._batch_encode_plus([(text, text_pair)] if text_pair else [text], **settings)
+        if return_tensors is not None or return_overflowing_tokens:
             return batch
         one = {key: rows[0] if rows and isinstance(rows[0], list) else rows for key, rows in batch.items()}
         return BatchEncoding(one, batch.encodings)
@@ -156,9 +167,13 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return_offsets_mapping: bool = False,
         return_length: bool = False,
         verbose: bool = True,
-        split_special_tokens: bool = False,
+        split_special_tokens: bool | None = None,
+        **others: Any,
     ) -> BatchEncoding:
-        added = AddedTokens.of(self._added_tokens_decoder)
+        if unknown := [name for name, value in others.items() if value]:
+            raise TokbenchError(f"{unknown[0]}: a tokenizer of Tokbench has no such option; leave it out")
+        special = not (self.split_special_tokens if split_special_tokens is None else split_special_tokens)
+        added = AddedTokens.of(self.added_tokens_decoder)
         truncation = None
         if truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE:
             left = self.truncation_side == "left"
@@ -167,7 +182,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         samples: list[int] = []
         for number, sample in enumerate(batch_text_or_text_pairs):
             sources = [
-                Source(self.tokenizer, added, texts, is_split_into_words, not split_special_tokens)
+                Source(self.tokenizer, added, texts, is_split_into_words, special)
                 for texts in texts_of(sample, is_split_into_words)
             ]
             found = rows_of(sources, self.convert_ids_to_tokens, truncation)
