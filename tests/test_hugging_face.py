@@ -129,8 +129,9 @@ def test_special_tokens_by_their_spelling(folders: dict[str, Path]) -> None:
 
 def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
     adapter = transformers.AutoTokenizer.from_pretrained(folders["merge"])
-    for wrong in (-1, SIZE + 2, 999_999):
-        for call in (adapter.decode, adapter.convert_ids_to_tokens, lambda ids: adapter.batch_decode([[3], ids])):
+    decoding = (adapter.decode, lambda ids: adapter.batch_decode([[3], ids]))
+    for wrong, calls in ((-1, decoding), (-100, decoding), (SIZE + 2, ()), (999_999, ())):
+        for call in (*calls, adapter.convert_ids_to_tokens):
             with pytest.raises(TokbenchError, match=rf"^id {wrong} is not in the vocabulary \(0 to {SIZE + 1}\)$"):
                 call([5, wrong])
     for none in (1.5, [1.5], ["a"], None):
@@ -138,8 +139,9 @@ def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
             adapter.decode(none)
     assert adapter.decode((97, 98)) == adapter.decode([np.int64(97), 98]) == "ab"
     assert adapter.convert_tokens_to_ids(["a", "no token"]) == [97, None]
-    with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
-        adapter.convert_tokens_to_string(["a", "東"])
+    for none in ("東", None, 3):
+        with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
+            adapter.convert_tokens_to_string(["a", none])
 
 
 # tokenizer.json

@@ -9,11 +9,12 @@ tokenizer is one of the models of ``tokenizers``, and most segmentations are not
 that tells the two apart.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedTokenizer
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
@@ -71,12 +72,16 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
         self._names = names_by_id(self.tokenizer)
         self._ids = {name: index for index, name in enumerate(self._names)}
+        if isinstance(settings.get("extra_special_tokens"), list | tuple):  # Their name in version 5.
+            settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
         if self.tokenizer.vocabulary.ids is not None:
             self._add_own(settings)
         for role, token in (("eos_token", END_OF_TEXT), ("bos_token", END_OF_TEXT), ("pad_token", PADDING)):
             settings.setdefault(role, token)
         settings.setdefault("clean_up_tokenization_spaces", False)
+        self._opened = False
         super().__init__(**settings)
+        self._opened = True
 
     def _add_own(self, settings: dict[str, Any]) -> None:
         """Put the special tokens of a tokenizer that was made elsewhere among those that are added, with their ids."""
@@ -112,13 +117,25 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self._names[index]
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        for text in map(str, new_tokens or ()):
-            if text in self._ids and text != unused_name(self._ids[text]) and unspell(text) != text.encode():
-                raise TokbenchError(
-                    f"{text[:60]!r} cannot be added: so the token {unspell(text).hex()} is spelt, "
-                    "which is other bytes; choose another text"
-                )
-        return int(super()._add_tokens(new_tokens, special_tokens=special_tokens))
+        """Add tokens that the text is searched for.
+
+        A saved special token such as the padding may be a token that is spelt like other text. It has its id already:
+        it is not added when the folder is opened.
+
+        Raises:
+            TokbenchError: a caller adds a text that is the spelling of other bytes.
+        """
+        others = [text for text in map(str, new_tokens or ()) if self._spells_other_bytes(text)]
+        if others and self._opened:
+            raise TokbenchError(
+                f"{others[0][:60]!r} cannot be added: so the token {unspell(others[0]).hex()} is spelt, "
+                "which is other bytes; choose another text"
+            )
+        added = [token for token in new_tokens or () if str(token) not in others]
+        return int(super()._add_tokens(added, special_tokens=special_tokens))
+
+    def _spells_other_bytes(self, text: str) -> bool:
+        return text in self._ids and text != unused_name(self._ids[text]) and unspell(text) != text.encode()
 
     # From text to ids
 
@@ -222,15 +239,10 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         Raises:
             TokbenchError: a string spells no bytes.
         """
-        return b"".join(map(self._bytes_of, tokens)).decode("utf-8", "replace")
-
-    def _bytes_of(self, token: str) -> bytes:
-        if token not in self._ids and token in self._added_tokens_encoder:
-            return token.encode()
-        try:
-            return unspell(token)
-        except KeyError:
-            raise TokbenchError(f"{token[:60]!a} spells no token; give tokens of this tokenizer") from None
+        added = self.added_tokens_encoder
+        return b"".join(
+            token.encode() if token in added and token not in self._ids else _bytes_of(token) for token in tokens
+        ).decode("utf-8", "replace")
 
     def _decode(  # type: ignore[override]
         self,
@@ -240,19 +252,21 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         **_: Any,
     ) -> str:
         ids = list(token_ids) if isinstance(token_ids, list | tuple) else [token_ids]
-        if wrong := [one for one in ids if not isinstance(one, int)]:
+        if wrong := [one for one in ids if not isinstance(one, int | np.integer)]:
             raise TokbenchError(f"{wrong[0]!r:.60} is no id; give whole numbers")
-        text = b"".join(self._pieces(ids, skip_special_tokens)).decode("utf-8", "replace")
+        text = b"".join(self._pieces(map(int, ids), skip_special_tokens)).decode("utf-8", "replace")
         cleaned = (
             self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
         )
         return self.clean_up_tokenization(text) if cleaned else text
 
-    def _pieces(self, ids: list[int], skip_special_tokens: bool) -> Iterator[bytes]:
-        """The bytes of ids, those of added tokens by their content."""
+    def _pieces(self, ids: Iterable[int], skip_special_tokens: bool) -> Iterator[bytes]:
+        """Yield the bytes of ids, of added tokens their content; ids above all tokens have none, as in a stock class."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
+        added = self.added_tokens_decoder
+        known = (one for one in ids if one not in left_out and (one < len(self._names) or one in added))
         own = self.vocab_size
-        for ours, group in groupby((one for one in ids if one not in left_out), key=lambda one: 0 <= one < own):
+        for ours, group in groupby(known, key=lambda one: 0 <= one < own):
             if ours:
                 yield self.tokenizer.decode(list(group))
             else:
@@ -264,6 +278,14 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         folder = Path(save_directory)
         self.tokenizer.save(folder, configuration=False)
         return tuple(str(path) for name in self.vocab_files_names.values() if (path := folder / name).exists())
+
+
+def _bytes_of(token: Any) -> bytes:
+    try:
+        return unspell(token)
+    except (KeyError, AttributeError):
+        shown = token[:60] if isinstance(token, str) else token
+        raise TokbenchError(f"{shown!a:.80} spells no token; give tokens of this tokenizer") from None
 
 
 def _without_vocabulary(settings_file: str) -> TokbenchError:
