@@ -163,6 +163,29 @@ def test_exported_file_gives_the_same_ids(
         assert theirs.decode(encoding.ids) == text
 
 
+def test_exported_file_opens_where_tokbench_is_not_imported(
+    vocabularies: dict[str, Vocabulary], counts: PretokenCounts, tmp_path: Path
+) -> None:
+    """By the stock class, from a folder that ``tokbench build`` wrote; its class is not ours."""
+    ids: dict[str, list[list[int]]] = {}
+    for segmentation, vocabulary in vocabularies.items():
+        ours = Tokenizer(vocabulary, "gpt2", segmentation)
+        folder = tmp_path / segmentation
+        ours.save(folder)
+        assert export(ours, counts, folder).startswith("tokenizer.json gives the same ids on ")
+        ids[segmentation] = [ours.encode(text).tolist() for text in STRANGE]
+    code = (
+        "import sys, json, transformers\n"
+        f"for name in {list(ids)!r}:\n"
+        f"    stock = transformers.PreTrainedTokenizerFast.from_pretrained({str(tmp_path)!r} + '/' + name)\n"
+        f"    print(json.dumps([name, stock({STRANGE!r})['input_ids'], stock.eos_token_id, stock.pad_token_id]))\n"
+        "assert 'tokbench' not in sys.modules\n"
+    )
+    [printed] = each_after("", [code])
+    found = [json.loads(line) for line in printed.splitlines() if line.startswith("[")]
+    assert found == [[segmentation, of, SIZE, SIZE + 1] for segmentation, of in ids.items()]
+
+
 @pytest.mark.parametrize("scheme", EVERY)
 def test_exported_file_cuts_like_every_scheme(scheme: str, tmp_path: Path) -> None:
     counts = count_pretokens(TOPICS, scheme)

@@ -65,7 +65,7 @@ def test_no_code_of_others_is_run() -> None:
         assert told(keywords, "local_files_only") is True, f"{file}: {called}"
     for file, called, keywords in calls():
         assert told(keywords, "trust_remote_code") in (None, False), f"{file}: {called}"
-        if called == "load_dataset" or called.startswith("Auto") and called.endswith("from_pretrained"):
+        if called == "load_dataset" or (called.startswith("Auto") and called.endswith("from_pretrained")):
             assert told(keywords, "trust_remote_code") is False, file
 
 
@@ -73,7 +73,7 @@ def with_code(folder: Path, **settings: Any) -> Path:
     """Put code into a folder, which notes that it ran, and a file of settings that names it."""
     folder.mkdir(exist_ok=True)
     (folder / "code.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\n")
-    named = {name: "code.Own" for name in ("AutoConfig", "AutoModelForCausalLM")} | {"AutoTokenizer": ["code.Own"] * 2}
+    named = dict.fromkeys(("AutoConfig", "AutoModelForCausalLM"), "code.Own") | {"AutoTokenizer": ["code.Own"] * 2}
     for name in ("config.json", "tokenizer_config.json"):
         file = folder / name
         known = json.loads(file.read_text()) if file.exists() else settings

@@ -67,8 +67,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
 
     def __init__(self, vocab_file: str | None = None, **settings: Any) -> None:
         beside = [settings.pop(name, None) for name in self.vocab_files_names]  # They lie in one folder.
-        if vocab_file is None:
-            raise _without_vocabulary(next(filter(None, beside), ""))
+        if vocab_file is None or is_adapted(Path(vocab_file).parent):
+            raise _without_vocabulary(vocab_file or next(filter(None, beside), ""))
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
         self._names = names_by_id(self.tokenizer)
         self._ids = {name: index for index, name in enumerate(self._names)}
@@ -165,7 +165,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         one = {key: rows[0] if rows and isinstance(rows[0], list) else rows for key, rows in batch.items()}
         return BatchEncoding(one, batch.encodings)
 
-    def _batch_encode_plus(  # type: ignore[override]
+    def _batch_encode_plus(
         self,
         batch_text_or_text_pairs: Sequence[Any],
         add_special_tokens: bool = True,
@@ -261,7 +261,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self.clean_up_tokenization(text) if cleaned else text
 
     def _pieces(self, ids: Iterable[int], skip_special_tokens: bool) -> Iterator[bytes]:
-        """Yield the bytes of ids, of added tokens their content; ids above all tokens have none, as in a stock class."""
+        """Yield the bytes of ids, of added tokens their content; ids above all tokens have none."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
         added = self.added_tokens_decoder
         known = (one for one in ids if one not in left_out and (one < len(self._names) or one in added))
@@ -288,10 +288,10 @@ def _bytes_of(token: Any) -> bytes:
         raise TokbenchError(f"{shown!a:.80} spells no token; give tokens of this tokenizer") from None
 
 
-def _without_vocabulary(settings_file: str) -> TokbenchError:
-    """Why a folder without ``tokens.vocab`` is not opened, on one line."""
-    folder = Path(settings_file).parent
-    if not settings_file or not is_adapted(folder):
+def _without_vocabulary(file: str) -> TokbenchError:
+    """Why a folder without ``tokens.vocab`` is not opened, on one line, from one of its files."""
+    folder = Path(file).parent
+    if not file or not is_adapted(folder):
         return TokbenchError(f"{folder}: no tokens.vocab; save or import the tokenizer again")
     library = read_adapted(folder)[0].library
     return TokbenchError(
