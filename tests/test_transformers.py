@@ -500,16 +500,19 @@ def test_beside_a_model(model: str, folder: Path, tmp_path: Path) -> None:
     assert opened("ab")["input_ids"] == opened.tokenizer.encode("ab").tolist()
 
 
-def test_code_in_a_folder_is_not_run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the folder names our class beside the code or not, and however ``AutoTokenizer`` asks."""
+def test_code_in_a_folder_is_not_run(folder: Path, tmp_path: Path) -> None:
+    """Whether code is named in the form of old or new versions, and with a model next to the tokenizer or without."""
     from transformers import AutoTokenizer
 
     shutil.copytree(folder, tmp_path / "own")
     (tmp_path / "own" / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     file = tmp_path / "own" / "tokenizer_config.json"
     settings = json.loads(file.read_text())
-    for auto_map in ({"AutoTokenizer": ["code.Own", "code.Own"]}, ["code.Own", "code.Own"]):
+    named = {"AutoTokenizer": ["code.Own", "code.Own"]}
+    for auto_map, model in ((named, False), (["code.Own", "code.Own"], False), (named, True)):
         file.write_text(json.dumps(settings | {"auto_map": auto_map}))
+        if model:
+            (tmp_path / "own" / "config.json").write_text(json.dumps({"model_type": "gpt2", "auto_map": auto_map}))
         for trust in (None, False):
             opened = AutoTokenizer.from_pretrained(tmp_path / "own", trust_remote_code=trust)
             assert type(opened).__name__ == "TokbenchTokenizer"
