@@ -30,8 +30,16 @@ class Library(Protocol):
         library tells nothing of it."""
         ...
 
-    def decode(self, ids: list[int]) -> bytes:
-        """What ids stand for. Raises KeyError for an id that there is not."""
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        """Decode a whole sequence of ids.
+
+        Args:
+            ids: the sequence.
+            names: names of special ids, for libraries that leave these out or do not know them.
+
+        Raises:
+            KeyError: the library has no such id.
+        """
         ...
 
     def name(self, one: int) -> bytes:

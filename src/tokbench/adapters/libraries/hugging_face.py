@@ -42,7 +42,7 @@ class HuggingFace:
         spans: list[tuple[int, int]] = self.tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
-    def decode(self, ids: list[int]) -> bytes:
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
         for one in dict.fromkeys(ids):
             if self.tokenizer.id_to_token(one) is None:
                 raise KeyError(one)
@@ -58,7 +58,7 @@ class HuggingFace:
         if self._added.get(one) is not None:
             return str(spelt).encode()
         if not all(map(_known, self._steps)):
-            return self.decode([one])
+            return self.decode([one], {})
         for step in self._steps:
             if step["type"] == "ByteLevel" and set(spelt) <= BYTE_OF.keys():
                 return bytes(map(BYTE_OF.__getitem__, spelt))

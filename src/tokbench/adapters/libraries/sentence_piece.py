@@ -1,5 +1,8 @@
 """Google's ``sentencepiece``: a ``.model`` file."""
 
+from collections.abc import Mapping
+from itertools import groupby
+
 import sentencepiece
 
 BLANK = "\u2581"
@@ -27,11 +30,19 @@ class SentencePiece:
         pieces = self.processor.encode(text, out_type="immutable_proto").pieces
         return [(piece.begin, piece.end) for piece in pieces]
 
-    def decode(self, ids: list[int]) -> bytes:
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        """See :meth:`Library.decode`. A model with a denormaliser decodes the ids between names one run at a time."""
         for one in ids:
             if one >= self.size:
                 raise KeyError(one)
-        return str(self.processor.decode(ids)).encode()
+        if names.keys().isdisjoint(ids):
+            return str(self.processor.decode(ids)).encode()
+        whole = self.processor.decode(ids, out_type="immutable_proto")
+        surfaces = [piece.surface for piece in whole.pieces]
+        if "".join(surfaces) == whole.text:
+            return b"".join(names.get(one, surface.encode()) for one, surface in zip(ids, surfaces, strict=True))
+        runs = [(named, list(run)) for named, run in groupby(ids, names.__contains__)]
+        return b"".join(b"".join(map(names.__getitem__, run)) if named else self.decode(run, {}) for named, run in runs)
 
     def name(self, one: int) -> bytes:
         return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
