@@ -1,8 +1,10 @@
 """Decoding and normalisation of tokenizers that work through another library: both see whole texts, as it does."""
 
 import io
+import json
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import loss_of
 from tokbench.commands import id_files
 from tokbench.commands.decode import decoded
+from tokbench.errors import TokbenchError
 
 LLAMA_DECODER = {
     "type": "Sequence",
@@ -141,3 +144,79 @@ def test_unknown_tokens_cost_what_they_stand_for(tmp_path: Path) -> None:
     lost = loss_of(tokenizer, ["for x \u2603 in range".encode()])
     assert (lost.bytes_lost, lost.unknown_tokens) == (3, 1)
     assert tokenizer.decode(tokenizer.encode("for x \u2603 in range")) == b"for x <unk> in range"
+
+
+def test_an_id_in_a_hole_is_named(tmp_path: Path) -> None:
+    values = lower()
+    values["model"]["vocab"]["hole"] = 430
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    with pytest.raises(TokbenchError, match=r"^id 425 is not in the vocabulary, whose ids have holes$"):
+        tokenizer.decode([97, 425])
+
+
+def test_marks_that_decoding_removes_are_no_changes(tmp_path: Path) -> None:
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", llama()), "tokenizer_json")
+    lost = loss_of(tokenizer, [b"one two\nthree", "for  \u00e9 \ufb01".encode(), b" x "])
+    assert (lost.documents_changed, lost.characters_normalised, lost.characters) == (0, 0, 24)
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "text", "changed"),
+    [
+        ({"type": "NFKC"}, "\ufb01ne \u00bd x", 2),
+        ({"type": "NFC"}, "e\u0301a na\u00efve", 2),
+        ({"type": "NFD"}, "\u00e9a", 1),
+        ({"type": "Lowercase"}, "An Apple \u0130", 3),
+        ({"type": "Strip", "strip_left": True, "strip_right": True}, "  a b ", 0),
+        ({"type": "Replace", "pattern": {"String": "``"}, "content": '"'}, "``a`` b", 4),
+        ({"type": "Replace", "pattern": {"Regex": "a|b"}, "content": ""}, "xaby a", 3),
+        ({"type": "Prepend", "prepend": "ab"}, "bag", 0),
+        (
+            {"type": "BertNormalizer", "strip_accents": None}
+            | dict.fromkeys(("clean_text", "handle_chinese_chars", "lowercase"), True),
+            "\u00c9t\u00e9 \u4e2d\n x\u200by",
+            3,
+        ),
+    ],
+)  # fmt: skip
+def test_characters_that_a_normaliser_changes(normalizer: dict[str, Any], text: str, changed: int) -> None:
+    content = json.dumps(made.byte_level() | {"normalizer": normalizer}).encode()
+    library = open_library("tokenizers", content, {}, "")
+    assert library.changed(text) == changed
+    assert library.changed(f"{text}\n" * 3) == 3 * changed
+
+
+def test_added_tokens_that_are_looked_for_first_are_not_normalised() -> None:
+    values = lower()
+    values["added_tokens"].append(made.added(422, "ABC"))
+    library = open_library("tokenizers", json.dumps(values).encode(), {}, "")
+    assert library.changed("Big ABC Dog ABCD") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "changed"),
+    [
+        ({}, "one two\nthree", 0),
+        ({}, " \ufb01ne  \u00bd e\u0301 ", 4),
+        ({}, "", 0),
+        ({}, "a\u200bb\u0007", 2),
+        ({"treat_whitespace_as_suffix": True}, "one two\nthree", 0),
+        ({"treat_whitespace_as_suffix": True}, "one \u00bd", 1),
+        ({"normalization_rule_name": "identity"}, "\ufb01ne \u00bd", 0),
+        ({"user_defined_symbols": ["\u00bdx"]}, "\u00bdx \u00bd", 1),
+    ],
+)
+def test_characters_that_sentencepiece_changes(options: dict[str, Any], text: str, changed: int) -> None:
+    pytest.importorskip("sentencepiece")
+    library = open_library("sentencepiece", made.sentencepiece_model(**options), {}, "")
+    assert library.changed(text) == changed
+
+
+def test_a_blank_after_a_text_has_no_place_in_it(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    model = made.sentencepiece_model(treat_whitespace_as_suffix=True)
+    tokenizer = read(made.written(tmp_path / "a.model", model), "sentencepiece")
+    for text in ("for x in range", "for x for", "x"):
+        pieces = [tokenizer.library.bytes_of(one) for one in tokenizer.encode(text).tolist()]
+        borders = tokenizer.offsets(text).tolist()
+        assert [text.encode()[a:b] for a, b in pairwise(borders)] == [*pieces[:-1], pieces[-1].removesuffix(b" ")]

@@ -200,11 +200,11 @@ class AdaptedTokenizer(Tokenizer):
         for one in (min(numbers, default=0), max(numbers, default=0)):
             if numbers and not 0 <= one < self.ids:
                 raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.ids - 1})")
-        try:
-            with told(f"{self.name}: {self.library_name} does not decode these ids"):
+        with told(f"{self.name}: {self.library_name} does not decode these ids"):
+            try:
                 return self.library.decode(numbers, self.special)
-        except KeyError as error:
-            raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
+            except KeyError as error:
+                raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
 
     def save(self, folder: Path | str, *, configuration: bool = True) -> None:
         """Write the library's file and the settings into a folder; see :meth:`Tokenizer.save`.

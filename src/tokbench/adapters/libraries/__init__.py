@@ -57,6 +57,13 @@ class Library(Protocol):
         """A text as it is before it is cut."""
         ...
 
+    def changed(self, text: str) -> int:
+        """Count the characters of a text, white space excluded, that the normaliser changes for good.
+
+        Marks that the decoder removes, such as the mark for a blank, are no changes.
+        """
+        ...
+
 
 def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: str) -> Library:
     """A tokenizer of another library.

@@ -13,9 +13,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not o
 
 import tokenizers
 
+from tokbench.adapters.added_tokens import AddedTokens
+from tokbench.adapters.libraries.changed import characters_changed, solid
+
 BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
 """Steps of decoders that are known here; the last two are for the whole of a text."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
+WORD, CHARACTER = tokenizers.Regex(r"\S+"), tokenizers.Regex("(?m).")
+"""In Oniguruma ``(?m)`` lets the dot match a line feed."""
 
 
 class HuggingFace:
@@ -86,6 +91,44 @@ class HuggingFace:
     def normalized(self, text: str) -> str:
         normalizer = self.tokenizer.normalizer
         return text if normalizer is None else str(normalizer.normalize_str(text))
+
+    def changed(self, text: str) -> int:
+        """See :meth:`Library.changed`. As in the library, added tokens that are looked for first are not normalised."""
+        if self.tokenizer.normalizer is None:
+            return 0
+        first = AddedTokens.of({one: token for one, token in self._added.items() if not token.normalized})
+        parts = first.split(text, special=not self.tokenizer.encode_special_tokens)
+        return sum(self._changed(text[part.start : part.end]) for part in parts if part.id is None)
+
+    def _changed(self, text: str) -> int:
+        normalised = tokenizers.NormalizedString(text)
+        self._normalise(normalised)
+        if solid(normalised.normalized) == solid(text):
+            return 0
+        whole = tokenizers.PreTokenizedString(text)
+        whole.normalize(self._normalise)
+        whole.split(_parts)
+        return characters_changed(text, ((part, *span) for part, span, _ in whole.get_splits("original", "char")))
+
+    def _normalise(self, text: tokenizers.NormalizedString) -> None:
+        """Normalise a text, and let the decoder replace its marks."""
+        self.tokenizer.normalizer.normalize(text)
+        for step in self._steps:
+            if step["type"] == "Metaspace":
+                text.replace(step["replacement"], " ")
+            elif step["type"] == "Replace":
+                [(kind, pattern)] = step["pattern"].items()
+                text.replace(pattern if kind == "String" else tokenizers.Regex(pattern), step["content"])
+
+
+def _parts(_: int, text: tokenizers.NormalizedString) -> list[tokenizers.NormalizedString]:
+    """Words that are unchanged, and the characters of all others."""
+    words: list[tokenizers.NormalizedString] = text.split(WORD, "isolated")
+    return [part for word in words for part in ([word] if _same(word) else word.split(CHARACTER, "isolated"))]
+
+
+def _same(text: tokenizers.NormalizedString) -> bool:
+    return bool(text.original == text.normalized)
 
 
 def _known(step: Mapping[str, Any]) -> bool:

@@ -44,6 +44,9 @@ class Tiktoken:
     def normalized(self, text: str) -> str:
         return text
 
+    def changed(self, text: str) -> int:
+        return 0
+
 
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:
     """The tokenizer of a file of ranks.

@@ -1,9 +1,11 @@
 """Google's ``sentencepiece``: a ``.model`` file."""
 
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import sentencepiece
+
+from tokbench.adapters.libraries.changed import characters_changed
 
 BLANK = "\u2581"
 """The character by which pieces spell a blank."""
@@ -58,6 +60,13 @@ class SentencePiece:
     def normalized(self, text: str) -> str:
         found = str(self.processor.normalize(text)).replace(BLANK, " ")
         return found if text.startswith(" ") else found.removeprefix(" ")
+
+    def changed(self, text: str) -> int:
+        normalised, starts = self.processor.normalize(text, with_offsets=True)
+        signs = normalised.replace(BLANK, " ")
+        borders = [0, *(place for place in range(1, len(signs)) if starts[place] > starts[place - 1]), len(signs)]
+        parts = ((signs[first:last], starts[first], starts[last]) for first, last in pairwise(borders) if first < last)
+        return characters_changed(text, parts)
 
 
 def open(content: bytes) -> SentencePiece:
