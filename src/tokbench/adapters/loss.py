@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.adapters.adapted import AdaptedTokenizer, readable
+from tokbench.adapters.libraries import told
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
 
@@ -82,7 +83,8 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
         totals["unknown_tokens"] += 0 if unknown is None else int((ids == unknown).sum())
         if library is not None:
             seen = readable(text)
-            totals += Counter(characters=len(seen), characters_normalised=library.changed(seen))
+            with told("the library ends on a text"):
+                totals += Counter(characters=len(seen), characters_normalised=library.changed(seen))
         if decoded != text:
             totals += Counter(documents_changed=1, bytes_lost=bytes_lost(text, decoded))
             totals["documents_not_utf8"] += not _is_utf8(text)

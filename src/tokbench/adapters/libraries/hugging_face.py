@@ -15,6 +15,7 @@ import tokenizers
 
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.libraries.changed import characters_changed, solid
+from tokbench.adapters.libraries.growth import check_growth
 
 BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
 """Steps of decoders that are known here; the last two are for the whole of a text."""
@@ -82,10 +83,9 @@ class HuggingFace:
     @cached_property
     def _steps(self) -> list[dict[str, Any]]:
         """What the decoder does, one after another; it is asked for once, since it is told as JSON."""
-        decoder = self.tokenizer.decoder
-        if decoder is None:
+        values = _written(self.tokenizer.decoder)
+        if values is None:
             return []
-        values = json.loads(decoder.__getstate__())
         return list(values["decoders"]) if values["type"] == "Sequence" else [values]
 
     def normalized(self, text: str) -> str:
@@ -136,8 +136,19 @@ def _known(step: Mapping[str, Any]) -> bool:
 
 
 def open(content: bytes, special: bool = False, unknown: int | None = None) -> HuggingFace:
-    """The tokenizer of a file; an error of the library where it is none."""
-    return HuggingFace(tokenizers.Tokenizer.from_str(content.decode()), special, unknown)
+    """The tokenizer of a file; an error of the library where it is none.
+
+    Raises:
+        TokbenchError: it may make texts too long, see :mod:`tokbench.adapters.libraries.growth`.
+    """
+    tokenizer = tokenizers.Tokenizer.from_str(content.decode())
+    check_growth(*map(_written, (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)))
+    return HuggingFace(tokenizer, special, unknown)
+
+
+def _written(part: Any) -> Any:
+    """A part of a tokenizer as the library writes it in JSON, with all types named."""
+    return None if part is None else json.loads(part.__getstate__())
 
 
 def scores_as_read(model: Mapping[str, Any]) -> list[float]:
