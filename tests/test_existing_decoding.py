@@ -220,3 +220,20 @@ def test_a_blank_after_a_text_has_no_place_in_it(tmp_path: Path) -> None:
         pieces = [tokenizer.library.bytes_of(one) for one in tokenizer.encode(text).tolist()]
         borders = tokenizer.offsets(text).tolist()
         assert [text.encode()[a:b] for a, b in pairwise(borders)] == [*pieces[:-1], pieces[-1].removesuffix(b" ")]
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+@pytest.mark.parametrize("split", [True, False])
+def test_what_is_lost_is_what_the_library_does_not_give_back(scheme: str, split: bool, tmp_path: Path) -> None:
+    values = llama() | {"normalizer": None}
+    metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": split}
+    given = [*texts(), "  two", "in  it ", " \n x"]
+    for decoder in (metaspace, LLAMA_DECODER, None):
+        path = made.written(tmp_path / "a.json", values | {"pre_tokenizer": metaspace, "decoder": decoder})
+        library = tokenizers.Tokenizer.from_file(str(path))
+        library.encode_special_tokens = True
+        ids = [library.encode(text, add_special_tokens=False).ids for text in given]
+        back = [library.decode(one, skip_special_tokens=False) for one in ids]
+        lost = loss_of(read(path, "tokenizer_json"), [text.encode() for text in given])
+        assert lost.documents_changed == sum(a != b for a, b in zip(given, back, strict=True))
+        assert lost.characters_normalised == 0

@@ -139,3 +139,19 @@ def test_tables_count_in_the_growth() -> None:
     check_charsmaps(steps(step))
     assert growth([step]) == growth([{"type": "NFKD"}, step]) == 18
     assert growth([step] * 2) == 18 * 18
+
+
+def test_an_unknown_token_that_makes_texts_too_long(tmp_path: Path) -> None:
+    """Each character that the vocabulary lacks would become this name."""
+    for length in (1022, 1023):
+        name = f"<{'u' * length}>"
+        values = json.loads(json.dumps(made.bert()).replace("[UNK]", name))
+        path = made.written(tmp_path / "tokenizer.json", values)
+        if length == 1022:
+            assert read(path, "tokenizer_json").decode([0]) == name.encode()
+            continue
+        with pytest.raises(TokbenchError, match=r"the unknown token decodes to 1,025 bytes \(1,024 at most\); shorten"):
+            read(path, "tokenizer_json")
+    model = made.sentencepiece_model(unk_surface="u" * 1025)
+    with pytest.raises(TokbenchError, match="the unknown token decodes to 1,025 bytes"):
+        read(made.written(tmp_path / "a.model", model), "sentencepiece")
