@@ -7,6 +7,8 @@ from collections.abc import Iterable
 def characters_changed(text: str, parts: Iterable[tuple[str, int, int]]) -> int:
     """Count the characters of a text, white space excluded, that are missing from its normalised form.
 
+    Parts that come from the same characters are one part. In each, characters are counted in any order.
+
     Args:
         text: the text before it is normalised.
         parts: the normalised text in order, each part with the start and the end of the characters it comes from.

@@ -20,8 +20,8 @@ from tokbench.adapters.libraries.growth import check_growth
 BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
 """Steps of decoders that are known here; the last two are for the whole of a text."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
-WORD, CHARACTER = tokenizers.Regex(r"\S+"), tokenizers.Regex("(?m).")
-"""In Oniguruma ``(?m)`` lets the dot match a line feed."""
+WORD = tokenizers.Regex(r"\S+")
+"""The parts by which a text is compared with its normalised form."""
 
 
 class HuggingFace:
@@ -107,7 +107,7 @@ class HuggingFace:
             return 0
         whole = tokenizers.PreTokenizedString(text)
         whole.normalize(self._normalise)
-        whole.split(_parts)
+        whole.split(lambda _, normalised: normalised.split(WORD, "isolated"))
         return characters_changed(text, ((part, *span) for part, span, _ in whole.get_splits("original", "char")))
 
     def _normalise(self, text: tokenizers.NormalizedString) -> None:
@@ -119,16 +119,6 @@ class HuggingFace:
             elif step["type"] == "Replace":
                 [(kind, pattern)] = step["pattern"].items()
                 text.replace(pattern if kind == "String" else tokenizers.Regex(pattern), step["content"])
-
-
-def _parts(_: int, text: tokenizers.NormalizedString) -> list[tokenizers.NormalizedString]:
-    """Words that are unchanged, and the characters of all others."""
-    words: list[tokenizers.NormalizedString] = text.split(WORD, "isolated")
-    return [part for word in words for part in ([word] if _same(word) else word.split(CHARACTER, "isolated"))]
-
-
-def _same(text: tokenizers.NormalizedString) -> bool:
-    return bool(text.original == text.normalized)
 
 
 def _known(step: Mapping[str, Any]) -> bool:
