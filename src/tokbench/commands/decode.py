@@ -38,14 +38,19 @@ def command(path: str, ids: BinaryIO, output: str | None, reading: Reading) -> N
 
 
 def decoded(tokenizer: "Tokenizer", file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of the ids in a file, a piece at a time.
+    """The bytes of the ids in a file, a piece at a time, or at once where another library decodes.
 
     Raises:
         TokbenchError: the file holds no list of ids, or an id is not in the vocabulary.
     """
+    import numpy as np
+
     from tokbench.commands.id_files import read_ids
 
-    for ids in read_ids(file):
+    pieces = read_ids(file)
+    if tokenizer.library_name:  # What an id decodes to depends on the ids before it.
+        pieces = iter([np.concatenate(all_pieces)] if (all_pieces := list(pieces)) else [])
+    for ids in pieces:
         try:
             yield tokenizer.decode(ids)
         except TokbenchError as error:

@@ -42,7 +42,7 @@ COUNTS = {
     "tokens": "tokens of these documents",
     "unknown_tokens": "tokens that stand for what the vocabulary cannot spell",
     "characters": "characters of these documents, where its library sees them; 0 of one in our three phases",
-    "characters_normalised": "characters that it changes even where they stand alone",
+    "characters_normalised": "characters that its normaliser changes and decoding does not restore; no white space",
 }
 """What an import counts, with what each number is."""
 _UNITS = {

@@ -15,7 +15,7 @@ from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODELS = {1: "unigram", 2: "BPE", 3: "words", 4: "characters"}
-PIECES, TRAINER, NORMALIZER = 1, 2, 3
+PIECES, TRAINER, NORMALIZER, DENORMALIZER = 1, 2, 3, 5
 
 
 class Piece(NamedTuple):
@@ -101,14 +101,14 @@ def _pieces(model: bytes) -> Iterator[Piece]:
 
 
 def _checked(model: bytes) -> str:
-    """The kind of model; its table of normalisations is walked."""
+    """The kind of model; its tables of normalisations, also that for decoding, are walked."""
     kind = MODELS[1]
     for one in fields(model):
         if one.number == TRAINER and one.kind == BYTES:
             for part in fields(model, one.start, one.end):
                 if part.number == 3 and part.kind == VARINT:
                     kind = MODELS.get(part.value, "of a kind of its own")
-        elif one.number == NORMALIZER and one.kind == BYTES:
+        elif one.number in (NORMALIZER, DENORMALIZER) and one.kind == BYTES:
             for part in fields(model, one.start, one.end):
                 if part.number == 2 and part.kind == BYTES:
                     check_charsmap(model[part.start : part.end])

@@ -27,8 +27,10 @@ class Tiktoken:
     def spans(self, text: str) -> None:
         return None
 
-    def decode(self, ids: list[int]) -> bytes:
-        return self.encoding.decode_bytes(ids)
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        if names.keys().isdisjoint(ids):
+            return self.encoding.decode_bytes(ids)
+        return b"".join(names[one] if one in names else self.bytes_of(one) for one in ids)
 
     def name(self, one: int) -> bytes:
         try:
@@ -41,6 +43,9 @@ class Tiktoken:
 
     def normalized(self, text: str) -> str:
         return text
+
+    def changed(self, text: str) -> int:
+        return 0
 
 
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:
