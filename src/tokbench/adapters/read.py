@@ -49,7 +49,9 @@ def read_tokenizer(
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
     found = read_form(path, form, options)
     name = name or on_one_line(path.name).partition(".")[0]
-    library = None if found.library is None else open_library(found.library, found.content, found.settings, str(path))
+    library = found.opened
+    if library is None and found.library is not None:
+        library = open_library(found.library, found.content, found.settings, str(path))
     imported: dict[str, Any] = {
         "form": form,
         "file": on_one_line(path.name),

@@ -7,13 +7,16 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.adapters.libraries import Library
 
 FORMS = {
     "tokenizer_json": "tokenizer.json of Hugging Face's tokenizers",
@@ -75,6 +78,7 @@ class Found:
         library: the library that reads it, None where there is none.
         content: the file as that library gets it.
         settings: what the library is told beside it.
+        opened: The tokenizer of the library, if reading the file opened it.
         special: ids that no text gives, with what they stand for.
         tokens: tokens that text can give.
         ids: ids in all, one more than the largest.
@@ -86,6 +90,7 @@ class Found:
     library: str | None = None
     content: bytes = b""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    opened: "Library | None" = None
     special: Mapping[int, bytes] = field(default_factory=dict)
     tokens: int = 0
     ids: int = 0

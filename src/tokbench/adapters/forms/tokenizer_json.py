@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions, marks_told
-from tokbench.adapters.forms.added_tokens import Added, added_tokens
+from tokbench.adapters.forms.added_tokens import Added, Model, added_entries, added_tokens
 from tokbench.adapters.forms.byte_level import native_model
 from tokbench.adapters.forms.charsmap import check_charsmaps
 from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.libraries import open_library
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
@@ -33,21 +34,26 @@ def found_in(values: Any, place: str, options: ReadOptions) -> Found:
     """What the values of such a file hold."""
     try:
         model = values["model"]
-        added = added_tokens(values.get("added_tokens") or [], options.added)
+        entries = added_entries(values.get("added_tokens") or [], options.added)
         dropout, model["dropout"] = model.get("dropout"), None
-        values |= {"added_tokens": added.entries, "truncation": None, "padding": None}
+        values |= {"added_tokens": entries, "truncation": None, "padding": None}
         ids = _ids(model)
         check_charsmaps(values.get("normalizer"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise TokbenchError(f"{place}: not a tokenizer.json ({type(error).__name__}: {error}); {REMEDY}") from None
-    limit = max([*ids.values(), *added.special, *added.kept], default=-1) + 1
     unknown = _unknown(model, ids)
+    content = json.dumps(values, ensure_ascii=False).encode()
+    settings = {"special": options.added == "tokens", "unknown": unknown}
+    opened = open_library("tokenizers", content, settings, place)
+    added = added_tokens(entries, options.added, opened, Model(ids, unknown, bool(model.get("byte_fallback"))))
+    limit = max([*ids.values(), *added.special, *added.kept], default=-1) + 1
     taken = {number for number in ids.values() if number in added.special or number == unknown}
     found = Found(
         None,
         library="tokenizers",
-        content=json.dumps(values, ensure_ascii=False).encode(),
-        settings={"special": options.added == "tokens", "unknown": unknown},
+        content=content,
+        settings=settings,
+        opened=opened,
         special=added.special,
         tokens=len({*ids.values(), *added.kept} - taken),
         ids=limit,
@@ -86,4 +92,4 @@ def _told(added: Added) -> list[str]:
         told.append(marks_told(len(added.special), "special"))
     if added.kept:
         told.append(f"{len(added.kept):,} added tokens are cut out of texts first")
-    return told
+    return [*told, *added.notes]

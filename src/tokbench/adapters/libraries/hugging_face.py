@@ -51,6 +51,10 @@ class HuggingFace:
     def name(self, one: int) -> bytes:
         return str(self.tokenizer.id_to_token(one) or "").encode()
 
+    def id_of(self, name: str) -> int | None:
+        number: int | None = self.tokenizer.token_to_id(name)
+        return number
+
     def bytes_of(self, one: int) -> bytes:
         spelt = self.tokenizer.id_to_token(one)
         if spelt is None:

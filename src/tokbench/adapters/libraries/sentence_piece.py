@@ -36,6 +36,10 @@ class SentencePiece:
     def name(self, one: int) -> bytes:
         return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
 
+    def id_of(self, name: str) -> int | None:
+        number = int(self.processor.piece_to_id(name))
+        return number if self.name(number) == name.encode() else None
+
     def bytes_of(self, one: int) -> bytes:
         if one >= self.size:
             raise KeyError(one)
