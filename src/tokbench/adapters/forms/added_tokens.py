@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokbench.adapters.libraries import Library, told
+from tokbench.adapters import libraries
+from tokbench.adapters.libraries import Library
 from tokbench.errors import shortened
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
@@ -47,11 +48,13 @@ class Added:
     Attributes:
         special: Tokens that stay text and whose id no text gives, with their names.
         kept: Tokens that the library cuts out of a text.
+        given: Special tokens whose id a text can give.
         notes: Differences from the file, one sentence each without a full stop.
     """
 
     special: Mapping[int, bytes]
     kept: Mapping[int, bytes]
+    given: Mapping[int, bytes]
     notes: Sequence[str] = ()
 
 
@@ -89,8 +92,8 @@ def added_tokens(entries: Sequence[Mapping[str, Any]], choice: Choice, library: 
     names = {number: spelt for spelt, number in model.ids.items()}
     special: dict[int, bytes] = {}
     kept: dict[int, bytes] = {}
+    given: dict[int, bytes] = {}
     moved: list[str] = []
-    given: list[str] = []
     shared: list[str] = []
     ignored: list[str] = []
     for entry in entries:
@@ -107,18 +110,19 @@ def added_tokens(entries: Sequence[Mapping[str, Any]], choice: Choice, library: 
         if choice == "tokens" or not entry.get("special"):
             kept[number] = content.encode()
         elif _is_given(content, number, library, model):
-            given.append(quoted)
+            given[number] = content.encode()
         elif not is_shared:
             special[number] = content.encode()
     notes = {
         "added tokens whose id in the file is ignored by tokenizers": moved,
-        "special tokens that texts can give, counted as tokens of text": given,
+        "special tokens that texts can give, counted as tokens of text": [
+            f"'{shortened(name.decode())}'" for name in given.values()
+        ],
         "added tokens that share the id of another token of the model": shared,
         "added tokens that tokenizers does not read": ignored,
     }
-    return Added(
-        special, kept, [f"{what}: {len(which):,} (first: {which[0]})" for what, which in notes.items() if which]
-    )
+    told = [f"{what}: {len(which):,} (first: {which[0]})" for what, which in notes.items() if which]
+    return Added(special, kept, given, told)
 
 
 def _is_given(content: str, number: int, library: Library, model: Model) -> bool:
@@ -127,5 +131,5 @@ def _is_given(content: str, number: int, library: Library, model: Model) -> bool
         return False
     if model.byte_fallback and BYTE.fullmatch(content):
         return True
-    with told("tokenizers fails on the name of an added token"):
+    with libraries.told("tokenizers fails on the name of an added token"):
         return any(number in library.encode(context.format(content)) for context in CONTEXTS)

@@ -6,12 +6,13 @@ import numpy as np
 
 from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.errors import TokbenchError, shortened
 from tokbench.vocabulary import Vocabulary
 
 
-def read(path: Path, options: ReadOptions) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     """A list of tokens, with the pattern and the segmentation that are chosen for it.
 
     Raises:

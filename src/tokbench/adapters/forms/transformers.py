@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from tokbench.adapters.forms import Found, ReadOptions, read_form
-from tokbench.adapters.forms.merges import named_file
+from tokbench.adapters.forms.files import named_file
+from tokbench.adapters.forms.folder_settings import FolderSettings, folder_settings
 from tokbench.errors import TokbenchError, listed
 from tokbench.tokenizer_folder import SETTINGS
 
@@ -16,10 +17,12 @@ FILES = {
     "merges.txt": "merges",
 }
 """Files by which a folder is read, the first that is there, with their forms."""
+RANKS = "tiktoken"
+"""Form of a folder that has none of these files, but one file of ranks."""
 
 
-def read(path: Path, options: ReadOptions) -> Found:
-    """The tokenizer of a folder.
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+    """The tokenizer of a folder, with the settings in it.
 
     Raises:
         TokbenchError: no file in it is known, or it is no folder.
@@ -34,7 +37,7 @@ def read(path: Path, options: ReadOptions) -> Found:
     if found is None:
         raise TokbenchError(f"{path}: no tokenizer that is known; it has none of {', '.join(FILES)} and *.tiktoken")
     file, form = found
-    return read_form(file, form, options)
+    return read_form(file, form, options, folder_settings(path))
 
 
 def file_in(folder: Path) -> tuple[Path, str] | None:
@@ -44,14 +47,14 @@ def file_in(folder: Path) -> tuple[Path, str] | None:
         TokbenchError: it has several files of ranks, and nothing says which is meant.
     """
     for name, form in FILES.items():
-        if file := named_file(folder, name, required=False):
+        if file := named_file(folder, name):
             return file, form
     ranks = _ranks(folder)
     if len(ranks) > 1:
         raise TokbenchError(
             f"{folder}: several files of ranks ({listed(file.name for file in ranks)}); name one of them"
         )
-    return (ranks[0], "tiktoken") if ranks else None
+    return (ranks[0], RANKS) if ranks else None
 
 
 def holds_tokenizer(folder: Path) -> bool:
@@ -61,4 +64,4 @@ def holds_tokenizer(folder: Path) -> bool:
 
 
 def _ranks(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.tiktoken*") if file.is_file())
+    return sorted(file for file in folder.glob("*.tiktoken*") if not file.is_dir())
