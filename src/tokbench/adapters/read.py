@@ -78,6 +78,11 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
             return tokenizer
     if found.library is None or library is None:
         raise TokbenchError(f"{path}: {found.reason}; there is no library that reads this form")
+    if options.segmentation is not None:
+        raise TokbenchError(
+            f"--segmentation {options.segmentation}: {path} works only through {found.library} ({found.reason}); "
+            "leave it out"
+        )
     imported |= {"how": found.library, "why": found.reason}
     _record_end(imported, source, found.special, options, path)
     return AdaptedTokenizer(

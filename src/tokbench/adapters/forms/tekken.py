@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions
+from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
 from tokbench.adapters.forms.patterns import Pattern, setting_of
@@ -52,8 +52,14 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     told = [f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"]
     told += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
     special |= more
+    pattern = Pattern(setting_of([expression]), expression)
+    try:
+        native, reason = native_ranks(ranks, pattern, special, options.segmentation, shift), ""
+    except NotNativeError as error:
+        native, reason = None, str(error)
     return Found(
-        native_ranks(ranks, Pattern(setting_of([expression]), expression), special, options.segmentation, shift),
+        native,
+        reason=reason,
         library="tiktoken",
         content=b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()),
         settings={"pattern": expression, "shift": shift},

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tokbench.adapters.forms import Found, ReadOptions
+from tokbench.adapters.forms import Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.beside_ranks import Beside, beside, read_beside
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
@@ -51,10 +51,14 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     if special and options.added == "tokens":
         return found
     none = "special tokens are not in the file: in texts they are text"
+    try:
+        native, reason = native_ranks(ranks, pattern, names, options.segmentation), ""
+    except NotNativeError as error:
+        native, reason = None, str(error)
     return replace(
         found,
-        native=native_ranks(ranks, pattern, names, options.segmentation),
-        reason="",
+        native=native,
+        reason=reason,
         settings={"pattern": pattern.expression},
         special=names,
         added={},
