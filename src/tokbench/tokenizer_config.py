@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokbench.inputs.regular import read_regular
+
 CONFIGURATION = "tokenizer_config.json"
 CLASS = "TokbenchTokenizer"
 END_OF_TEXT = "<|endoftext|>"
@@ -64,7 +66,7 @@ def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT)
 def names_another_class(folder: Path) -> bool:
     """Whether a folder has that file and it names another class than ours, or none."""
     try:
-        configuration: Any = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))
+        configuration: Any = json.loads(read_regular(folder / CONFIGURATION))
         return bool(configuration["tokenizer_class"] != CLASS)
     except FileNotFoundError:
         return False

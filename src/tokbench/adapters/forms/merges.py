@@ -10,7 +10,7 @@ from tokbench.adapters.forms.folder_settings import FolderSettings, tokens_to_ad
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.byte_level import CHARACTERS
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
 
 FIRST = "#version"
@@ -33,34 +33,35 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     if file is None:
         raise TokbenchError(f"{path}: no merges.txt in it; name another folder, or a file")
     merges = _merges(file)
+    pairs = list(merges.values())
     beside = named_file(folder, "vocab.json")
-    ids = _numbered(merges) if beside is None else parse_json(read_bounded(beside), str(beside), remedy=REMEDY)
+    ids = _numbered(pairs) if beside is None else parse_json(read_bounded(beside), str(beside), remedy=REMEDY)
     known = ids if isinstance(ids, dict) else {}
-    for left, right in merges:
-        for part in (left, right, left + right):
-            if part not in known:
-                raise TokbenchError(f"{path}: {shortened(part)} of a merge is no token of the vocabulary; {REMEDY}")
+    for number, (left, right) in merges.items():
+        if not {left, right, left + right} <= known.keys():
+            raise TokbenchError(f"{file}:{number}: a part or the result of the merge is no token; {REMEDY}")
     pattern = named_pattern(options.pattern or "gpt2", "--pattern")
     if pattern.expression is None:
         raise TokbenchError(f"--pattern {options.pattern}: takes several patterns; name a single one")
-    values = _as_tokenizer_json(known, merges, pattern.expression)
+    values = _as_tokenizer_json(known, pairs, pattern.expression)
     _number_added(known, settings)
     return found_in(values, str(path), options, settings)
 
 
-def _merges(path: Path) -> list[tuple[str, str]]:
+def _merges(path: Path) -> dict[int, tuple[str, str]]:
+    """Return the merges of a file, by their lines."""
     try:
         lines = read_bounded(path).decode().split("\n")
     except UnicodeDecodeError as error:
         raise TokbenchError(f"{path}: not UTF-8 (byte {error.start}); {REMEDY}") from None
-    found = []
+    found = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or (number == 1 and line.startswith(FIRST)):
             continue
         parts = line.removesuffix("\r").split(" ")
         if len(parts) != 2 or not all(parts):
-            raise TokbenchError(f"{path}:{number}: {shortened(line)} is no merge of two tokens; {REMEDY}")
-        found.append((parts[0], parts[1]))
+            raise TokbenchError(f"{path}:{number}: this line is no merge of two tokens; {REMEDY}")
+        found[number] = (parts[0], parts[1])
     if not found:
         raise TokbenchError(f"{path}: {plain_name(path)} has no merge; {REMEDY}")
     return found

@@ -41,7 +41,7 @@ def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
         except (ValueError, binascii.Error):
             marked = ", after a byte order mark, which has no place there" if line.startswith(BOM_UTF8) else ""
             raise TokbenchError(
-                f"{place}:{number}: {shortened(repr(line)[2:-1])} is no token in base64 with its rank{marked}; {REMEDY}"
+                f"{place}:{number}: this line is no token in base64 with its rank{marked}; {REMEDY}"
             ) from None
         add_rank(ranks, token, value, f"{place}:{number}")
     return checked_ranks(ranks, place)
@@ -86,8 +86,8 @@ def native_ranks(
     """
     if lacking := sorted(NOT_UTF8 - ranks.keys()):
         raise NotNativeError(
-            f"{len(lacking)} of the 256 bytes are no tokens (first: {lacking[0].hex()}), so that text that is not UTF-8 "
-            "cannot be encoded as it is"
+            f"{len(lacking)} of the 256 bytes are no tokens (first: {lacking[0].hex()}), so that text that is not "
+            "UTF-8 cannot be encoded as it is"
         )
     ids = np.fromiter(ranks.values(), np.int32, len(ranks)) + np.int32(shift)
     vocabulary = Vocabulary(tuple(ranks), ids=ids, special=special)

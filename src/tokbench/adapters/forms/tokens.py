@@ -8,7 +8,7 @@ from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import named_pattern
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
 from tokbench.vocabulary import Vocabulary
 
 
@@ -28,8 +28,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
         try:
             tokens.append(bytes.fromhex(line.decode("ascii")))
         except ValueError:
-            shown = shortened(repr(line)[2:-1])
-            raise TokbenchError(f"{path}:{number}: {shown} is not a token in hexadecimal; {REMEDY}") from None
+            raise TokbenchError(f"{path}:{number}: this line is not a token in hexadecimal; {REMEDY}") from None
     try:
         vocabulary = Vocabulary(tuple(tokens), ids=np.arange(len(tokens), dtype=np.int32))
     except TokbenchError as error:
