@@ -290,6 +290,7 @@ def test_a_special_token_that_texts_give_is_a_token(tmp_path: Path) -> None:
     text = "one\u2603\u00fe two"
     assert values["model"]["vocab"]["<0xE2>"] in tokenizer.encode(text)
     assert tokenizer.decode(tokenizer.encode(text)).decode() == text
+    assert b"".join(map(tokenizer.library.bytes_of, tokenizer.encode(text).tolist())).decode() == f" {text}"
     assert len(tokenizer) == len(values["model"]["vocab"]) - 2
     assert tokenizer.special == {0: b"<unk>", 1: b"<s>"}
     assert tokenizer.origin["imported"]["told"] == [

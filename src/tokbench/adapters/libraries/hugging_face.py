@@ -59,6 +59,8 @@ class HuggingFace:
         spelt = self.tokenizer.id_to_token(one)
         if spelt is None:
             raise KeyError(one)
+        if BYTE.fullmatch(spelt) and any(step["type"] == "ByteFallback" for step in self._steps):
+            return bytes([int(spelt[3:-1], 16)])
         if self._added.get(one) is not None:
             return str(spelt).encode()
         if not all(map(_known, self._steps)):
@@ -66,8 +68,6 @@ class HuggingFace:
         for step in self._steps:
             if step["type"] == "ByteLevel" and set(spelt) <= BYTE_OF.keys():
                 return bytes(map(BYTE_OF.__getitem__, spelt))
-            if step["type"] == "ByteFallback" and BYTE.fullmatch(spelt):
-                return bytes([int(spelt[1:-1], 16)])
             if step["type"] == "Metaspace":
                 spelt = spelt.replace(step["replacement"], " ")
             elif step["type"] == "Replace":
