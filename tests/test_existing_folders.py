@@ -104,10 +104,38 @@ def test_the_end_of_text_that_is_given(added: str, level: dict[str, Any], tmp_pa
     told = tokbench(*line, "<end>")
     assert "end of text: '<end>', id 423, by the given name\n" in told.stderr
     assert Tokenizer.load(tmp_path / "out").end_of_text == 423
+    given = "a text that contains '<end>' gives the id of the end of text, too\n"
+    assert (given in told.stderr) == (added == "tokens")
     assert tokbench(*line, "the").message == (
         f"tokbench: {folder}: the end of text 'the' is none of its special and added tokens "
         "(<pad>, </s>, <|eot_id|>, <end>); name one of them"
     )
+
+
+def test_the_end_of_text_of_a_unigram_model(tmp_path: Path) -> None:
+    """The model makes a special token of its name, which is a token then, and may end texts all the same."""
+    values = made.metaspace()
+    number = len(values["model"]["vocab"])
+    values["model"]["vocab"].append(["</s>", 0.0])
+    values["added_tokens"].append(made.added(number, "</s>", special=True))
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert number in tokenizer.encode("a</s>")
+    assert tokenizer.decode(tokenizer.encode("a</s>b")) == b"a</s>b"
+    assert (tokenizer.end_of_text, len(tokenizer)) == (number, number)
+    assert imported(tokenizer)["told"][1:] == [
+        "special tokens that texts can give, counted as tokens of text: 1 (first: '</s>')",
+        "a text that contains '</s>' gives the id of the end of text, too",
+    ]
+
+
+def test_the_end_of_text_for_lm_eval(level: dict[str, Any], tmp_path: Path) -> None:
+    from tokbench.adapters.adapted_transformers import adapter_of
+
+    values = with_marks(level, *NAMED) | {"normalizer": {"type": "Lowercase"}}
+    read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json").save(tmp_path / "saved")
+    adapter = adapter_of(tmp_path / "saved")
+    assert (adapter.eos_token, adapter.eos_token_id, adapter.pad_token_id) == ("</s>", 421, 425)
+    assert adapter.vocab_size == 424
 
 
 def test_the_end_of_text_by_auto_tokenizer(level: dict[str, Any], tmp_path: Path) -> None:

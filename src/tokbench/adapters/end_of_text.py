@@ -17,7 +17,7 @@ KNOWN = (
 def end_of_text(
     found: Found, special: Mapping[int, bytes], chosen: str | None, place: str
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the end of text, None if there is none, and what to report about names that were skipped.
+    """Return the end of text, None if there is none, and what to report about it.
 
     Args:
         found: The file as it was read.
@@ -34,24 +34,29 @@ def end_of_text(
     names: dict[str, int] = {}
     for number, name in [*sorted(special.items()), *sorted(found.added.items())]:
         names.setdefault(name.decode("utf-8", "replace"), number)
+    if chosen is not None and chosen not in names:
+        known = f"({listed(names)}); name one of them" if names else "(it has none); leave it out"
+        raise TokbenchError(
+            f"{place}: the end of text '{shortened(chosen)}' is none of its special and added tokens {known}"
+        )
+    token, source, notes = _named(names, found, chosen)
+    if token is None:
+        return None, notes
+    if names[token] in found.added:
+        notes.append(f"a text that contains '{shortened(token)}' gives the id of the end of text, too")
+    return {"token": token, "id": names[token], "source": source}, notes
+
+
+def _named(names: Mapping[str, int], found: Found, chosen: str | None) -> tuple[str | None, str, list[str]]:
+    """Return the token, what names it, and what to report about names that were skipped."""
     if chosen is not None:
-        if chosen not in names:
-            known = f"({listed(names)}); name one of them" if names else "(it has none); leave it out"
-            raise TokbenchError(
-                f"{place}: the end of text '{shortened(chosen)}' is none of its special and added tokens {known}"
-            )
-        return _record(chosen, names[chosen], "the given name"), []
+        return chosen, "the given name", []
+    by_id = {number: name for name, number in names.items()}
     skipped = []
     for token, source in found.ends:
-        number = token if isinstance(token, int) else names.get(token)
-        name = {one: spelt for spelt, one in names.items()}.get(number) if number is not None else None
-        if name is not None and number is not None:
-            return _record(name, number, source), skipped
+        name = by_id.get(token) if isinstance(token, int) else token
+        if name in names:
+            return name, source, skipped
         quoted = f"the id {token}" if isinstance(token, int) else f"'{shortened(token)}'"
         skipped.append(f"{source} is ignored: {quoted} is no special or added token")
-    name = next((name for name in KNOWN if name in names), None)
-    return (None if name is None else _record(name, names[name], "its name")), skipped
-
-
-def _record(token: str, number: int, source: str) -> dict[str, Any]:
-    return {"token": token, "id": number, "source": source}
+    return next((name for name in KNOWN if name in names), None), "its name", skipped
