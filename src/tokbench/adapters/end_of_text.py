@@ -52,7 +52,7 @@ def _named(names: Mapping[str, int], found: Found, chosen: str | None) -> tuple[
     if chosen is not None:
         return chosen, "the given name", []
     by_id = {number: name for name, number in names.items()}
-    skipped = []
+    skipped: list[str] = []
     for token, source in found.ends:
         name = by_id.get(token) if isinstance(token, int) else token
         if name in names:
