@@ -74,7 +74,7 @@ def command(
     """Take the tokenizer at PATH, a file or a folder of the form FORM, and write it to a folder like any other.
 
     It becomes one of our own where its ids stay exactly the same, and works through its own library elsewhere; what is
-    said tells which, why, and what is lost of texts. Its ids are those of the file.
+    said tells which, why, and what is lost of texts. Its ids are those of its library.
     """
     from tokbench.adapters.forms import FORMS, ReadOptions
     from tokbench.adapters.hub import fetched, fetched_record
