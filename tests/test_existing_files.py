@@ -173,7 +173,7 @@ def test_a_pipe_is_no_tokenizer(form: str | None, tmp_path: Path, tokbench: Tokb
     )
 
 
-def test_pipes_that_are_read_elsewhere(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+def test_other_pipes_are_rejected(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
     """A configuration, ids and a file of a folder of ``transformers``; an open descriptor is accepted."""
     pipe, file = tmp_path / "pipe", made.written(tmp_path / "tokenizer.json", level)
     os.mkfifo(pipe)

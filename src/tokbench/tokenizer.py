@@ -137,7 +137,7 @@ class Tokenizer:
     def end_of_text(self) -> int:
         """The id that ends each document of what models are trained on, which no text gives.
 
-        It follows all others, but for a tokenizer that was made elsewhere and has an end of text.
+        It follows all others, except for an imported tokenizer that has an end of text.
         """
         return self.end_and_padding[self.end_token]
 

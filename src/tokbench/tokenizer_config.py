@@ -17,7 +17,7 @@ def end_token(origin: Mapping[str, Any]) -> str:
     """Return the name of the end of text of a tokenizer. Default: ``<|endoftext|>``.
 
     Args:
-        origin: Origin of the tokenizer. An import records the end of text of a tokenizer made elsewhere.
+        origin: Origin of the tokenizer. An import records its end of text there.
     """
     recorded = _recorded_end(origin)
     return END_OF_TEXT if recorded is None else str(recorded["token"])

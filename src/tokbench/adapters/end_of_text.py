@@ -1,4 +1,4 @@
-"""End of text of a tokenizer made elsewhere: the token that its files name, or one with a known name."""
+"""End of text of an imported tokenizer: the token that its files name, or one with a known name."""
 
 from collections.abc import Mapping
 from typing import Any

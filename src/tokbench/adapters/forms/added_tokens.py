@@ -126,7 +126,7 @@ def added_tokens(entries: Sequence[Mapping[str, Any]], choice: Choice, library: 
 
 
 def _is_given(content: str, number: int, library: Library, model: Model) -> bool:
-    """Whether a text can give the id of a special token of the model."""
+    """Return whether a text can give the id of a special token of the model."""
     if number == model.unknown or content not in model.ids:
         return False
     if model.byte_fallback and BYTE.fullmatch(content):
