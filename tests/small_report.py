@@ -209,7 +209,8 @@ def made() -> ReportContent:
     regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
     loss = dict.fromkeys(COUNTS, 0) | {"documents": 4, "bytes": 9000, "tokens": 2000}
     elsewhere = {"variant": "foreign", "size": 300, "ids": 301, "form": "tiktoken", "file": "foreign.tiktoken",
-                 "sha256": "00", "works_through": NATIVE, "why": "", "told": "", "first": ""}  # fmt: skip
+                 "sha256": "00", "works_through": NATIVE, "why": "", "told": "", "first": "",
+                 "end_of_text": "<|endoftext|>", "end_of_text_id": 300, "end_of_text_source": None}  # fmt: skip
     imported = pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema))
     return ReportContent(
         title="A <small> experiment & its report",

@@ -184,6 +184,7 @@ def test_what_rules_ask(tmp_path: Path) -> None:
                 "pattern": " ?\\w+",
                 "added": "text",
                 "special_tokens": {"<a b>": 501, "<s>": 500},
+                "end_of_text": "<s>",
             },
             exported={"from": "tiktoken", "path": str(tmp_path / "exported" / "tokenizer.tiktoken")},
             hub=hub,
@@ -199,7 +200,10 @@ def test_what_rules_ask(tmp_path: Path) -> None:
     assert imports.files(On("file")) == [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
     assert imports.files(On("folder")) == [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
     assert imports.path(On("folder"), On("folder")) == str(tmp_path)
-    flags = ["--from=tiktoken", "--pattern= ?\\w+", "--added=text", "--special=<s>=500", "--special=<a b>=501"]
+    settings = made.written(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
+    assert imports.files(On("folder"))[1] == str(settings)
+    flags = ["--from=tiktoken", "--pattern= ?\\w+", "--added=text", "--end-of-text=<s>"]
+    flags += ["--special=<s>=500", "--special=<a b>=501"]
     assert imports.options(On("ranks")) == flags
     beside = [str(tmp_path / "exported" / name) for name in ("tokenizer.tiktoken", "tiktoken.json")]
     assert (imports.files(On("exported")), imports.files(On("ranks"))) == (beside, [__file__])

@@ -24,7 +24,7 @@ from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.text_encoder import TextEncoder
 from tokbench.token_bytes import TokenBytes
-from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
+from tokbench.tokenizer_config import end_token, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS, is_adapted, read_settings, sealed
 from tokbench.vocabulary import Named, Vocabulary
 
@@ -137,9 +137,19 @@ class Tokenizer:
     def end_of_text(self) -> int:
         """The id that ends each document of what models are trained on, which no text gives.
 
-        It follows all others, but where a vocabulary that was made elsewhere has one of that name.
+        It follows all others, except for an imported tokenizer that has an end of text.
         """
-        return special_tokens(self.id_limit, self.vocabulary.special)[END_OF_TEXT]
+        return self.end_and_padding[self.end_token]
+
+    @property
+    def end_token(self) -> str:
+        """Name of the token that ends each document."""
+        return end_token(self.origin)
+
+    @property
+    def end_and_padding(self) -> dict[str, int]:
+        """Ids of the end of text and of the padding, by name."""
+        return special_tokens(self.id_limit, self.vocabulary.special, self.origin)
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
@@ -256,7 +266,7 @@ class Tokenizer:
             }
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
             if configuration:
-                write_configuration(partial)
+                write_configuration(partial, end=self.end_token)
             stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod

@@ -17,7 +17,7 @@ from tokbench.given import bytes_of, characters_of, numbers_of, several
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
+from tokbench.tokenizer_config import special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS
 from tokbench.vocabulary import Named
 
@@ -117,8 +117,8 @@ class AdaptedTokenizer(Tokenizer):
         return bytes_lost(text, self.decode(self.encode(text)))
 
     @property
-    def end_of_text(self) -> int:
-        return special_tokens(self.ids, self.special)[END_OF_TEXT]
+    def end_and_padding(self) -> dict[str, int]:
+        return special_tokens(self.ids, self.special, self.origin)
 
     def __repr__(self) -> str:
         return f"AdaptedTokenizer({self.name!r}, {self.library_name}, {len(self)} tokens)"
@@ -227,7 +227,7 @@ class AdaptedTokenizer(Tokenizer):
             }
             (partial / SETTINGS).write_text(sealed_adapted(settings, self.content), encoding="utf-8")
             if configuration:
-                write_configuration(partial)
+                write_configuration(partial, end=self.end_token)
             stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod

@@ -29,7 +29,7 @@ from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_config import PADDING
 from tokbench.usable_scores import usable_scores
 from tokbench.vocabulary import Vocabulary
 
@@ -76,8 +76,8 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     trainer.model_type = type(trainer).ModelType.Value(kind)
     trainer.vocab_size = len(model.pieces)
     trainer.unk_piece, trainer.pad_piece = unknown, control[special[PADDING]]
-    trainer.bos_piece = trainer.eos_piece = control[special[END_OF_TEXT]]
-    trainer.bos_id = trainer.eos_id = special[END_OF_TEXT]
+    trainer.bos_piece = trainer.eos_piece = control[tokenizer.end_of_text]
+    trainer.bos_id = trainer.eos_id = tokenizer.end_of_text
     trainer.pad_id, trainer.unk_id = special[PADDING], len(model.pieces) - 1
     tables = sentencepiece_model_pb2.ModelProto.FromString(_tables())  # type: ignore[attr-defined,unused-ignore]
     model.normalizer_spec.CopyFrom(tables.normalizer_spec)

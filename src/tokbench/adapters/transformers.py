@@ -28,7 +28,7 @@ from tokbench.adapters.windows import Truncation
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_config import PADDING
 from tokbench.tokenizer_folder import is_adapted
 
 BATCHES_APART = hasattr(PreTrainedTokenizer, "batch_encode_plus")
@@ -76,7 +76,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
             settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
         if self.tokenizer.vocabulary.ids is not None:
             self._add_own(settings)
-        for role, token in (("eos_token", END_OF_TEXT), ("bos_token", END_OF_TEXT), ("pad_token", PADDING)):
+        end = self.tokenizer.end_token
+        for role, token in (("eos_token", end), ("bos_token", end), ("pad_token", PADDING)):
             settings.setdefault(role, token)
         settings.setdefault("clean_up_tokenization_spaces", False)
         self._opened = False
@@ -92,7 +93,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         self._ids = {name: index for index, name in enumerate(self._names) if index not in taken}
         added = {number: AddedToken(name, special=True, normalized=False) for name, number in ids.items()}
         settings["added_tokens_decoder"] = added | settings.get("added_tokens_decoder", {})
-        settings.setdefault("additional_special_tokens", [name for name in own if name not in (END_OF_TEXT, PADDING)])
+        named = self.tokenizer.end_and_padding
+        settings.setdefault("additional_special_tokens", [name for name in own if name not in named])
 
     @classmethod
     def from_folder(cls, folder: Path | str) -> "TokbenchTokenizer":

@@ -8,6 +8,7 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.commands.inputs import InputFile
 from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("decode")
 @click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
-@click.argument("ids", type=click.File("rb"))
+@click.argument("ids", type=InputFile())
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="Where the bytes go; standard output if left out."
 )

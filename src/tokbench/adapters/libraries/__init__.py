@@ -48,6 +48,10 @@ class Library(Protocol):
         """What the library calls an id: its bytes, or the UTF-8 of its name; empty where there is no such id."""
         ...
 
+    def id_of(self, name: str) -> int | None:
+        """Return the id of a name, None if there is none."""
+        ...
+
     def bytes_of(self, one: int) -> bytes:
         """What an id stands for within a text, where decoding it alone may drop a blank or not be UTF-8.
 

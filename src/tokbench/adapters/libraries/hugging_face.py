@@ -57,10 +57,16 @@ class HuggingFace:
     def name(self, one: int) -> bytes:
         return str(self.tokenizer.id_to_token(one) or "").encode()
 
+    def id_of(self, name: str) -> int | None:
+        number: int | None = self.tokenizer.token_to_id(name)
+        return number
+
     def bytes_of(self, one: int) -> bytes:
         spelt = self.tokenizer.id_to_token(one)
         if spelt is None:
             raise KeyError(one)
+        if BYTE.fullmatch(spelt) and any(step["type"] == "ByteFallback" for step in self._steps):
+            return bytes([int(spelt[3:-1], 16)])
         if self._added.get(one) is not None:
             return str(spelt).encode()
         if not all(map(_known, self._steps)):
@@ -68,8 +74,6 @@ class HuggingFace:
         for step in self._steps:
             if step["type"] == "ByteLevel" and set(spelt) <= BYTE_OF.keys():
                 return bytes(map(BYTE_OF.__getitem__, spelt))
-            if step["type"] == "ByteFallback" and BYTE.fullmatch(spelt):
-                return bytes([int(spelt[1:-1], 16)])
             if step["type"] == "Metaspace":
                 spelt = spelt.replace(step["replacement"], " ")
             elif step["type"] == "Replace":

@@ -38,6 +38,12 @@ class Tiktoken:
         except KeyError:
             return b""
 
+    def id_of(self, name: str) -> int | None:
+        try:
+            return self.encoding.encode_single_token(name)
+        except KeyError:
+            return None
+
     def bytes_of(self, one: int) -> bytes:
         return self.encoding.decode_single_token_bytes(one)
 

@@ -34,20 +34,27 @@ class SentencePiece:
 
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
         """See :meth:`Library.decode`. A model with a denormaliser decodes the ids between names one run at a time."""
+        known = [one for one in ids if one < self.size]
         for one in ids:
-            if one >= self.size:
+            if one >= self.size and one not in names:
                 raise KeyError(one)
         if names.keys().isdisjoint(ids):
             return str(self.processor.decode(ids)).encode()
-        whole = self.processor.decode(ids, out_type="immutable_proto")
+        whole = self.processor.decode(known, out_type="immutable_proto")
         surfaces = [piece.surface for piece in whole.pieces]
         if "".join(surfaces) == whole.text:
-            return b"".join(names.get(one, surface.encode()) for one, surface in zip(ids, surfaces, strict=True))
+            written = iter(surfaces)
+            spelt = [(next(written) if one < self.size else "").encode() for one in ids]
+            return b"".join(names.get(one, surface) for one, surface in zip(ids, spelt, strict=True))
         runs = [(named, list(run)) for named, run in groupby(ids, names.__contains__)]
         return b"".join(b"".join(map(names.__getitem__, run)) if named else self.decode(run, {}) for named, run in runs)
 
     def name(self, one: int) -> bytes:
         return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
+
+    def id_of(self, name: str) -> int | None:
+        number = int(self.processor.piece_to_id(name))
+        return number if self.name(number) == name.encode() else None
 
     def bytes_of(self, one: int) -> bytes:
         if one >= self.size:
