@@ -38,6 +38,8 @@ class SentencePiece:
         for one in ids:
             if one >= self.size and one not in names:
                 raise KeyError(one)
+        if not known:
+            return b"".join(names[one] for one in ids)
         if names.keys().isdisjoint(ids):
             return str(self.processor.decode(ids)).encode()
         whole = self.processor.decode(known, out_type="immutable_proto")
