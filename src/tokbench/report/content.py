@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.encoding_speed import ColdSpeed
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.report.wording import few
@@ -39,8 +40,8 @@ class ReportContent:
         configuration: the text of the configuration file.
         provenance: versions, source revision, seconds, hardware; values may be mappings.
         missing: part -> why it is not there, in one sentence.
-        speeds: MB of text that each tokenizer encodes in a second, by corpus, size and variant; they differ from run to
-            run, and are in no table but the page's.
+        speeds: cold encoding speed of each tokenizer, by corpus, size and variant, None where the text is too short.
+            Speeds differ from run to run; only the scoreboard of the page shows them.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
     """
@@ -58,7 +59,7 @@ class ReportContent:
     corpora: Sequence[str] = ()
     built_from: Sequence[str] = ()
     baselines: Sequence[str] = ()
-    speeds: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
+    speeds: Mapping[tuple[str, int, str], ColdSpeed | None] = field(default_factory=dict)
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

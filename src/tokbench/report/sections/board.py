@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from tokbench.encoding_speed import TOO_SHORT
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import SELECTED
@@ -31,13 +32,12 @@ ABOUT = {
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
     ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better. Each "
     "tokenizer is scored on words of its own: those that are no token while all their morphemes are",
-    SPEED: "megabytes of text that one thread encodes in a second of processor time, having met the text "
-    "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
-    "jobs ran beside it",
+    SPEED: "megabytes per second of one thread's processor time, cold: the first pass of a fresh tokenizer over the "
+    "text; the median of several rounds. It differs from run to run, as other jobs ran at the same time",
 }
 UNTESTED = {
     GAP: "the bound is of this very text, not of others like it",
-    SPEED: "three rounds are too few for one",
+    SPEED: "times of one run of the experiment are not independent",
 }
 """Why columns have no interval whatever was measured."""
 SEEDS = (
@@ -74,7 +74,7 @@ class Key(NamedTuple):
             BITS: f"bits per byte, {self.model}",
             ACCURACY: f"accuracy, {of} (%)",
             ALIGNMENT: "alignment with morphemes",
-            SPEED: "encoding (MB/s)",
+            SPEED: "encoding, cold (MB/s)",
         }[self.measure]
 
     @property
@@ -100,7 +100,8 @@ def scoreboard(content: ReportContent) -> Table | None:
     known = {key[:3] for key in cells}
     for at, speed in content.speeds.items():
         if at in known:
-            cells[*at, Key(SPEED, "", "")] = {**_TIMED, "value": speed}
+            measured = {"value": None, "reason": TOO_SHORT} if speed is None else {"value": speed.megabytes_per_second}
+            cells[*at, Key(SPEED, "", "")] = _TIMED | measured
     return _table(content, keys, cells)
 
 
