@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
+from tokbench.pretokenization import pretokenization_of
 from tokbench.statistics.equal_size import with_fewer_tokens
 from tokbench.statistics.lossy import given_back
 from tokbench.statistics.model_bits import BITS_COMPARISONS
@@ -136,6 +137,14 @@ class TidyTables:
     def baselines_of_all(self) -> dict[str, str]:
         """The variant that each measured variant is relative to."""
         return self._baselines_of(self.intrinsic)
+
+    @cached_property
+    def pretokenizers_of_all(self) -> dict[str, str]:
+        """The pre-tokenizer of each variant, as tables name it."""
+        recipes = self.experiment.get("variants", {})
+        built = {name: recipe["pretokenization"] for name, recipe in recipes.items() if "pretokenization" in recipe}
+        found = {name: pretokenization_of(setting).label for name, setting in built.items()}
+        return dict(self.imported.select("variant", "pretokenization").iter_rows()) | found
 
     @cached_property
     def baselines(self) -> dict[str, str]:

@@ -28,7 +28,8 @@ def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFr
         counts = [loss.get(name) for name in COUNTS]
         rows.append(
             (variant, size, told["ids"], told["form"], told["file"], told["sha256"], tokenizer.library_name or NATIVE,
-             told["why"], "; ".join(told["told"]), *counts, loss.get("first"), None if loss else UNMEASURED)
+             f"{variant}'s own" if tokenizer.library_name else tokenizer.scheme.label, told["why"],
+             "; ".join(told["told"]), *counts, loss.get("first"), None if loss else UNMEASURED)
         )  # fmt: skip
     return pl.DataFrame(rows, schema=IMPORTED.schema, orient="row")
 
@@ -64,6 +65,8 @@ IMPORTED = TidyTable(
         Column("sha256", pl.String, "checksum of the file; empty for a folder"),
         Column("works_through", pl.String, f"“{NATIVE}” where these give its library's ids, else the library",
                heading="works through"),
+        Column("pretokenization", pl.String, "its pre-tokenizer; its own where it works through its library",
+               heading="pre-tokenizer"),
         Column("why", pl.String, "on what its ids were found equal, or why they are left to its library"),
         Column("told", pl.String, "what was done with the file"),
         *(Column(name, pl.Int64, what, _UNITS[name.split("_")[0]], name.replace("_", " "))
