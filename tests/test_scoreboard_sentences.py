@@ -232,3 +232,19 @@ def test_the_gap_is_ranked_within_a_pretokenizer_in_its_table_and_its_figure() -
         "Gap on books, pre-tokenizer gpt2, at a vocabulary of 400: from 0.100, bpe, to 0.200, lossy. "
         "Gap on books, pre-tokenizer first_space, at a vocabulary of 400: from 0.0500, sage, to 0.0600, unigram."
     )
+
+
+def test_tables_that_rank_across_pretokenizers_say_so() -> None:
+    frame = whole().frames["ranks"]
+    renamed = {"unigram_greedy": "unigram", "random": "lossy"}
+    apart = altered(
+        shown_apart(),
+        ranks=frame.with_columns(pl.col("variant").replace(renamed)),
+        ranks_by_size=whole().frames["ranks_by_size"].with_columns(pl.col("variant").replace(renamed)),
+    )
+    told = "Bold numbers and ranks are across different pre-tokenizers: gpt2 of bpe and lossy; first_space of "
+    for content, several in ((apart, True), (whole(), False)):
+        table = next(one for one in tables(content) if one.name == "ranks-tiny-offline")
+        assert any(note.startswith(told) for note in table.notes) == several
+        figure = next(one for one in drawings(content) if one.name == "accuracy-by-rank-tiny-offline")
+        assert ("sage (first_space)" in figure.says) == several

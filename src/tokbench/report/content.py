@@ -130,10 +130,23 @@ class ReportContent:
         """Values by the variants' labels, see :meth:`label`."""
         return {self.label(variant): value for variant, value in of_variants.items()}
 
+    def labelled_sizes(self, values: Mapping[tuple[str, int], T]) -> dict[tuple[str, int], T]:
+        """The same of values by variant and size."""
+        return {(self.label(variant), size): value for (variant, size), value in values.items()}
+
     @property
     def in_brackets(self) -> str:
         """The sentence of a caption on labels with a pre-tokenizer; empty where there is a single one."""
         return " In brackets: the pre-tokenizer." * self.several_pretokenizers
+
+    @property
+    def across_pretokenizers(self) -> list[str]:
+        """The note of a table that ranks variants of several pre-tokenizers together; none where there is one."""
+        groups: dict[str, list[str]] = {}
+        for variant in self.reading:
+            groups.setdefault(self.pretokenizer(variant), []).append(variant)
+        told = "; ".join(f"{name} of {few(variants)}" for name, variants in groups.items())
+        return [f"Bold numbers and ranks are across different pre-tokenizers: {told}."] * self.several_pretokenizers
 
     def pretokenizer(self, variant: str) -> str:
         """The variant's pre-tokenizer in words."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -23,7 +23,6 @@ from tokbench.statistics.standing import BEST, UNRANKED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
-T = TypeVar("T")
 LARGER = ", larger marks are larger vocabularies"
 SINGLE = " Variants with one size alone have a mark and no line."
 _FAR = {
@@ -76,7 +75,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
             f"{content.in_brackets}"
         )
-        says = between(f"Tokens of {corpus}", _labelled(content, _values(ranked) or _values(part)), 0)
+        says = between(f"Tokens of {corpus}", content.labelled_sizes(_values(ranked) or _values(part)), 0)
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
@@ -159,7 +158,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         return []
     order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
     shown = set(content.drawn(order))
-    drawn = _labelled(content, {key: point for key, point in points.items() if key[0] in shown})
+    drawn = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
     looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
     of = f"of {claim.model}" if claim.measure == BITS else "of token n-gram models"
     draw = partial(
@@ -172,7 +171,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         f"{content.in_brackets}"
     )
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
-    known = _labelled(content, {key: points[key] for key in ranked.keys() & points.keys()})
+    known = content.labelled_sizes({key: points[key] for key in ranked.keys() & points.keys()})
     here = {variant: point for (variant, size), point in known.items() if size == claim.size}
     says = _fewest_of_both(here, claim)
     source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
@@ -191,10 +190,6 @@ def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str
 def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
     known = part.drop_nulls("value").select("variant", "size", "value")
     return {(variant, size): value for variant, size, value in known.rows()}
-
-
-def _labelled(content: ReportContent, values: dict[tuple[str, int], T]) -> dict[tuple[str, int], T]:
-    return {(content.label(variant), size): value for (variant, size), value in values.items()}
 
 
 def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:

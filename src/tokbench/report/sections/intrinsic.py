@@ -309,9 +309,9 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
                 groups = _of_each_pretokenizer(content, alike)
                 says = " ".join(between(f"{what}, pre-tokenizer {name},", one) for name, one in groups.items())
             else:
-                says = between(what, {(content.label(variant), size): alike[variant, size] for variant, size in alike})
+                says = between(what, content.labelled_sizes(alike))
             shown = set(content.drawn(order))
-            values = {(content.label(key[0]), key[1]): value for key, value in values.items() if key[0] in shown}
+            values = content.labelled_sizes({key: value for key, value in values.items() if key[0] in shown})
             rows = _grouped(content, [(one,) for one in content.reading])
             looks = content.labelled(styles(content.variants))
             labels = [content.label(variant) for (variant,) in rows]
