@@ -134,6 +134,8 @@ def test_no_size_is_asked_of_it() -> None:
     assert Examples(experiment).tokenizers == [("x", "own")]
     assert json.loads(recipes(experiment))["variants"] == {"x": {"corpus": "c", "from": "tekken"}}
     built = {"pretokenization": "gpt2", "construction": "bpe"}
+    both = validate(configured(x=values["variants"]["x"], y=built) | {"sizes": [300]}, "trial.yaml")
+    assert json.loads(recipes(both))["variants"]["y"]["pretokenizer"] == "gpt2"
     with pytest.raises(TokbenchError, match="sizes: this key is missing; add it"):
         validate(configured(x=values["variants"]["x"], y=built), "trial.yaml")
 
@@ -371,7 +373,8 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
 def test_pretokenizers_are_those_of_recipes_and_of_imported_tokenizers(gathered: Gathered, tmp_path: Path) -> None:
     imported_table(gathered.tokenizers).write_parquet(tmp_path / "imported.parquet")
     digits = {"method": "regex", "pattern": "a|[^a]"}
-    variants = {"bpe": {"pretokenization": "first_space"}, "cut": {"pretokenization": digits}, "native": {"from": "x"}}
+    cut = {"pretokenization": digits, "pretokenizer": "regex (pattern a|[^a])"}
+    variants = {"bpe": {"pretokenization": "first_space"}, "cut": cut, "native": {"from": "x"}}
     assert TidyTables(tmp_path, {"variants": variants}).pretokenizers_of_all == {
         "bpe": "first_space", "cut": "regex (pattern a|[^a])", "native": "gpt2", "pieces": "pieces's own",
     }  # fmt: skip

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
-from tokbench.pretokenization import pretokenization_of
 from tokbench.statistics.equal_size import with_fewer_tokens
 from tokbench.statistics.lossy import given_back
 from tokbench.statistics.model_bits import BITS_COMPARISONS
@@ -140,10 +139,10 @@ class TidyTables:
 
     @cached_property
     def pretokenizers_of_all(self) -> dict[str, str]:
-        """The pre-tokenizer of each variant, as tables name it."""
+        """The pre-tokenizer of each variant, as tables name it: ``pretokenizer`` of its recipe, or its setting."""
         recipes = self.experiment.get("variants", {})
-        built = {name: recipe["pretokenization"] for name, recipe in recipes.items() if "pretokenization" in recipe}
-        found = {name: pretokenization_of(setting).label for name, setting in built.items()}
+        named = {name: one.get("pretokenizer", one.get("pretokenization")) for name, one in recipes.items()}
+        found = {name: label for name, label in named.items() if isinstance(label, str)}
         return dict(self.imported.select("variant", "pretokenization").iter_rows()) | found
 
     @cached_property
