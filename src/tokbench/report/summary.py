@@ -77,7 +77,8 @@ def among(claim: Claim) -> str:
 
 
 def crossed(crossing: Crossing, *, bare: bool = False) -> str:
-    """The best of all pre-tokenizers beside the baseline, with both pre-tokenizers; without an interval where bare."""
+    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers; without an
+    interval where bare."""
     row = crossing.best
     best = f"{row['variant']} (pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER})"
     text = f"Across pre-tokenizers, at a vocabulary of {crossing.size:,}, {_first(crossing, best)}"

@@ -113,8 +113,8 @@ def bests_of(family: Family, pretokenizers: Pretokenizers) -> dict[str, str]:
 
 
 def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[Row]:
-    """A row for each variant: head, variant and pre-tokenizer, value with interval, place beside the best of the
-    pre-tokenizer, reason, difference from the baseline.
+    """Return a row for each variant: head, variant and pre-tokenizer, value with interval, difference from the best of
+    the pre-tokenizer, reason, difference from the baseline.
 
     Args:
         family: the variants.
@@ -127,7 +127,7 @@ def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretoke
         (
             *(*family.head, variant, pretokenizers.get(variant), *one[:4], family.over or None, family.seeds),
             *_place(family, variant, bests.get(variant), tested),
-            *_beside_baseline(family, variant, baselines.get(variant), pretokenizers, tested),
+            *_next_to_baseline(family, variant, baselines.get(variant), pretokenizers, tested),
         )
         for variant, one in sorted(family.values.items())
     ]
@@ -146,7 +146,7 @@ def _place(family: Family, variant: str, best: str | None, tested: Tested) -> Ro
     return (best, behind, None, None, None, UNTESTED, one.reason or family.untested or NO_INTERVAL)
 
 
-def _beside_baseline(
+def _next_to_baseline(
     family: Family, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
 ) -> Row:
     """The baseline and its pre-tokenizer, the difference with its interval and p, the verdict, and why none."""

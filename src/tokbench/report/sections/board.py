@@ -168,7 +168,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         {place: (cell["reason"] or UNEXPLAINED) if cell else LACKING for place, _, cell in flat},
         best=first,
         marks={place: mark for place, mark in marks.items() if mark},
-        besides={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
+        small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
         remarks={**_of_other_groups(rows, found, of), **_reasons(valued, by_key)},
         definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
         notes=[*_legend(corpora, groups), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
@@ -320,7 +320,7 @@ def _legend(corpora: Sequence[str], groups: bool) -> list[str]:
     on = " on one corpus" * (len(corpora) > 1)
     return [
         f"{FIRST} and bold: the best number of {of}, where two or more are ranked.",
-        f"Next to the baseline: {SIGNS[BETTER]} significantly better, {SIGNS[WORSE]} significantly worse, "
+        f"Compared with the baseline: {SIGNS[BETTER]} significantly better, {SIGNS[WORSE]} significantly worse, "
         f"{SIGNS[NO_DIFFERENCE]} no significant difference, {SIGNS[UNTESTED]} not tested.",
         "A difference, its interval and its sign are of one paired test, over the documents, words, questions or seeds "
         f"that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}; "
