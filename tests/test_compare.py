@@ -267,6 +267,20 @@ def test_tokenizers_without_a_size_of_their_folder_are_told_apart_without_one(
     assert json.loads(tokbench(*given, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 256, "b": 257}]
 
 
+def test_different_pretokenizers_are_named_first(tokbench: Tokbench, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(TOPICS[0])
+    for name, scheme in (("a", "gpt2"), ("b", "first_space"), ("c", "gpt2")):
+        Tokenizer(Vocabulary((*BYTES, b"th")), scheme, "greedy", name=name).save(tmp_path / name)
+    asked = ("compare", tmp_path / "a", tmp_path / "b", tmp_path / "text.txt")
+    assert tokbench(*asked).stdout.decode().splitlines()[0] == (
+        "Their pre-tokenizers differ: a has gpt2, b has first_space. Every difference is one of pre-tokenizers, too."
+    )
+    assert json.loads(tokbench(*asked, "--json").stdout)["pretokenizations"] == {"a": "gpt2", "b": "first_space"}
+    same = tokbench("compare", tmp_path / "a", tmp_path / "c", tmp_path / "text.txt")
+    assert same.status == 0
+    assert b"pre-tokenizer" not in same.stdout
+
+
 def test_p_is_that_of_students_paired_test() -> None:
     """Against SciPy's, and never below what signs alone can say."""
     rng = np.random.default_rng(0)

@@ -42,12 +42,14 @@ class Compared(NamedTuple):
         a, b: what they are called.
         parts: what they are compared by.
         unequal: sizes of a and of b at which their vocabularies are not of equal size, with the tokens of each.
+        pretokenizers: of a and of b.
     """
 
     a: str
     b: str
     parts: Sequence[Part]
     unequal: Unequal
+    pretokenizers: tuple[str, str]
 
 
 def comparison(
@@ -95,7 +97,15 @@ def comparison(
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
     apart = unequal(left, right, sizes)
-    return Compared(*distinct(left, right), alike(corrected(parts), apart), apart)
+    names = distinct(left, right)
+    first, second = (_pretokenizer(*one, reading) for one in zip(names, (left, right), strict=True))
+    return Compared(*names, alike(corrected(parts), apart), apart, (first, second))
+
+
+def _pretokenizer(name: str, one: Side, reading: Reading) -> str:
+    """What cuts a text for a tokenizer, of one that works through its library a name that no other has."""
+    tokenizer = one_of_several(next(iter(one.folders.values())), reading)
+    return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
 
 
 def _named(files: Sequence[str]) -> str:

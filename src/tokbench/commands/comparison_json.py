@@ -20,6 +20,7 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "format": FORMAT,
         "a": found.a,
         "b": found.b,
+        "pretokenizations": dict(zip("ab", found.pretokenizers, strict=True)),
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
         "alpha": ALPHA,

@@ -29,8 +29,9 @@ def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFr
         counts = [loss.get(name) for name in COUNTS]
         rows.append(
             (variant, size, told["ids"], told["form"], told["file"], told["sha256"], tokenizer.library_name or NATIVE,
-             told["why"], "; ".join(told["told"]), tokenizer.end_token, tokenizer.end_of_text,
-             end.get("source"), *counts, loss.get("first"), None if loss else UNMEASURED)
+             f"{variant}'s own" if tokenizer.library_name else tokenizer.scheme.label, told["why"],
+             "; ".join(told["told"]), tokenizer.end_token, tokenizer.end_of_text, end.get("source"), *counts,
+             loss.get("first"), None if loss else UNMEASURED)
         )  # fmt: skip
     return pl.DataFrame(rows, schema=IMPORTED.schema, orient="row")
 
@@ -66,6 +67,8 @@ IMPORTED = TidyTable(
         Column("sha256", pl.String, "checksum of the file; empty for a folder"),
         Column("works_through", pl.String, f"“{NATIVE}” where these give its library's ids, else the library",
                heading="works through"),
+        Column("pretokenization", pl.String, "its pre-tokenizer; its own where it works through its library",
+               heading="pre-tokenizer"),
         Column("why", pl.String, "on what its ids were found equal, or why they are left to its library"),
         Column("told", pl.String, "what was done with the file"),
         Column("end_of_text", pl.String, "name of the token that ends a text", heading="end of text"),
