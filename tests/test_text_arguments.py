@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import tokbench
-from tokbench import PretokenCounts, TokbenchError, Tokenizer
+from tokbench import PretokenCounts, TokbenchError, Tokenizer, Vocabulary
 from tokbench.commands.documents import documents_of
 
 Call = Callable[[Any], object]
@@ -183,3 +183,11 @@ def test_pairs_that_are_none(pairs: Any) -> None:
 def test_options_of_another_class(pair: list[Tokenizer]) -> None:
     with pytest.raises(TokbenchError, match=r"^options \{.*\}: give an instance of \w+$"):
         Tokenizer(pair[0].vocabulary, "gpt2", "bpe_dropout", {"dropout": 0.5})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("token", ["ab", 5, bytearray(b"ab")])
+def test_tokens_that_are_no_bytes(token: Any) -> None:
+    tokens = (*(bytes([byte]) for byte in range(256)), token)
+    assert rejected(Vocabulary, tokens) == (
+        f"vocabulary: token 256 is {type(token).__name__}, not bytes; give each token as bytes"
+    )
