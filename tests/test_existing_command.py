@@ -44,8 +44,8 @@ def test_import(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> No
         folder = tmp_path / name
         number = int(tokbench("encode", folder, text, "--count").stdout)
         assert number == len(Tokenizer.load(folder).encode(text.read_bytes()))
-        tokbench("encode", folder, text, "-o", tmp_path / "ids")
-        decoded = tokbench("decode", folder, tmp_path / "ids").stdout
+        tokbench("encode", folder, text, "-o", tmp_path / f"{name}.ids")
+        decoded = tokbench("decode", folder, tmp_path / f"{name}.ids").stdout
         assert decoded == (text.read_bytes().lower() if name == "theirs" else text.read_bytes())
     assert tokbench("compare", tmp_path / "ours", tmp_path / "theirs", text).status == 0
     assert tokbench("count", "--scheme", "gpt2", text, "-o", tmp_path / "counts.parquet").status == 0

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
-from tokbench.given import bytes_of, characters_of, several
+from tokbench.given import bytes_of, characters_of, several, shown
 from tokbench.offsets import character_spans
 from tokbench.options import Options
 from tokbench.parallel import mapped
@@ -65,6 +65,8 @@ class Tokenizer:
         origin: dict[str, Any] | None = None,
     ) -> None:
         method = segmentations[segmentation]
+        if not isinstance(options, method.options | None):
+            raise TokbenchError(f"options {shown(options)}: give an instance of {method.options.__name__}")
         needs = method.needs
         if needs and getattr(vocabulary, needs) is None:
             raise TokbenchError(f"segmentation '{segmentation}' needs {needs}, which this vocabulary does not have")
@@ -207,7 +209,7 @@ class Tokenizer:
         It is such a place whatever precedes and follows the text. 0 where there is none, as with pre-tokenizations
         that no kernel scans and methods that draw at random by place.
         """
-        return self._encoder.last_cut(text)
+        return self._encoder.last_cut(bytes_of(text))
 
     def decode(self, ids: ArrayLike) -> bytes:
         """The bytes of a sequence of ids.

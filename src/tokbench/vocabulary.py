@@ -86,6 +86,11 @@ class Vocabulary:
     special: Mapping[int, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for place, token in enumerate(self.tokens):
+            if not isinstance(token, bytes):
+                raise TokbenchError(
+                    f"vocabulary: token {place} is {type(token).__name__}, not bytes; give each token as bytes"
+                )
         present = set(self.tokens)
         missing = [token for token in BYTES if token not in present]
         if missing:

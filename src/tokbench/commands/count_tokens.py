@@ -7,7 +7,9 @@ import click
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.inputs import TEXT
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.outputs import output_file
 
 COPIES = 3
 """Copies of a document that are held: its text, as it is cut, and as ids."""
@@ -18,8 +20,8 @@ COPIES = 3
 @click.argument("shards", nargs=-1, required=True, type=TEXT, metavar="SHARD...")
 @click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
 @click.option("--corpus", default="", help="What the text is of, for the tables.")
-@click.option("--speed", type=click.Path(dir_okay=False), help="JSON file of the cold encoding speed.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+@output_file("--speed", mark=keys("variant", "size", "corpus"), help="JSON file of the cold encoding speed.")
+@output_file(mark=keys("variant", "size", "corpus", "documents", "tokens"), required=True, help="JSON file.")
 @memory_option()
 def command(
     folder: str,

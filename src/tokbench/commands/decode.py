@@ -9,6 +9,7 @@ import click
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.inputs import InputFile
+from tokbench.commands.outputs import output_file
 from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 @click.command("decode")
 @click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
 @click.argument("ids", type=InputFile())
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="Where the bytes go; standard output if left out."
-)
+@output_file(help="Where the bytes go; standard output if left out.")
 @reading_options
 def command(path: str, ids: BinaryIO, output: str | None, reading: Reading) -> None:
     """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with TOKENIZER, a folder or what 'tokbench

@@ -124,6 +124,7 @@ def comparison_text(
     parts: Sequence[Part],
     unequal: Unequal | None = None,
     pretokenizers: tuple[str, str] | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
 
@@ -132,6 +133,7 @@ def comparison_text(
         parts: what they are compared by.
         unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
         pretokenizers: of a and of b, named where they differ.
+        notes: lines after the verdict.
     """
     text = []
     if pretokenizers is not None and pretokenizers[0] != pretokenizers[1]:
@@ -146,7 +148,7 @@ def comparison_text(
         "What depends on that is not ranked."
         for (size, other), (tokens_a, tokens_b) in (unequal or {}).items()
     ]
-    text += _said(a, b, parts)
+    text += [*_said(a, b, parts), *notes]
     for part in parts:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
     return "\n".join(text) + "\n"
