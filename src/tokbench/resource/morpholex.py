@@ -31,7 +31,7 @@ def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[S
 
 def _rows(path: Path) -> Iterator[tuple[str, ...]]:
     """Word and notation, of every sheet that has both."""
-    if path.suffix != ".xlsx":
+    if path.suffix.lower() != ".xlsx":
         yield from (tuple(row) for _, row in records(path, COLUMNS, ","))
         return
     import polars as pl
