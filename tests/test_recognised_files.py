@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.sources import WRAPPERS, rejected, texts
+from tests.workflow.checkout import ROOT
 from tokbench.allowance import Allowance
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
@@ -280,6 +281,17 @@ def test_a_tilde_is_part_of_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert Path("~/counts.parquet").absolute().is_file()
     assert pl.read_parquet(Path("~/counts.parquet").absolute()).height == 1
     assert not (home / "counts.parquet").exists()
+
+
+def test_no_library_is_given_a_path_that_it_may_change() -> None:
+    """Arrow and Polars replace ``~``; what is written goes to absolute paths."""
+    readers = r"\b(?:pq|pl|parquet)\.(?:ParquetFile|read_\w+|scan_\w+)\((?!literal\()\w+"
+    calls = [
+        f"{path.name}: {call}"
+        for path in sorted((ROOT / "src" / "tokbench").rglob("*.py"))
+        for call in re.findall(readers, path.read_text(encoding="utf-8"))
+    ]
+    assert calls == ["facts.py: pl.read_csv(path"], "one that reads bytes"
 
 
 @pytest.mark.parametrize("key", ["results", "source"])
