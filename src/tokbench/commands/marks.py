@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from tokbench.inputs.paths import literal
+
 Mark = Callable[[Path], bool]
 GENERATOR = '<meta name="generator" content="Tokbench">'
 """The mark of a page."""
@@ -27,7 +29,7 @@ def columns(*names: str, optional: tuple[str, ...] = ()) -> Mark:
         import pyarrow.parquet as pq
 
         try:
-            found = set(pq.read_schema(path).names)
+            found = set(pq.read_schema(literal(path)).names)
         except (OSError, pa.ArrowException):
             return False
         return {*names} <= found <= {*names, *optional}

@@ -5,12 +5,13 @@ from typing import Any
 
 from tokbench.adapters.forms import REMEDY, Found, ReadOptions
 from tokbench.adapters.forms.added_tokens import MARK
-from tokbench.adapters.forms.files import named_file, plain_name, read_bounded
+from tokbench.adapters.forms.files import named_file, read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.byte_level import CHARACTERS
 from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import plain_name
 from tokbench.inputs.json import parse_json
 
 FIRST = "#version"
@@ -63,7 +64,7 @@ def _merges(path: Path) -> dict[int, tuple[str, str]]:
             raise TokbenchError(f"{path}:{number}: this line is no merge of two tokens; {REMEDY}")
         found[number] = (parts[0], parts[1])
     if not found:
-        raise TokbenchError(f"{path}: {plain_name(path)} has no merge; {REMEDY}")
+        raise TokbenchError(f"{path}: {plain_name(path.name)} has no merge; {REMEDY}")
     return found
 
 
