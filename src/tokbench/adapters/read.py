@@ -8,10 +8,12 @@ from typing import Any
 
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.agreement import Difference, first_difference
-from tokbench.adapters.forms import Found, ReadOptions, read_form
+from tokbench.adapters.character_sets import differing
+from tokbench.adapters.forms import Found, NotNativeError, ReadOptions, read_form
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, on_one_line
+from tokbench.patterns.access import access_texts
 from tokbench.tokenizer import Tokenizer
 
 
@@ -93,18 +95,25 @@ def _held_against(
     """What was found, native no more where the library gives other ids, and what was compared."""
     if options.segmentation is not None:
         return found, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"
-    if library is None:
+    if library is None or found.library is None or found.native is None:
         return found, "no library has its ids"
+    try:
+        others = differing(found.native, found.library)
+    except NotNativeError as error:
+        return replace(found, native=None, reason=str(error)), ""
+    splits = tokenizer.scheme.splits
+    derived = [] if not splits else [text.encode() for text in access_texts(splits, others.codes)]
     compared = {}
-    for what, given in (("probes", probes()), ("documents", texts or ())):
+    for what, given in (("probes", probes()), ("texts made from its pattern", derived), ("documents", texts or ())):
         equal = first_difference(tokenizer, library, given)
         if isinstance(equal, Difference):
             return replace(
                 found, native=None, reason=f"ids of ours differ from those of {found.library} on {equal}"
             ), ""
         compared[what] = equal
-    told = " and ".join(f"{number:,} {what}" for what, number in compared.items() if number)
-    return found, f"ids equal those of {found.library} on {told}"
+    *others_told, last = [f"{number:,} {what}" for what, number in compared.items() if number]
+    told = " and ".join([", ".join(others_told), last] if others_told else [last])
+    return found, f"ids equal those of {found.library} on {told}" + (f"; {others}" if others.codes else "")
 
 
 def _digest(path: Path) -> str:

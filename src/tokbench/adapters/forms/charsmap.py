@@ -23,8 +23,8 @@ def check_charsmaps(normalizer: Any) -> None:
         return
     for inner in normalizer.get("normalizers") or []:
         check_charsmaps(inner)
-    if (table := normalizer.get("precompiled_charsmap")) is not None:
-        check_charsmap(base64.b64decode(table, validate=True))
+    if normalizer.get("type") == "Precompiled":
+        check_charsmap(base64.b64decode(normalizer["precompiled_charsmap"], validate=True))
 
 
 def check_charsmap(table: bytes) -> None:

@@ -35,7 +35,7 @@ def read(path: Path, options: ReadOptions) -> Found:
         for part in (left, right, left + right):
             if part not in known:
                 raise TokbenchError(f"{path}: {shortened(part)} of a merge is no token of the vocabulary; {REMEDY}")
-    pattern = named_pattern(options.pattern or "gpt2", "--pattern")
+    pattern = named_pattern(options.pattern or "gpt2", "--pattern", "tokenizers")
     if pattern.expression is None:
         raise TokbenchError(f"--pattern {options.pattern}: takes several patterns; name a single one")
     return found_in(_as_tokenizer_json(known, merges, pattern.expression), str(path), options)

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions
+from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.patterns import Pattern, setting_of
+from tokbench.adapters.forms.patterns import Pattern
 from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
@@ -25,6 +25,7 @@ def read(path: Path, options: ReadOptions) -> Found:
     """
     if options.pattern is not None:
         raise TokbenchError(f"{path}: its pattern is in the file; leave --pattern out")
+    reason = ""
     try:
         values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
         config, vocabulary = values["config"], values["vocab"]
@@ -36,12 +37,16 @@ def read(path: Path, options: ReadOptions) -> Found:
             raise ValueError("its pattern is no text, or its sizes do not fit")
         ranks = _ranks(vocabulary, size - shift, str(path))
         special = _special(values.get("special_tokens") or [], shift)
+        native = native_ranks(ranks, Pattern(None, expression), special, options.segmentation, shift)
+    except NotNativeError as error:
+        native, reason = None, str(error)
     except KeyError as error:
         raise TokbenchError(f"{path}: not a file of Tekken (the key {error} is missing); {REMEDY}") from None
     except (TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise TokbenchError(f"{path}: not a file of Tekken ({error}); {REMEDY}") from None
     return Found(
-        native_ranks(ranks, Pattern(setting_of([expression]), expression), special, options.segmentation, shift),
+        native,
+        reason,
         library="tiktoken",
         content=b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()),
         settings={"pattern": expression, "shift": shift},

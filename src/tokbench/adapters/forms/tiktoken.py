@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tokbench.adapters.forms import Found, ReadOptions
+from tokbench.adapters.forms import Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.beside_ranks import Beside, beside, read_beside
 from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.patterns import Pattern, expressed, named_pattern
+from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
 from tokbench.adapters.forms.published_encodings import encoding_of, special_tokens_of
 from tokbench.adapters.forms.ranks import native_ranks, parse_ranks
 from tokbench.adapters.forms.special_tokens import check_apart, check_special
 from tokbench.errors import TokbenchError
 
 GIVEN = "special tokens"
+LIBRARY = "tiktoken"
 
 
 def read(path: Path, options: ReadOptions) -> Found:
@@ -38,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Found:
     found = Found(
         None,
         reason=f"{counted} {are} cut out of a text before it is cut into pre-tokens",
-        library="tiktoken" if pattern.expression is not None else None,
+        library=LIBRARY if pattern.expression is not None else None,
         content=content,
         settings={"pattern": pattern.expression, "special": special},
         tokens=len(ranks) + len(special),
@@ -48,10 +49,15 @@ def read(path: Path, options: ReadOptions) -> Found:
     if special and options.added == "tokens":
         return found
     none = "special tokens are not in the file: in texts they are text"
+    native, reason = None, ""
+    try:
+        native = native_ranks(ranks, pattern, names, options.segmentation)
+    except NotNativeError as error:
+        reason = str(error)
     return replace(
         found,
-        native=native_ranks(ranks, pattern, names, options.segmentation),
-        reason="",
+        native=native,
+        reason=reason,
         settings={"pattern": pattern.expression},
         special=names,
         tokens=len(ranks),
@@ -61,12 +67,13 @@ def read(path: Path, options: ReadOptions) -> Found:
 
 def _pattern(path: Path, options: ReadOptions, place: Path | None, known: Beside | None) -> Pattern:
     if options.pattern is not None:
-        return named_pattern(options.pattern, "--pattern")
+        return named_pattern(options.pattern, "--pattern", LIBRARY)
     if known is None:
         raise TokbenchError(
             f"{path}: a file of ranks does not say how texts are cut; name the pattern, as in --pattern cl100k"
         )
-    return expressed(known.pattern, f"{place}: pat_str")
+    check_expression(known.pattern, f"{place}: pat_str", LIBRARY)
+    return Pattern(None, known.pattern)
 
 
 def _special(ranks: Mapping[bytes, int], options: ReadOptions, known: Beside | None) -> tuple[dict[str, int], str]:

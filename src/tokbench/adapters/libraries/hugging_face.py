@@ -12,6 +12,7 @@ from tokbench.byte_level import BYTE_OF
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not outlive a fork.
 
 import tokenizers
+from tokenizers.pre_tokenizers import Digits, Punctuation, Split
 
 BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
 """Steps of decoders that are known here; the last two are for the whole of a text."""
@@ -95,6 +96,22 @@ def _known(step: Mapping[str, Any]) -> bool:
 def open(content: bytes, special: bool = False, unknown: int | None = None) -> HuggingFace:
     """The tokenizer of a file; an error of the library where it is none."""
     return HuggingFace(tokenizers.Tokenizer.from_str(content.decode()), special, unknown)
+
+
+def unmatched(pattern: str, text: str) -> str:
+    """Return the characters of a text that are not in a match of a pattern."""
+    removed = Split(tokenizers.Regex(pattern), "removed")
+    return "".join(piece for piece, _ in removed.pre_tokenize_str(text))
+
+
+def isolated(step: str, text: str) -> set[str]:
+    """Return the characters of a text that ``Digits`` or ``Punctuation`` cuts out.
+
+    Each character is given twice, so that all others are in longer pieces.
+    """
+    cut = Digits(individual_digits=True) if step == "Digits" else Punctuation("isolated")
+    pieces = cut.pre_tokenize_str("".join(character * 2 for character in text))
+    return {piece for piece, _ in pieces if len(piece) == 1}
 
 
 def scores_as_read(model: Mapping[str, Any]) -> list[float]:
