@@ -199,6 +199,13 @@ def test_files_that_stay_ours(pattern: str, level: dict[str, Any], tmp_path: Pat
         assert tokenizer.encode(text).tolist() == library_ids(values, text)
 
 
+def test_a_segmentation_needs_a_native_tokenizer(level: dict[str, Any], tmp_path: Path) -> None:
+    """The library has only its own, so the choice would be ignored."""
+    path = made.written(tmp_path / "tokenizer.json", example(level, "^a"))
+    with pytest.raises(TokbenchError, match="'greedy' needs a native tokenizer, and this file is read by tokenizers"):
+        read(path, "tokenizer_json", segmentation="greedy")
+
+
 def theirs(ranks: dict[bytes, int], pattern: str, text: str) -> list[int]:
     return tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary(text)
 

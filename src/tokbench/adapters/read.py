@@ -76,6 +76,11 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
             return tokenizer
     if found.library is None or library is None:
         raise TokbenchError(f"{path}: {found.reason}; there is no library that reads this form")
+    if options.segmentation is not None:
+        raise TokbenchError(
+            f"segmentation '{options.segmentation}' needs a native tokenizer, and this file is read by {found.library} "
+            f"({found.reason}); leave it out"
+        )
     imported |= {"how": found.library, "why": found.reason}
     return AdaptedTokenizer(
         found.library,

@@ -1,8 +1,8 @@
 """Texts that lead a pattern's automaton through each of its steps: tests of another engine for the same pattern.
 
 For each state there is a shortest text that leads to it (the access string of conformance testing, Chow 1978). Each is
-extended by characters of every class, drawn from the ends of its runs. So the texts contain the pattern's literals, their
-cases, and the neighbours of its sets.
+extended by characters of every class, drawn from the ends of its runs. So the texts contain the pattern's literals,
+their cases, and the neighbours of its sets.
 """
 
 from collections import deque
