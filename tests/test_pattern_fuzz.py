@@ -1,7 +1,7 @@
 """Random patterns that we take for those of another library: the pieces are those of its engine.
 
 Patterns come from a grammar with what engines read in different ways, and from mutations of published ones. The number
-of patterns for each library is ``TOKBENCH_FUZZ_PATTERNS``, a few hundred by default; ``make nightly`` sets many more.
+of patterns for each library is ``TOKBENCH_FUZZ_PATTERNS``, 150 by default; ``make nightly`` sets many more.
 """
 
 import os
@@ -26,7 +26,7 @@ from tokbench.patterns.coverage import left_out
 from tokbench.pretokenization import pretokenization_of
 from tokbench.vocabulary import BYTES, Vocabulary
 
-PATTERNS = int(os.environ.get("TOKBENCH_FUZZ_PATTERNS", "300"))
+PATTERNS = int(os.environ.get("TOKBENCH_FUZZ_PATTERNS", "150"))
 TEXTS = 12
 """Random texts for each pattern, in addition to those made from it."""
 CHARACTERS = (
