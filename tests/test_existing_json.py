@@ -37,7 +37,6 @@ def test_byte_level_merges_become_ours(level: dict[str, Any], tmp_path: Path) ->
         ([made.split(made.CL100K)], "cl100k"),
         ([made.split(r"\p{N}{1,3}"), made.split(r"\s+")], None),
         ([{"type": "Digits", "individual_digits": True}], None),
-        ([{"type": "Punctuation", "behavior": "Isolated"}], None),
         ([{"type": "Sequence", "pretokenizers": [made.split("a|b"), made.split("[c-f]+")]}], None),
         ([{"type": "Split", "pattern": {"String": "a."}, "behavior": "Isolated", "invert": True}], None),
     ],

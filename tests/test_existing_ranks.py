@@ -136,19 +136,10 @@ def test_published_ranks_are_told_by_what_is_in_the_file(
 def test_what_a_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
     path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
     tokenizer = read(path, "tiktoken", pattern="[a-z]+| ")
-    assert why(tokenizer).startswith("ids of ours differ from those of tiktoken on '")
+    assert why(tokenizer).startswith("its pattern may leave out characters, which tiktoken drops")
     assert tokenizer.decode(tokenizer.encode("a B c")) == b"a  c"
     tokenizer.save(tmp_path / "saved")
     assert Tokenizer.load(tmp_path / "saved").encode("a B c").tolist() == tokenizer.encode("a B c").tolist()
-
-
-def test_a_pattern_that_our_engine_reads_otherwise_goes_to_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
-    """``$`` matches before a last line feed in one engine and not in the other."""
-    path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
-    tokenizer = read(path, "tiktoken", pattern=r"a+$|a|\n|[^a\n]+")
-    told = why(tokenizer)
-    assert isinstance(tokenizer, AdaptedTokenizer) == told.startswith("ids of ours differ from those of tiktoken")
-    assert tokenizer.decode(tokenizer.encode("aaa\naaa\n")) == b"aaa\naaa\n"
 
 
 def test_tekken(ranks: dict[bytes, int], tmp_path: Path) -> None:
@@ -224,7 +215,7 @@ def test_ranks_without_the_bytes_that_utf8_lacks(form: str, ranks: dict[bytes, i
     assert tokenizer.decode(tokenizer.encode(TEXT)).decode() == TEXT
     assert tokenizer.decode(tokenizer.encode(b"a\xffb")).decode() == "a\ufffdb"
     assert len(tokenizer) == len(ranks) - 13
-    with pytest.raises(TokbenchError, match=r"--segmentation greedy: .* works only through tiktoken"):
+    with pytest.raises(TokbenchError, match=r"--segmentation greedy: .* tiktoken reads this file"):
         read(tmp_path / "a", form, segmentation="greedy", **options)
     del some[b"\xe2"]
     content = made.tiktoken_file(some) if form == "tiktoken" else made.tekken(some)

@@ -18,6 +18,7 @@ from tokbench.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from tokbench.adapters.forms.folder_settings import End, FolderSettings
     from tokbench.adapters.libraries import Library
+    from tokbench.patterns.characters import Ranges
 
 FORMS = {
     "tokenizer_json": "tokenizer.json of Hugging Face's tokenizers",
@@ -65,11 +66,15 @@ class Native:
         vocabulary: the tokens, with the file's own ids.
         pretokenization: setting of the scheme.
         segmentation: name of the method.
+        sets: the sets of characters that the file's patterns name, by the text of the part of a pattern.
+        steps: the sets of characters that other steps of its library's pre-tokenization cut out, by type.
     """
 
     vocabulary: Vocabulary
     pretokenization: str | Mapping[str, Any]
     segmentation: str
+    sets: "Mapping[str, Ranges]" = field(default_factory=dict)
+    steps: "Mapping[str, Ranges]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

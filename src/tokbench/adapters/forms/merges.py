@@ -41,7 +41,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     for number, (left, right) in merges.items():
         if not {left, right, left + right} <= known.keys():
             raise TokbenchError(f"{file}:{number}: a part or the result of the merge is no token; {REMEDY}")
-    pattern = named_pattern(options.pattern or "gpt2", "--pattern")
+    pattern = named_pattern(options.pattern or "gpt2", "--pattern", "tokenizers")
     if pattern.expression is None:
         raise TokbenchError(f"--pattern {options.pattern}: takes several patterns; name a single one")
     values = _as_tokenizer_json(known, pairs, pattern.expression)

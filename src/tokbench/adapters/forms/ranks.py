@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokbench.adapters.forms import REMEDY, Native, NotNativeError
-from tokbench.adapters.forms.patterns import Pattern
+from tokbench.adapters.forms.patterns import Pattern, native_setting, pattern_setting
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.numbers import LARGEST_VOCABULARY, whole_number
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -79,11 +79,15 @@ def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
 def native_ranks(
     ranks: Mapping[bytes, int], pattern: Pattern, special: Mapping[int, bytes], segmentation: str | None, shift: int = 0
 ) -> Native:
-    """Ranks in our three phases; an id is a rank and ``shift``.
+    """Return ranks in our three phases; an id is the sum of a rank and ``shift``.
 
     Raises:
-        NotNativeError: A byte is no token.
+        NotNativeError: a byte is no token, or the pattern may mean something else to ``tiktoken``, or it may leave
+            characters out, which ``tiktoken`` drops.
     """
+    from tokbench.adapters.forms.dialects import FANCY_REGEX, translated
+    from tokbench.patterns.coverage import left_out
+
     if lacking := sorted(NOT_UTF8 - ranks.keys()):
         raise NotNativeError(
             f"{len(lacking)} of the 256 bytes are no tokens (first: {lacking[0].hex()}), so that text that is not "
@@ -91,4 +95,13 @@ def native_ranks(
         )
     ids = np.fromiter(ranks.values(), np.int32, len(ranks)) + np.int32(shift)
     vocabulary = Vocabulary(tuple(ranks), ids=ids, special=special)
-    return Native(vocabulary, pattern.setting, segmentation or "ranked")
+    if pattern.expression is None or segmentation is not None:  # No library has its ids.
+        setting = pattern_setting(pattern.name or str(pattern.expression), "--pattern")
+        return Native(vocabulary, setting, segmentation or "ranked")
+    translation = translated(pattern.expression, FANCY_REGEX)
+    setting = native_setting([translation], pattern.name)
+    if (outside := left_out(translation.pattern)) is not None:
+        raise NotNativeError(
+            f"its pattern may leave out characters, which tiktoken drops (U+{ord(outside):04X}, for one)"
+        )
+    return Native(vocabulary, setting, "ranked", translation.sets)

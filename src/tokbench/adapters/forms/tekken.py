@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
-from tokbench.adapters.forms.patterns import Pattern, setting_of
+from tokbench.adapters.forms.patterns import Pattern
 from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
@@ -32,6 +32,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     """
     if options.pattern is not None:
         raise TokbenchError(f"{path}: its pattern is in the file; leave --pattern out")
+    reason = ""
     try:
         values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
         config, vocabulary = values["config"], values["vocab"]
@@ -52,9 +53,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     told = [f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"]
     told += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
     special |= more
-    pattern = Pattern(setting_of([expression]), expression)
     try:
-        native, reason = native_ranks(ranks, pattern, special, options.segmentation, shift), ""
+        native, reason = native_ranks(ranks, Pattern(None, expression), special, options.segmentation, shift), ""
     except NotNativeError as error:
         native, reason = None, str(error)
     return Found(

@@ -8,13 +8,14 @@ from tokbench.adapters.forms import Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.beside_ranks import Beside, beside, read_beside
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
-from tokbench.adapters.forms.patterns import Pattern, expressed, named_pattern
+from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
 from tokbench.adapters.forms.published_encodings import encoding_of, special_tokens_of
 from tokbench.adapters.forms.ranks import native_ranks, parse_ranks
 from tokbench.adapters.forms.special_tokens import check_apart, check_special
 from tokbench.errors import TokbenchError
 
 GIVEN = "special tokens"
+LIBRARY = "tiktoken"
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
@@ -39,7 +40,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     found = Found(
         None,
         reason=f"{counted} {are} cut out of a text before it is cut into pre-tokens",
-        library="tiktoken" if pattern.expression is not None else None,
+        library=LIBRARY if pattern.expression is not None else None,
         content=content,
         settings={"pattern": pattern.expression, "special": special},
         added=names,
@@ -51,10 +52,11 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     if special and options.added == "tokens":
         return found
     none = "special tokens are not in the file: in texts they are text"
+    native, reason = None, ""
     try:
-        native, reason = native_ranks(ranks, pattern, names, options.segmentation), ""
+        native = native_ranks(ranks, pattern, names, options.segmentation)
     except NotNativeError as error:
-        native, reason = None, str(error)
+        reason = str(error)
     return replace(
         found,
         native=native,
@@ -69,12 +71,13 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
 
 def _pattern(path: Path, options: ReadOptions, place: Path | None, known: Beside | None) -> Pattern:
     if options.pattern is not None:
-        return named_pattern(options.pattern, "--pattern")
+        return named_pattern(options.pattern, "--pattern", LIBRARY)
     if known is None:
         raise TokbenchError(
             f"{path}: a file of ranks does not say how texts are cut; name the pattern, as in --pattern cl100k"
         )
-    return expressed(known.pattern, f"{place}: pat_str")
+    check_expression(known.pattern, f"{place}: pat_str", LIBRARY)
+    return Pattern(None, known.pattern)
 
 
 def _special(

@@ -7,7 +7,7 @@ import numpy as np
 from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
-from tokbench.adapters.forms.patterns import named_pattern
+from tokbench.adapters.forms.patterns import pattern_setting
 from tokbench.errors import TokbenchError
 from tokbench.vocabulary import Vocabulary
 
@@ -33,5 +33,5 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
         vocabulary = Vocabulary(tuple(tokens), ids=np.arange(len(tokens), dtype=np.int32))
     except TokbenchError as error:
         raise TokbenchError(f"{path}: {error}") from None
-    native = Native(vocabulary, named_pattern(options.pattern, "--pattern").setting, options.segmentation)
+    native = Native(vocabulary, pattern_setting(options.pattern, "--pattern"), options.segmentation)
     return Found(native, tokens=len(tokens), ids=len(tokens), told=["pattern and segmentation were chosen here"])

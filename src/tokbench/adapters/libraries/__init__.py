@@ -71,6 +71,25 @@ class Library(Protocol):
         ...
 
 
+class Sets(Protocol):
+    """The sets of characters of a library: its module."""
+
+    def unmatched(self, pattern: str, text: str) -> str:
+        """Return the characters of a text that are not in a match of a pattern."""
+        ...
+
+    def isolated(self, step: str, text: str) -> set[str]:
+        """Return the characters of a text that a step of the library's pre-tokenization cuts out."""
+        ...
+
+
+def sets_of(name: str) -> Sets:
+    """Return the module that knows the sets of characters of a library."""
+    found: Any = importlib.import_module(f"{__name__}.{MODULES[name]}")
+    sets: Sets = found
+    return sets
+
+
 def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: str) -> Library:
     """A tokenizer of another library.
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from tokbench.adapters.forms import NotNativeError
 from tokbench.adapters.forms.charsmap import LONGEST, longest_string
-from tokbench.adapters.forms.oniguruma import translated
+from tokbench.adapters.forms.dialects import ONIGURUMA, translated
 from tokbench.errors import TokbenchError
-from tokbench.patterns.parse import LanguageError, nullable, parsed
 
 MOST = LONGEST
 """Largest growth that is read. Unicode's normal forms make up to 18 characters of one, UTF-8 up to 4 bytes."""
@@ -92,10 +91,12 @@ def _replaced(step: Mapping[str, Any], length: Callable[[str], int]) -> float:
 
 
 def _may_be_empty(pattern: str) -> bool:
+    """Return whether a pattern may match nothing; True where that is not known."""
     try:
-        return nullable(parsed(translated(pattern)))
-    except (NotNativeError, LanguageError):
+        translated(pattern, ONIGURUMA)
+    except NotNativeError:
         return True
+    return False
 
 
 def _decomposed(text: str) -> int:

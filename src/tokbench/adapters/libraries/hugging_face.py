@@ -12,6 +12,7 @@ from tokbench.byte_level import BYTE_OF
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not outlive a fork.
 
 import tokenizers
+from tokenizers.pre_tokenizers import Digits, Punctuation, Split
 
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.libraries.changed import characters_changed, solid
@@ -143,6 +144,22 @@ def open(content: bytes, special: bool = False, unknown: int | None = None) -> H
 def _written(part: Any) -> Any:
     """A part of a tokenizer as the library writes it in JSON, with all types named."""
     return None if part is None else json.loads(part.__getstate__())
+
+
+def unmatched(pattern: str, text: str) -> str:
+    """Return the characters of a text that are not in a match of a pattern."""
+    removed = Split(tokenizers.Regex(pattern), "removed")
+    return "".join(piece for piece, _ in removed.pre_tokenize_str(text))
+
+
+def isolated(step: str, text: str) -> set[str]:
+    """Return the characters of a text that ``Digits`` or ``Punctuation`` cuts out.
+
+    Each character is given twice, so that all others are in longer pieces.
+    """
+    cut = Digits(individual_digits=True) if step == "Digits" else Punctuation("isolated")
+    pieces = cut.pre_tokenize_str("".join(character * 2 for character in text))
+    return {piece for piece, _ in pieces if len(piece) == 1}
 
 
 def scores_as_read(model: Mapping[str, Any]) -> list[float]:

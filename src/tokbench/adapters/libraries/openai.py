@@ -54,6 +54,19 @@ class Tiktoken:
         return 0
 
 
+def unmatched(pattern: str, text: str) -> str:
+    """Return the characters of a text that are not in a match of a pattern."""
+    single = {bytes([value]): value for value in range(256)}
+    encoding = tiktoken.Encoding("sets", pat_str=pattern, mergeable_ranks=single, special_tokens={})
+    found = set(encoding.decode_bytes(encoding.encode_ordinary(text)).decode())
+    return "".join(character for character in text if character not in found)
+
+
+def isolated(step: str, text: str) -> set[str]:
+    """Raise an error, since the library has no such steps."""
+    raise NotImplementedError(step)
+
+
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:
     """The tokenizer of a file of ranks.
 
