@@ -19,6 +19,8 @@ from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
+SEEDS = (0, 1, 2)
+"""Three trainings that do not differ, so that intervals are those over documents and questions."""
 SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
 
@@ -73,8 +75,8 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
     accuracy = outcomes.group_by(keys).agg(accuracy=pl.col("correct").mean(), n=pl.len().cast(pl.Int64))
     accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
     bits = [
-        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, None)
-        for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
+        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, seed)
+        for seed in SEEDS for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
     counted = [
@@ -88,7 +90,7 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),
-        outcomes,
+        pl.concat([outcomes.with_columns(seed=pl.lit(seed, pl.Int64)) for seed in SEEDS]),
         words,
         {},
     )

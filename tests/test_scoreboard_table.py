@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.drawn_board import SIZES, drawn, shown
-from tests.small_report import altered, whole
+from tests.small_report import altered, board_of_seeds, whole
 from tokbench import better
 from tokbench.commands.experiment_comparison import _intrinsic as compared_by
 from tokbench.errors import TokbenchError
@@ -15,6 +15,7 @@ from tokbench.metric import metric, metrics
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.sections.board import scoreboard as board_of
+from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -47,7 +48,8 @@ def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
         table = next(one for one in tables(content) if one.name == name)
         cells = [row for row in layout(table).rows if row[0].text == "bpe"]
         assert [cell.best for cell in cells[-1]] == [False] * len(cells[-1]), name
-        assert any(cell.best for row in layout(table).rows if row[0].text == "sage" for cell in row)
+        best = [cell.best for row in layout(table).rows if row[0].text == "sage" for cell in row]
+        assert any(best) == name.startswith("intrinsic"), "no best of one training"
         assert "Not ranked, with fewer tokens than others of the size: bpe at 400." in table.notes
     figures = {one.name: one for one in drawings(content)}
     assert "from 0.500, sage," in figures["corpus_token_count-books"].says
@@ -64,7 +66,8 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         "variant", "size", "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte.tiny.offline",
         "accuracy.tiny.offline", "alignment",
     ]  # fmt: skip
-    assert any("trained with one seed" in note for note in table.notes)
+    assert not any("not tested" in note for note in table.notes)
+    assert "?: not tested. Numbers without a sign are not ranked." in table.caption
     assert "corrected for all pairs of its column at one size. " in table.caption
     about = {column.name: column.about for column in table.columns}
     assert about["gap"].endswith("without an interval: the bound is of this very text, not of others like it")
@@ -74,9 +77,32 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         cell = cells[index][2]
         assert cell.text == f"{row['value']:,.0f}"
         assert cell.best == (row["verdict"] == "best")
-        assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
+        assert cell.mark == {"best": "★", "not told apart": "≈", "worse": "↓"}.get(row["verdict"], "")
         assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
     assert list(SCOREBOARD.schema) == board.columns
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_models_have_signs_by_their_trainings(seeds: int) -> None:
+    """One training: no best, no bold; two: a best and no verdict; three: all signs. Other columns have them anyway."""
+    board = board_of_seeds(seeds)
+    table = board_of(altered(whole(), scoreboard=board, models=["tiny"]))
+    assert table is not None
+    place = [column.name for column in table.columns].index("bits_per_byte.tiny (3 seeds).offline")
+    cells = [row[place] for row in layout(table).rows]
+    wanted = {1: {"?"}, 2: {"★", "?"}, 3: {"★", "↓"}}[seeds]
+    assert {cell.mark for cell in cells} == wanted
+    assert [cell.best for cell in cells] == [cell.mark == "★" for cell in cells]
+    assert {row[2].mark for row in layout(table).rows} == {"★", "↓"}, "tokens"
+    notes = " ".join(table.notes)
+    assert ("not tested: one training" in notes) == (seeds == 1)
+    assert ("not tested: two trainings; significance needs three" in notes) == (seeds == 2)
+    for text in (to_latex(table), to_markdown(table)):
+        assert ("not tested: " in text) == (seeds < 3)
+    rows = board.filter(measure="bits_per_byte")
+    assert rows["best"].null_count() == (rows.height if seeds == 1 else 0)
+    assert rows["holm"].null_count() == (2 if seeds == 3 else rows.height)
+    assert rows["low"].null_count() == 0
 
 
 def test_columns_of_models_that_the_configuration_does_not_name_stand_by_name() -> None:

@@ -300,8 +300,9 @@ def test_one_seed_has_no_variance() -> None:
 
 
 def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
-    """Two seeds of one model, and a tokenizer that a paper has too."""
+    """Three seeds of one model, and a tokenizer that a paper has too."""
     shares = {("bpe", "one"): 0.5, ("bpe", "two"): 0.6, ("own", "one"): 0.4, ("own", "two"): 0.4}
+    shares |= {("bpe", "three"): 0.55, ("own", "three"): 0.4}
     rows = [
         (variant, 40960, model, "s", task, share + place / 100, 0.25, 100)
         for (variant, model), share in shares.items()
@@ -325,18 +326,21 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         make([]).write_parquet(tmp_path / "tables" / f"{name}.parquet")
     imported_table({}).write_parquet(tmp_path / "tables" / "imported.parquet")
     bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
-    recipes = {"variants": {"bpe": bpe}, "models": {"one": {"seed": 1}, "two": {"seed": 2}}}
+    recipes = {
+        "variants": {"bpe": bpe},
+        "models": {name: {"seed": seed} for seed, name in enumerate(("one", "two", "three"))},
+    }
     done = tokbench("analyse", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")
     assert done.status == 0, done.stderr
     found = {path.stem: pl.read_parquet(path) for path in (tmp_path / "statistics").glob("*.parquet")}
     assert found["comparisons"].select("model", "a", "b", "p_value").rows() == [
-        ("one (2 seeds)", "bpe", "own", 1 / 64),
-        ("one (2 seeds)", "own", "bpe", 1.0),
+        ("one (3 seeds)", "bpe", "own", 1 / 64),
+        ("one (3 seeds)", "own", "bpe", 1.0),
     ]
     assert found["comparisons"]["mean_difference"][0] == pytest.approx(0.15)
     assert found["seeds"].select("variant", "seeds", "deviation").rows() == [
-        ("bpe", 2, pytest.approx(0.1 / sqrt(2))),
-        ("own", 2, pytest.approx(0.0)),
+        ("bpe", 3, pytest.approx(0.05)),
+        ("own", 3, pytest.approx(0.0)),
     ]
     assert found["published"].select("variant", "ours", "published").rows() == [("bpe", 0.4, 0.446)]
     assert found["critical_differences"]["average_rank"].to_list() == [1.0, 2.0]
@@ -346,8 +350,8 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         ("own", "bpe", 0, 4, 1.0),
     ]
     assert found["question_intervals"].select("model", "variant", "average").rows() == [
-        ("one (2 seeds)", "bpe", 1.0),
-        ("one (2 seeds)", "own", pytest.approx(0.6)),
+        ("one (3 seeds)", "bpe", 1.0),
+        ("one (3 seeds)", "own", pytest.approx(0.6)),
     ]
 
 

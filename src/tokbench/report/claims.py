@@ -1,4 +1,4 @@
-"""What the scoreboard bears out of each measure: the best at one size, and what is told apart from it."""
+"""Claims of the scoreboard for each measure: the best at one size, and the verdicts on the others."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -6,14 +6,36 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.statistics.judgement import ONE_TRAINING
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
 Row = dict[str, Any]
 """A row of the scoreboard."""
+Of = tuple[str, str, str, str]
+"""Measure, model, suite and corpus; empty where there is none."""
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 HIGHEST = (ACCURACY, ALIGNMENT)
 """Measures of which the highest number is the best."""
+Tied = tuple[list[str], dict[str, str]]
+"""Variants without a significant difference from the best, and untested ones with the reason."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one measure at one size that are not ranked, because each tokenizer had one training.
+
+    Attributes:
+        measure, corpus, model, suite, size: as of :class:`Claim`.
+        rows: the rows of the scoreboard, by value.
+    """
+
+    measure: str
+    corpus: str
+    model: str
+    suite: str
+    size: int
+    rows: list[Row]
 
 
 @dataclass(frozen=True)
@@ -23,13 +45,13 @@ class Claim:
     Attributes:
         measure, corpus, model, suite, size: whose best is told.
         best: its row of the scoreboard.
-        alike: variants that are not told apart from it.
-        untested: variants beside it of which nothing was tested.
+        alike: variants without a significant difference from it.
+        untested: variants whose difference from it is not tested, each with the reason.
         ranked: how many are compared, the best included.
         last: the row of the variant furthest behind.
         elsewhere: the best by size, at every size with two or more that are compared.
         on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
-        tied: what is not told apart from the best, at another size or on another corpus.
+        tied: the same as ``alike`` and ``untested``, at another size or on another corpus.
         outdone: whether one that is not ranked has a better number.
         every_size: whether something is compared at every size that has numbers.
     """
@@ -41,12 +63,12 @@ class Claim:
     size: int
     best: Row
     alike: list[str]
-    untested: list[str]
+    untested: dict[str, str]
     ranked: int
     last: Row
     elsewhere: dict[int, str] = field(default_factory=dict)
     on_others: dict[str, str] = field(default_factory=dict)
-    tied: dict[int | str, list[str]] = field(default_factory=dict)
+    tied: dict[int | str, Tied] = field(default_factory=dict)
     outdone: bool = False
     every_size: bool = True
 
@@ -57,30 +79,58 @@ def claims(content: ReportContent) -> list[Claim]:
     It is said of the first corpus in the order of reading, under the first model and suite, at the largest size at
     which two or more are compared. Bits of n-gram models stand in where there are none of a language model.
     """
-    frame = content.frames.get(SCOREBOARD.name)
-    if frame is None:
-        return []
-    order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    unranked: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
-        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
-        (unranked if row["verdict"] == UNRANKED else groups).setdefault(of, []).append(row)
+    groups, unranked = _groups(content)
     found = []
     for measure in CLAIMED:
-        told = sorted(
-            (one for one in groups if one[0] == measure),
-            key=lambda one: (order.get(one[1].partition(" (")[0], len(order)), *one[1:3], place(one[3])),
-        )
+        told = [one for one in groups if one[0] == measure]
         made = (_claim(*one, groups[one], unranked.get(one, [])) for one in told)
         if (first := next(filter(None, made), None)) is not None:
             beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
             others = _on_others(beside, first)
-            tied: dict[int | str, list[str]] = {corpus: _alike(beside[corpus], first.size) for corpus in others}
+            tied: dict[int | str, Tied] = {corpus: _tied(beside[corpus], first.size) for corpus in others}
             found.append(replace(first, on_others=others, tied={**first.tied, **tied}))
     if any(one.measure == BITS for one in found):
         found = [one for one in found if one.measure != NGRAM]
     return found
+
+
+def numbers(content: ReportContent) -> list[Numbers]:
+    """Return the numbers of each measure of which :func:`claims` has nothing, because of one training.
+
+    They are those of the first model, suite and corpus in the order of reading, at the largest size.
+    """
+    claimed = {one.measure for one in claims(content)}
+    groups, _ = _groups(content)
+    found = {}
+    for of, rows in groups.items():
+        single = [row for row in rows if row["reason"] == ONE_TRAINING]
+        if of[0] in claimed or of[0] in found or not single:
+            continue
+        size = max(row["size"] for row in single)
+        here = [row for row in single if row["size"] == size]
+        measure, model, suite, corpus = of
+        ordered = sorted(here, key=lambda row: (row["value"], row["variant"]), reverse=measure in HIGHEST)
+        found[measure] = Numbers(measure, corpus, model, suite, size, ordered)
+    return [found[measure] for measure in CLAIMED if measure in found]
+
+
+def _groups(content: ReportContent) -> tuple[dict[Of, list[Row]], dict[Of, list[Row]]]:
+    """Return the compared rows and the unranked rows of the scoreboard, by measure, model, suite and corpus, in the
+    order of reading."""
+    frame = content.frames.get(SCOREBOARD.name)
+    groups: dict[Of, list[Row]] = {}
+    unranked: dict[Of, list[Row]] = {}
+    if frame is None:
+        return groups, unranked
+    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
+        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
+        (unranked if row["verdict"] == UNRANKED else groups).setdefault(of, []).append(row)
+    order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
+
+    def reading(of: Of) -> tuple[Any, ...]:
+        return order.get(of[1].partition(" (")[0], len(order)), *of[1:3], place(of[3])
+
+    return {of: groups[of] for of in sorted(groups, key=reading)}, unranked
 
 
 def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
@@ -94,9 +144,11 @@ def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
     return found
 
 
-def _alike(rows: list[Row], size: int) -> list[str]:
-    """What is not told apart from the best at one size."""
-    return sorted(row["variant"] for row in rows if row["size"] == size and row["verdict"] == ALIKE)
+def _tied(rows: list[Row], size: int) -> Tied:
+    """Variants at one size without a significant difference from the best, and untested ones."""
+    here = sorted((row for row in rows if row["size"] == size), key=lambda row: str(row["variant"]))
+    untested = {row["variant"]: row["reason"] or "" for row in here if row["verdict"] == UNTESTED}
+    return [row["variant"] for row in here if row["verdict"] == ALIKE], untested
 
 
 def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], unranked: list[Row]) -> Claim | None:
@@ -109,12 +161,13 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], u
         return None
     size = max(bests)
     here = sizes[size]
-    alike, untested = ([row["variant"] for row in here if row["verdict"] == kind] for kind in (ALIKE, UNTESTED))
+    alike, untested = _tied(rows, size)
     last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
     elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
-    tied: dict[int | str, list[str]] = {other: _alike(rows, other) for other in elsewhere if other != size}
+    tied: dict[int | str, Tied] = {other: _tied(rows, other) for other in elsewhere if other != size}
     sign = -1 if measure in HIGHEST else 1
-    outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in unranked if row["size"] == size)
+    others = [*(row for row in unranked if row["size"] == size), *(row for row in here if row["best"] is None)]
+    outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in others)
     every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
     told = (bests[size], alike, untested, len(here), last, elsewhere)
     return Claim(measure, corpus, model, suite, size, *told, tied=tied, outdone=outdone, every_size=every_size)

@@ -28,6 +28,8 @@ class ReportContent:
     Attributes:
         title: the experiment's name.
         models: names of the models in the order of the configuration.
+        seeds: common name and seed of models that differ only in their seed, see
+            :func:`tokbench.statistics.seeds.same_but_for_seed`.
         resources: names of the resources of gold data; in tables they stand in the place of a corpus.
         preface: a paragraph of the author's own, above everything else.
         corpora: names of the corpora in the order in which a reader meets them: those that vocabularies are built from,
@@ -54,6 +56,7 @@ class ReportContent:
     missing: Mapping[str, str] = field(default_factory=dict)
     preface: str = ""
     models: Sequence[str] = ()
+    seeds: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     resources: Sequence[str] = ()
     corpora: Sequence[str] = ()
     built_from: Sequence[str] = ()

@@ -15,6 +15,7 @@ _LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
     "∞": r"$\infty$",
     "≈": r"$\approx$",
     "★": r"$\star$",
+    "↓": r"$\downarrow$",
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "∩": r"$\cap$",

@@ -11,6 +11,7 @@ from tokbench.construction import constructions
 from tokbench.pretokenization import pretokenization_of
 from tokbench.provenance import provenance
 from tokbench.report.content import ReportContent, read_frames
+from tokbench.statistics.seeds import same_but_for_seed
 from tokbench.tidy.table import TidyTable
 
 NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
@@ -56,6 +57,7 @@ def shown(
         missing=missing,
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
+        seeds=same_but_for_seed(experiment.get("models", {})),
         resources=list(experiment.get("resources", {})),
         corpora=_corpora(experiment),
         built_from=_built_from(experiment),

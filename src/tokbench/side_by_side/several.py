@@ -101,10 +101,10 @@ def _corrected(found: list[Comparison]) -> list[Comparison]:
     ]
 
 
-SIGNS = dict(zip(JUDGEMENTS, ("!", "", "?", "~"), strict=True))
+SIGNS = dict(zip(JUDGEMENTS, ("!", "", "?", "?", "~"), strict=True))
 LEGEND = (
-    "Beside a number: ! it differs from A's beyond noise; ? it is a single number, of which nothing tells how far "
-    "chance moves it; ~ it differs within noise. A count without a sign differs as it stands. = is A's number, or none."
+    "After a number: ! it differs significantly from A's; ? it is not tested, because it has no interval or its models "
+    "have too few trainings; ~ no significant difference. A count without a sign differs. = is A's number, or none."
 )
 SAME = "="
 

@@ -97,7 +97,7 @@ def contrast(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Co
             return None
     [told] = judged([apart(*both)])
     n = drawn(*both)
-    p_value = max(told.p_value, 2.0 ** (1 - n)) if told.difference else 1.0
+    p_value = max(told.p_value or 0.0, 2.0 ** (1 - n)) if told.difference else 1.0
     return Contrast(a[1], b[1], told.difference, told.low, told.high, n, p_value)
 
 

@@ -1,6 +1,8 @@
 """Average accuracies for the scoreboard, with intervals over the questions that were asked."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from math import fsum, sqrt
 
 import numpy as np
@@ -47,15 +49,21 @@ def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame
             continue
         head = (None, size, measure, model, suite, f"share of questions of {suite} that {model} answers right, a mean "
                 "over tasks")  # fmt: skip
-        yield Family(head, "questions" if kept else "", seeds, "highest", values, _differences(kept),
+        yield Family(head, "questions" if kept else "", partial(_seeds, seeds), "highest", values,
+                     _differences(kept, seeds),
                      "the answers to its questions are not there")  # fmt: skip
 
 
-def _differences(sheets: Mapping[str, Tasks]) -> Callable[[str, str], Estimate | None]:
+def _seeds(seeds: int, a: str, b: str) -> int:
+    return seeds
+
+
+def _differences(sheets: Mapping[str, Tasks], seeds: int) -> Callable[[str, str], Estimate | None]:
     def differ(a: str, b: str) -> Estimate | None:
         if a not in sheets or b not in sheets:
             return None
-        return _estimate([one - other for one, other in zip(sheets[a], sheets[b], strict=True)])
+        estimate = _estimate([one - other for one, other in zip(sheets[a], sheets[b], strict=True)])
+        return replace(estimate, trainings=seeds)
 
     return differ
 

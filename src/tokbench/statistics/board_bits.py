@@ -1,12 +1,15 @@
 """Bits per byte of language models for the scoreboard: over seeds and documents where there are several seeds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
+from tokbench.statistics.judgement import may_rank
 from tokbench.statistics.model_bits import Group, groups
 from tokbench.statistics.standing import Family, Row, Value
 from tokbench.statistics.two_sources import Spread, ratio_over_both
@@ -15,14 +18,17 @@ Documents = Mapping[str, NDArray[np.float64]]
 ONE_DOCUMENT = "a test needs two documents"
 
 
-def over_documents(head: Row, bits: Documents, sizes: NDArray[np.float64], seeds: int | None) -> Family:
+Seeds = Callable[[str, str], int] | None
+
+
+def over_documents(head: Row, bits: Documents, sizes: NDArray[np.float64], seeds: Seeds) -> Family:
     """Bits per byte of variants on the same documents, by Student's t over these.
 
     Args:
         head: what the rows begin with.
         bits: float64 [documents] by variant.
         sizes: float64 [documents], their bytes, none of them zero.
-        seeds: of the language model; None where there is none.
+        seeds: see :class:`tokbench.statistics.standing.Family`.
     """
     if len(sizes) < 2:
         alone = {name: Value(float(one[0] / sizes[0])) for name, one in bits.items()}
@@ -31,16 +37,18 @@ def over_documents(head: Row, bits: Documents, sizes: NDArray[np.float64], seeds
     for name, one in bits.items():
         estimate = ratio_over_documents(one, sizes)
         values[name] = Value(estimate.difference, *interval(estimate), len(sizes))
-    return Family(
-        head, "documents", seeds, "lowest", values, lambda a, b: ratio_over_documents(bits[a] - bits[b], sizes)
-    )
+
+    def differ(a: str, b: str) -> Estimate:
+        estimate = ratio_over_documents(bits[a] - bits[b], sizes)
+        return estimate if seeds is None else replace(estimate, trainings=seeds(a, b))
+
+    return Family(head, "documents", seeds, "lowest", values, differ)
 
 
 def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[Family]:
     """Bits per byte of every model and size.
 
-    Intervals have seeds and documents in them where every variant has several seeds in common with the others; with one
-    seed, documents alone.
+    Intervals are over seeds and documents for variants with several seeds, and over documents for those with one.
 
     Args:
         measure: what the measure is called.
@@ -49,24 +57,28 @@ def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[Family]:
     for group in groups(bits_by_seed):
         corpus, model, suite, size = group.key
         head = (corpus, size, measure, model, suite, f"bits of the text by the language model {model}, over its bytes")
-        seeds = min(len(one) for one in group.bits.values())
         filled = group.sizes > 0
-        if seeds < 2 or filled.sum() < 2:
-            means = {name: np.mean(list(one.values()), axis=0)[filled] for name, one in group.bits.items()}
-            yield over_documents(head, means, group.sizes[filled], seeds)
-        else:
-            yield _over_both(head, group, seeds)
+        several = {name: one for name, one in group.bits.items() if may_rank(len(one)) and filled.sum() > 1}
+        if several:
+            yield _over_both(head, replace(group, bits=several))
+        if single := group.bits.keys() - several.keys():
+            means = {name: np.mean(list(group.bits[name].values()), axis=0)[filled] for name in sorted(single)}
+            yield over_documents(head, means, group.sizes[filled], partial(_seeds, group))
 
 
-def _over_both(head: Row, group: Group, seeds: int) -> Family:
+def _seeds(group: Group, a: str, b: str) -> int:
+    return len(group.common(a, b))
+
+
+def _over_both(head: Row, group: Group) -> Family:
     values = {}
     for name, one in group.bits.items():
         spread = ratio_over_both(np.stack(list(one.values())), group.sizes)
-        ends = interval(Estimate(spread.mean, spread.error, spread.degrees))
-        values[name] = Value(spread.mean, *ends, len(group.sizes))
+        values[name] = Value(spread.mean, *interval(spread.estimate), len(group.sizes))
 
     def differ(a: str, b: str) -> Estimate | None:
         found = group.spread(a, b)
-        return Estimate(found.mean, found.error, found.degrees) if isinstance(found, Spread) else None
+        return found.estimate if isinstance(found, Spread) else None
 
-    return Family(head, "seeds and documents", seeds, "lowest", values, differ, "no two seeds in common")
+    untested = "no two seeds in common"
+    return Family(head, "seeds and documents", partial(_seeds, group), "lowest", values, differ, untested)

@@ -1,6 +1,11 @@
-"""What may be said of differences that were tested together: better, worse, or not told apart, and within what."""
+"""Verdicts on differences that are tested together, and the number of trainings that a verdict needs.
 
-from collections.abc import Sequence
+A model that is trained again with another seed gives another number. One training of each tokenizer therefore allows
+no verdict and no rank, two allow a rank, and three allow a significant difference. Measures without a trained model
+are exempt: their number of trainings is None.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,41 +17,102 @@ from tokbench.statistics.student import detectable, quantile, two_sided
 from tokbench.tidy.columns import REASON
 from tokbench.tidy.table import PROBABILITY, Column
 
-BETTER, WORSE, NOT_TOLD = "better", "worse", "not told apart"
+BETTER, WORSE, NOT_TOLD, NOT_TESTED = "better", "worse", "not told apart", "not tested"
+NO_DIFFERENCE = "no significant difference"
+IN_WORDS = {
+    BETTER: "significantly better",
+    WORSE: "significantly worse",
+    NOT_TOLD: NO_DIFFERENCE,
+    NOT_TESTED: NOT_TESTED,
+}
+"""Text for each verdict on pages and in terminals."""
 BITS = "bits per byte"
+RANKED_FROM = 2
+"""Fewest trainings of each tokenizer for a rank or a best one."""
+SIGNIFICANT_FROM = 3
+"""Fewest trainings of each tokenizer for a significant difference."""
+ONE_TRAINING = "not tested: one training"
+TWO_TRAININGS = "not tested: two trainings; significance needs three"
+
+Trainings = Mapping[tuple[str, str, int], int]
+"""Number of trainings by model, suite and vocabulary size."""
+
+
+def fewest(trainings: Trainings | None, model: str, suite: str, sizes: Iterable[int]) -> int | None:
+    """Return the fewest trainings of a model at some sizes.
+
+    Args:
+        trainings: of every model; None for published numbers, which are compared as their papers compare them.
+        model, suite: of the answers.
+        sizes: vocabulary sizes; a size without an entry counts as trained once.
+    """
+    if trainings is None:
+        return None
+    return min((trainings.get((model, suite, size), 1) for size in sizes), default=1)
+
+
+def may_rank(trainings: int | None) -> bool:
+    """Return whether tokenizers may be ranked.
+
+    Args:
+        trainings: fewest trainings of any of them; None if no model was trained.
+    """
+    return trainings is None or trainings >= RANKED_FROM
+
+
+def why_untested(trainings: int | None) -> str:
+    """Return the reason why a difference is not tested for significance; empty if it is.
+
+    Args:
+        trainings: fewest trainings of either tokenizer; None if no model was trained.
+    """
+    if trainings is None or trainings >= SIGNIFICANT_FROM:
+        return ""
+    return TWO_TRAININGS if may_rank(trainings) else ONE_TRAINING
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a family of tests says of one of its differences, in the order of :data:`COLUMNS` but for the reason."""
+    """Verdict on one difference of a family of tests; fields are in the order of :func:`judgement_columns`.
+
+    Attributes:
+        reason: reason why the difference is not tested; None if it is. It then has an interval and no p-value.
+    """
 
     difference: float
     low: float
     high: float
-    p_value: float
-    holm: float
+    p_value: float | None
+    holm: float | None
     verdict: str
     excluded: float | None
-    detectable: float
+    detectable: float | None
+    reason: str | None = None
 
 
 def judged(family: Sequence[Estimate]) -> list[Judgement]:
-    """Judge every difference beside the others of its family.
+    """Judge every difference of a family.
 
-    Holm's procedure says which differ. What is excluded of the others is what lies beyond intervals that hold all
-    together with 95 % (Bonferroni's): what Holm does not tell apart has zero in these.
+    Differences with too few trainings are not tested, and do not count in the correction. Holm's procedure decides
+    which of the others are significant. Differences beyond simultaneous 95 % intervals (Bonferroni's) are excluded for
+    the rest.
     """
-    p_values = [_p_value(one) for one in family]
+    p_values = [_p_value(one) for one in family if not why_untested(one.trainings)]
+    tests = zip(p_values, holm(p_values).tolist(), strict=True)
     found = []
-    for one, p_value, adjusted in zip(family, p_values, holm(p_values).tolist(), strict=True):
+    for one in family:
         half = one.error * quantile(ALPHA, one.degrees)
-        together = one.error * quantile(ALPHA / len(family), one.degrees)
+        ends = (one.difference - half, one.difference + half)
+        if reason := why_untested(one.trainings):
+            found.append(Judgement(one.difference, *ends, None, None, NOT_TESTED, None, None, reason))
+            continue
+        p_value, adjusted = next(tests)
+        together = one.error * quantile(ALPHA / len(p_values), one.degrees)
         told = adjusted <= ALPHA
         found.append(
             Judgement(
                 one.difference,
-                one.difference - half,
-                one.difference + half,
+                *ends,
                 p_value,
                 adjusted,
                 NOT_TOLD if not told else BETTER if one.difference < 0 else WORSE,
@@ -76,11 +142,11 @@ def judgement_columns(over: str, family: str) -> tuple[Column, ...]:
         Column("high", pl.Float64, "upper end", BITS, "high", 4),
         Column("p_value", pl.Float64, "two-sided p by Student's t", PROBABILITY, "p"),
         Column("holm", pl.Float64, f"p adjusted by Holm's procedure among {family}", PROBABILITY, "p, Holm"),
-        Column("verdict", pl.String, "of a: better (fewer bits), worse, or not told apart at level 0.05 by Holm's p",
-               "", "a is"),
+        Column("verdict", pl.String, "of a: better (fewer bits), worse, or not told apart at level 0.05 by Holm's p; "
+               "not tested where trainings are fewer than three", "", "a is"),
         Column("excluded", pl.Float64, "where not told apart: a difference above it, on either side, is excluded by "
                "intervals that hold for all pairs of the family together with 95 %", BITS, "excluded above", 4,
-               "the two are told apart"),
+               "the difference is significant"),
         Column("detectable", pl.Float64, "true difference that the test, uncorrected, sees with probability 0.8", BITS,
                "detectable", 4),
         REASON,

@@ -205,8 +205,8 @@ SCOREBOARD = TidyTable(
         Column("behind_high", pl.Float64, "upper end"),
         Column("holm", pl.Float64, "two-sided p of its being zero, adjusted by Holm's procedure among all pairs of the "
                "measure at one size, and on one corpus, model and suite", PROBABILITY),
-        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, for want of "
-               f"an interval; or {UNRANKED}, see reason"),
+        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, see "
+               f"reason; or {UNRANKED}, see reason"),
         REASON,
     ),
     maker=scoreboard,

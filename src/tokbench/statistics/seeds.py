@@ -14,7 +14,7 @@ from tokbench.errors import TokbenchError
 from tokbench.tidy.columns import ACCURACY, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import SHARE, Column, Print, TidyTable, require, schema
 
-SEVERAL = re.compile(r" \(\d+ seeds\)$")
+SEVERAL = re.compile(r" \((\d+) seeds\)$")
 """The end of the common name of models that differ in the seed alone; no file bears such a name."""
 KEYS = ["variant", "size", "model", "suite", "task"]
 
@@ -34,6 +34,12 @@ def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tupl
         alike.setdefault(repr(sorted(rest.items())), []).append(name)
     several = [names for names in alike.values() if len({models[name].get("seed") for name in names}) > 1]
     return {name: (f"{names[0]} ({len(names)} seeds)", models[name]["seed"]) for names in several for name in names}
+
+
+def trainings_of(model: str) -> int:
+    """Return the number of seeds behind a model's name in tables: that of its common name, or one."""
+    found = SEVERAL.search(model)
+    return int(found[1]) if found else 1
 
 
 def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> pl.DataFrame:

@@ -1,8 +1,10 @@
-"""Where every tokenizer of a family stands by one measure: its value, the best of all, and what is told apart from it.
+"""Values of every tokenizer of a family by one measure, the best of them, and the differences from the best.
 
 The best is chosen by the numbers that it is tested on. All pairs of the family are therefore tested together and
 corrected by Holm's procedure, so that the pairs with the best among them hold whichever it is. Of very many variants
 those with the best and the baseline alone are tested, which holds no longer; the report says so.
+
+Where models are trained, :mod:`tokbench.statistics.judgement` decides how many trainings a rank and a test need.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +13,12 @@ from typing import Any, NamedTuple
 
 from tokbench.metric import End
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.judgement import judged
+from tokbench.statistics.judgement import NOT_TESTED, NOT_TOLD, ONE_TRAINING, WORSE, judged, may_rank, why_untested
 from tokbench.statistics.pairing import compared, unordered
 from tokbench.statistics.power import ALPHA
 
 Row = tuple[Any, ...]
-BEST, ALIKE, WORSE, UNTESTED, UNRANKED = "best", "not told apart", "worse", "not tested", "not ranked"
+BEST, ALIKE, UNTESTED, UNRANKED = "best", NOT_TOLD, NOT_TESTED, "not ranked"
 
 
 class Value(NamedTuple):
@@ -45,7 +47,8 @@ class Family:
     Attributes:
         head: what the rows begin with, but for the variant.
         over: what the intervals have in them; empty where there are none.
-        seeds: seeds of the models; None where no model was trained.
+        seeds: number of seeds that the models of two variants share; of a variant with itself, of its own. None where
+            no model was trained.
         end: the better end.
         values: by variant.
         differ: the difference of two variants, the first minus the second, or None where it has no standard error.
@@ -55,12 +58,21 @@ class Family:
 
     head: Row
     over: str
-    seeds: int | None
+    seeds: Callable[[str, str], int] | None
     end: End
     values: Mapping[str, Value]
     differ: Callable[[str, str], Estimate | None] = lambda a, b: None
     untested: str = ""
     relative: bool = False
+
+    def trainings(self, variant: str) -> int | None:
+        """Return the number of trainings of a variant; None where no model was trained."""
+        return None if self.seeds is None else self.seeds(variant, variant)
+
+    def compared(self, variant: str) -> bool:
+        """Return whether a variant is ranked: it has a value, is comparable, and was trained often enough."""
+        one = self.values[variant]
+        return one.ranked and one.value is not None and may_rank(self.trainings(variant))
 
     def behind(self, variant: str, best: str) -> float | None:
         """The difference of two values."""
@@ -74,7 +86,9 @@ def best_of(family: Family) -> str | None:
     """The variant at the better end, of equals the first by name; None where none is ranked."""
     sign = 1 if family.end == "lowest" else -1
     known = [
-        (sign * one.value, variant) for variant, one in family.values.items() if one.ranked and one.value is not None
+        (sign * one.value, variant)
+        for variant, one in family.values.items()
+        if one.value is not None and family.compared(variant)
     ]
     return min(known)[1] if known else None
 
@@ -90,7 +104,14 @@ def rows_of(family: Family, baselines: Mapping[str, str]) -> list[Row]:
     best = best_of(family)
     against = {} if best is None else _against(family, best, baselines)
     return [
-        (*family.head, variant, *one[:4], family.over or None, family.seeds, *_standing(family, variant, best, against))
+        (
+            *family.head,
+            variant,
+            *one[:4],
+            family.over or None,
+            family.trainings(variant),
+            *_standing(family, variant, best, against),
+        )
         for variant, one in sorted(family.values.items())
     ]
 
@@ -98,25 +119,40 @@ def rows_of(family: Family, baselines: Mapping[str, str]) -> list[Row]:
 def _standing(family: Family, variant: str, best: str | None, against: Mapping[str, Row]) -> Row:
     """The best, by how much the variant is behind it, p, the verdict and the reason."""
     one = family.values[variant]
+    if one.value is not None and one.ranked and not may_rank(family.trainings(variant)):
+        return (None, None, None, None, None, UNTESTED, one.reason or ONE_TRAINING)
     if one.value is None or not one.ranked or best is None:
         return (None, None, None, None, None, UNRANKED, one.reason)
     if variant == best:
         return (best, 0.0, None, None, None, BEST, one.reason)
     if variant in against:
-        return (best, *against[variant], one.reason)
-    behind = family.behind(variant, best)
-    return (best, behind, None, None, None, UNTESTED, one.reason or family.untested or "no interval could be had")
+        *told, why = against[variant]
+        return (best, *told, one.reason or why)
+    behind, why = family.behind(variant, best), why_untested(family.trainings(variant))
+    return (
+        best,
+        behind,
+        None,
+        None,
+        None,
+        UNTESTED,
+        one.reason or why or family.untested or "no interval could be had",
+    )
 
 
 def _against(family: Family, best: str, baselines: Mapping[str, str]) -> dict[str, Row]:
     """What is told of each variant beside the best, after correction among all pairs of the family."""
-    ranked = sorted(name for name, one in family.values.items() if one.ranked and one.value is not None)
+    ranked = sorted(filter(family.compared, family.values))
     pairs: Sequence[tuple[str, str]] = unordered(compared(ranked, best, baselines)) if len(ranked) > 1 else []
     ordered = [(b, a) if a == best else (a, b) for a, b in pairs]
     found = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
     told = dict(zip(found, judged(list(found.values())), strict=True)) if found else {}
     return {
-        variant: (one.difference, one.low, one.high, one.holm, WORSE if one.holm <= ALPHA else ALIKE)
+        variant: (one.difference, one.low, one.high, one.holm, _verdict(one.holm), one.reason)
         for (variant, other), one in told.items()
         if other == best
     }
+
+
+def _verdict(p_value: float | None) -> str:
+    return UNTESTED if p_value is None else WORSE if p_value <= ALPHA else ALIKE

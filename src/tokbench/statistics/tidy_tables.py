@@ -10,6 +10,7 @@ import polars as pl
 
 from tokbench.inputs.frames import read_frame
 from tokbench.statistics.equal_size import with_fewer_tokens
+from tokbench.statistics.judgement import Trainings
 from tokbench.statistics.lossy import given_back
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
@@ -82,6 +83,12 @@ class TidyTables:
     def accuracy(self) -> pl.DataFrame:
         """Accuracies, means over seeds."""
         return over_seeds(self.seeded)
+
+    @cached_property
+    def trainings(self) -> Trainings:
+        """Number of seeds by model, suite and size; models without siblings have one."""
+        counted = self.seeded.group_by("model", "suite", "size").agg(pl.col("seed").n_unique())
+        return {(model, suite, size): seeds for model, suite, size, seeds in counted.iter_rows()}
 
     @cached_property
     def bits_by_seed(self) -> pl.DataFrame:

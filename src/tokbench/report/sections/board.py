@@ -9,12 +9,15 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
+from tokbench.report.sections.significance import BELOW, UNSURE
 from tokbench.report.wording import defined, listed
+from tokbench.statistics.judgement import NOT_TESTED, may_rank, why_untested
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.standing import ALIKE, BEST
+from tokbench.statistics.standing import ALIKE, BEST, WORSE
 from tokbench.tidy.table import Kind
 
 FIRST, SAME = "★", "≈"
+SIGNS = {BEST: FIRST, ALIKE: SAME, WORSE: BELOW, NOT_TESTED: UNSURE}
 SPEED = "speed"
 ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
 DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
@@ -40,10 +43,7 @@ UNTESTED = {
     SPEED: "three rounds are too few for one",
 }
 """Why columns have no interval whatever was measured."""
-SEEDS = (
-    "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
-    "number, not how another training would: how much it would is not known here."
-)
+SEEDS = "Intervals of models with one seed are over documents or questions; another seed can change the numbers."
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
 
 
@@ -126,8 +126,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
     columns = [Column("variant"), Column("size", kind="count"), *[Column("corpus")] * several]
     columns += [_column(key, keys, [cell for _, one, cell in known if one == key]) for key in keys]
     lacking = "not measured for this tokenizer"
-    signs = {BEST: FIRST, ALIKE: SAME}
-    marks = {place: signs[cell["verdict"]] for place, _, cell in known if cell["verdict"] in (BEST, ALIKE)}
+    marks = {place: SIGNS[cell["verdict"]] for place, _, cell in known if cell["verdict"] in SIGNS}
     return Table(
         "scoreboard",
         _caption(corpora),
@@ -192,12 +191,14 @@ def _caption(corpora: list[str]) -> str:
     on = f" on the evaluation {split} of {listed(corpora)}" if corpora else ""
     return (
         f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
-        f"size{' and corpus' * (len(corpora) > 1)}. {SAME}: not told apart from the best at level 0.05, corrected for "
-        f"all pairs of its column at one {one}. Numbers without either sign are told apart from the best, or were not "
-        f"tested or ranked. Compare only tokenizers of one {one}."
+        f"size{' and corpus' * (len(corpora) > 1)}. {SAME}: no significant difference from the best at level 0.05, "
+        f"corrected for all pairs of its column at one {one}. {BELOW}: significantly worse than the best. {UNSURE}: "
+        f"not tested. Numbers without a sign are not ranked. Compare only tokenizers of one {one}."
     )
 
 
 def _notes(cells: list[dict[str, Any]]) -> list[str]:
-    trained = [cell["seeds"] for cell in cells if cell["seeds"] is not None]
-    return [SEEDS] * (bool(trained) and min(trained) < 2)
+    trained = sorted({cell["seeds"] for cell in cells if cell["seeds"] is not None})
+    why = dict.fromkeys(filter(None, map(why_untested, trained)))
+    told = [f"{UNSURE} in columns of language models: {'; '.join(why)}."] * bool(why)
+    return told + [SEEDS] * (bool(trained) and not may_rank(trained[0]))
