@@ -56,7 +56,7 @@ def check(content: ReportContent) -> list[str]:
         lowest = rows.sort("value", "variant", descending=[measure == ACCURACY, False])
         assert said["best"] == lowest["variant"][0] == rows.filter(verdict=BEST)["variant"].item()
         others = rows.height - 1
-        every = "the other one" if others == 1 else f"all {others} others"
+        every = {1: "the other one", 2: "both others"}.get(others, f"all {others} others")
         worse = rows.filter(verdict=WORSE).height
         assert said["worse"] == (every if worse == others else f"{worse} of {others} others" if worse else None)
         for verdict, key in ((ALIKE, "alike"), (UNTESTED, "untested")):

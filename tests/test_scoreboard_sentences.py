@@ -69,13 +69,14 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         assert bool(told[2]) == (every["variant"][0] not in rows)
         alike = sorted(name for name, row in rows.items() if row["verdict"] == "not told apart")
         others = len(rows) - 1
+        every = {1: "the other one", 2: "both others"}.get(others, f"all {others} others")
         if not alike:
-            assert f"significantly worse: {f'all {others} others' if others > 1 else 'the other one'}." in sentence
+            assert f"significantly worse: {every}." in sentence
         elif len(alike) < others:
             assert f"significantly worse: {others - len(alike)} of {others} others; " in sentence
             assert f"no significant difference: {' and '.join(alike)}." in sentence
         else:
-            assert f"After correction, no significant difference: all {others} others." in sentence
+            assert f"After correction, no significant difference: {every}." in sentence
         drawn_n = rows[told[1]]["n"]
         assert f" {drawn_n:,} {rows[told[1]]['over'].rpartition(' ')[2]}" in sentence
         assert (", a mean of 3 seeds)" in sentence) == (measure == "accuracy")

@@ -265,7 +265,7 @@ def test_accuracies_within_the_noise_of_the_questions_are_marked() -> None:
     tests = [("t", "y", 0.3), ("t", "z", 0.01), ("", "y", 0.06), ("", "z", None)]
     marks, notes = accuracy_marks(rows, pl.DataFrame(tests, columns, orient="row"), TWO_TRAININGS)
     assert marks == {(1, "t"): "†", (1, "average"): "†", (2, "t"): "↓", (2, "average"): "?"}
-    assert notes[0].startswith("† not significantly below the highest")
+    assert notes[0].startswith("† no significant difference from the highest")
     assert notes[1:] == ["↓ significantly below the highest: p ≤ 0.05 by these tests.", f"? {TWO_TRAININGS}."]
     assert accuracy_marks(rows, None) == ({}, [])
     level = [rows[0], rows[0] | {"variant": "y"}]

@@ -146,7 +146,11 @@ class ReportContent:
             ranked: whether the order is by what the figure shows; otherwise it is that of reading.
         """
         by_rank = "the baseline and those that rank highest under any model"
-        unranked = by_rank if "ranks" in self.frames else "the first of the configuration"
+        unranked = (
+            by_rank
+            if "ranks" in self.frames and self.frames["ranks"]["rank"].count()
+            else "the first of the configuration"
+        )
         return left_out(order, self.baselines, BEST if ranked else unranked)
 
     def read(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:

@@ -112,7 +112,7 @@ def _undecided(alike: list[str], untested: Mapping[str, str], rest: int = 0) -> 
 
 
 def _of_all(rest: int) -> str:
-    return "the other one" if rest == 1 else f"all {rest} others"
+    return {1: "the other one", 2: "both others"}.get(rest, f"all {rest} others")
 
 
 def subject(claim: Claim) -> str:

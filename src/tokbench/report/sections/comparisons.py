@@ -167,6 +167,7 @@ def average_ranks(
         of: the model and suite, as the captions name them.
         baselines: variants that are drawn beside the best where there are many.
     """
+    # Two trainings give ranks and no critical difference: there is a table and no diagram.
     known = part.drop_nulls("critical_difference")
     exhibits: list[Table | Drawing] = []
     notes = ["Rank 1 is the best of a cell; ties share their average rank."]

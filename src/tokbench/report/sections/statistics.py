@@ -82,7 +82,7 @@ def statistics(content: ReportContent) -> Section:
     if bits := model_bits.compared(content):
         exhibits += [Heading("bits-of-models", "Bits per byte of language models, pair by pair"), *bits]
     elif content.part("bits_comparisons") is not None:
-        missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING}")
+        missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING.capitalize()}.")
     if bits := ngram_bits.tested(content):
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
     beside: list[Exhibit] = [*_scatters(content)]
