@@ -13,6 +13,7 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
+from tokbench.pretraining.presets import SEED
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
@@ -23,7 +24,7 @@ from tokbench.statistics.intervals import average_intervals, wilson
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.rounding import Span, printed_span, share_span, signed_rank_span, statistic_span
-from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.seeds import UNNAMED, between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.wilcoxon import signed_rank
 from tokbench.tabulation.document_bits import document_bits_table
 from tokbench.tabulation.imported import imported_table
@@ -258,6 +259,9 @@ def test_models_that_differ_in_the_seed_alone_are_one() -> None:
     }
     seeds = same_but_for_seed(models)
     assert seeds == {"one": ("one (2 seeds)", 1), "two": ("one (2 seeds)", 2)}
+    unnamed = same_but_for_seed({"one": {"layers": 2}, "two": {"layers": 2, "seed": 2}, "same": {"seed": SEED}})
+    assert unnamed == {"one": ("one (2 seeds)", SEED), "two": ("one (2 seeds)", 2)}
+    assert UNNAMED == SEED
     frame = table([("v", 8, "x", 0.5)] * 3).with_columns(model=pl.Series(["one", "two", "deep"]))
     named = with_seeds(frame, seeds)
     assert named.select("model", "seed").rows() == [("one (2 seeds)", 1), ("one (2 seeds)", 2), ("deep", None)]

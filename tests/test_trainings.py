@@ -70,7 +70,7 @@ def of_models(seeds: int) -> dict[str, pl.DataFrame]:
 @cache
 def analysed(seeds: int) -> ReportContent:
     """The report of such an experiment, with the statistics that the command computes."""
-    models = {name: {"preset": "tiny", "seed": seed} for seed, name in enumerate(NAMES[:seeds])}
+    models = {name: {"preset": "tiny"} | ({"seed": seed} if seed else {}) for seed, name in enumerate(NAMES[:seeds])}
     recipe = {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"}
     experiment = {
         "name": "small", "corpora": {"books": {}}, "variants": dict.fromkeys(VARIANTS, recipe), "models": models,

@@ -57,12 +57,18 @@ def shown(
         missing=missing,
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
-        seeds=same_but_for_seed(experiment.get("models", {})),
+        seeds=_seeds(experiment),
         resources=list(experiment.get("resources", {})),
         corpora=_corpora(experiment),
         built_from=_built_from(experiment),
         baselines=_baselines(experiment),
     )
+
+
+def _seeds(experiment: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the models that differ only in their seed; a recipe may be the name of a preset."""
+    models = experiment.get("models", {})
+    return same_but_for_seed({name: {"preset": one} if isinstance(one, str) else one for name, one in models.items()})
 
 
 def _corpus_of(experiment: Mapping[str, Any]) -> dict[str, str]:

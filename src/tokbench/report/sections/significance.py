@@ -94,8 +94,8 @@ def accuracy_marks(
                 p_value = p_values[row["variant"], column]
                 marks[index, column] = UNSURE if p_value is None else ALIKE if p_value > SIGNIFICANCE else BELOW
     meaning = (
-        f"no significant difference from the highest: p > {SIGNIFICANCE}, two-sided, uncorrected, over the same questions; "
-        "of a task by the exact sign test (McNemar's), of the average by the paired bootstrap."
+        f"no significant difference from the highest: p > {SIGNIFICANCE}, two-sided, uncorrected, over the same "
+        "questions; of a task by the exact sign test (McNemar's), of the average by the paired bootstrap."
     )
     below = f"significantly below the highest: p ≤ {SIGNIFICANCE} by these tests."
     return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{why_not or NOT_TESTED}."})
