@@ -11,10 +11,10 @@ from scipy.stats import t as student
 
 from tests.drawn_bits import documents_of
 from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
-from tokbench.statistics.judgement import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.mixed import random_intercept
 from tokbench.statistics.ngram_verdicts import ONE_DOCUMENT as ONE
 from tokbench.statistics.ngram_verdicts import judge_ngram_bits, ratio_over_documents
+from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 
 

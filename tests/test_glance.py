@@ -12,9 +12,9 @@ from tokbench.report.glance import MOST, glance
 from tokbench.report.html import render
 from tokbench.report.sections.answer import BEHIND, answer
 from tokbench.report.summary import summary
-from tokbench.statistics.judgement import TWO_TRAININGS
 from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNTESTED, WORSE
+from tokbench.statistics.verdicts import TWO_TRAININGS
 
 BEGINNINGS = {
     TOKENS: r"(?P<best>\S+) needs the fewest tokens for (?P<corpus>\w+)",

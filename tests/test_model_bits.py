@@ -13,11 +13,12 @@ from scipy.stats import t as student
 from tests.drawn_bits import LEVELS, documents_of
 from tokbench.statistics.corrections import holm
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.judgement import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS, judged
+from tokbench.statistics.judgement import judged
 from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, compare_model_bits
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.student import power_of
 from tokbench.statistics.two_sources import ratio_over_both
+from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 
 

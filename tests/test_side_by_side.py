@@ -21,7 +21,7 @@ from tokbench.side_by_side.several import compare_several
 from tokbench.side_by_side.terminal import comparison_text
 from tokbench.side_by_side.two_runs import Comparison, compare_runs
 from tokbench.statistics.corrections import holm
-from tokbench.statistics.judgement import ONE_TRAINING, TWO_TRAININGS
+from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.intrinsic import INTRINSIC
 

@@ -20,9 +20,9 @@ from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.typeset import to_csv, to_latex, to_markdown, write_table
 from tokbench.spreadsheets import write_csv
 from tokbench.statistics.correlation import between_metrics, fisher_interval, metric_with_accuracy
-from tokbench.statistics.judgement import TWO_TRAININGS
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages
+from tokbench.statistics.verdicts import TWO_TRAININGS
 
 
 def small(**details: object) -> Table:

@@ -25,8 +25,8 @@ from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.load import shown
 from tokbench.report.typeset import to_latex, to_markdown
-from tokbench.statistics.judgement import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.tidy_tables import TidyTables
+from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tidy.collection import tables_of
 from tokbench.tidy.make import make_tables

@@ -22,9 +22,9 @@ from tokbench.report.terminal import Line, Part
 from tokbench.report.wording import listed, words
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_over_seeds
-from tokbench.statistics.judgement import why_untested
 from tokbench.statistics.pairs import differences
 from tokbench.statistics.seeds import same_but_for_seed
+from tokbench.statistics.verdicts import why_untested
 
 Files = tuple[Path, Path]
 """The answers of one training with a, and of one with b."""

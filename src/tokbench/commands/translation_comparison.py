@@ -9,7 +9,7 @@ from tokbench.commands.sides import Sizes, size_label
 from tokbench.inputs.frames import read_frame
 from tokbench.report.terminal import Line, Part
 from tokbench.statistics.contrast import Contrast
-from tokbench.statistics.judgement import why_untested
+from tokbench.statistics.verdicts import why_untested
 from tokbench.translation_scores import RESAMPLES
 
 OF = ("parallel", "source_language", "target_language", "test", "model")

@@ -14,10 +14,10 @@ import polars as pl
 
 from tokbench.published import facts
 from tokbench.published.beside import same_recipe
-from tokbench.statistics.judgement import why_untested
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.translations import SCORES, summed
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tidy.columns import SIZE
 from tokbench.tidy.table import Column, Print, TidyTable
 from tokbench.tidy.translations import SYSTEM, TOKENIZERS

@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.statistics.judgement import ONE_TRAINING
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
+from tokbench.statistics.verdicts import ONE_TRAINING
 
 Row = dict[str, Any]
 """A row of the scoreboard."""

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from tokbench.report.figures.p_values import SIGNIFICANCE
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.wording import counted, few
-from tokbench.statistics.judgement import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
+from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
 
 
 def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
@@ -96,7 +96,7 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
 
     Args:
         baseline: what they are compared with.
-        verdicts: of each, see :mod:`tokbench.statistics.judgement`.
+        verdicts: of each, see :mod:`tokbench.statistics.verdicts`.
     """
     told = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
     return f"{counted(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(told).capitalize()}."

@@ -13,8 +13,8 @@ from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
-from tokbench.statistics.judgement import NO_DIFFERENCE, ONE_TRAINING
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.verdicts import NO_DIFFERENCE, ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.table import Kind
 

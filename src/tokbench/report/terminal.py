@@ -8,8 +8,8 @@ from tokbench.report.numbers import MINUS, fitting_decimals, printed, probabilit
 from tokbench.report.wording import counted, listed
 from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.corrections import holm
-from tokbench.statistics.judgement import NO_DIFFERENCE, NOT_TESTED, may_rank, why_untested
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, may_rank, why_untested
 
 if TYPE_CHECKING:
     from tokbench.tidy.table import Kind
@@ -36,7 +36,7 @@ class Line:
             at the sizes of :func:`alike`.
         under: what the verdict says once behind all names that share it.
         trainings: trainings of each of the two; None where no model was trained. See
-            :mod:`tokbench.statistics.judgement`.
+            :mod:`tokbench.statistics.verdicts`.
     """
 
     name: str

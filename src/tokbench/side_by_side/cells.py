@@ -6,9 +6,9 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from tokbench.statistics.judgement import why_untested
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.seeds import trainings_of
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tidy.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]

@@ -10,7 +10,7 @@ from tokbench.side_by_side.alignment import WORDS, alignment_contrasts
 from tokbench.side_by_side.cells import UNTESTED, Change, Key, TableComparison, judged
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte
 from tokbench.statistics.corrections import holm
-from tokbench.statistics.judgement import ONE_TRAINING
+from tokbench.statistics.verdicts import ONE_TRAINING
 
 Frames = Mapping[str, pl.DataFrame]
 

@@ -9,10 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
-from tokbench.statistics.judgement import may_rank
 from tokbench.statistics.model_bits import Group, groups
 from tokbench.statistics.standing import Family, Row, Value
 from tokbench.statistics.two_sources import Spread, ratio_over_both
+from tokbench.statistics.verdicts import may_rank
 
 Documents = Mapping[str, NDArray[np.float64]]
 ONE_DOCUMENT = "a test needs two documents"

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from tokbench.exact import total
 from tokbench.statistics.effects import deviation
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.judgement import BITS, NOT_TESTED, ONE_TRAINING, judged, judgement_columns
+from tokbench.statistics.judgement import BITS, judged, judgement_columns
 from tokbench.statistics.mixed import Mixed, random_intercept
 from tokbench.statistics.pairing import WHICH, compared, unordered
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tidy.ngrams import CANNOT, ORDER, TRAINING_BYTES
 from tokbench.tidy.table import Column, Print, TidyTable

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tokbench.statistics.answers import Answered, answers, cells_of, restricted, without_sizes
 from tokbench.statistics.bootstrap import stratified_sums, summarized
 from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
-from tokbench.statistics.judgement import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.pairs import adjusted, unadjusted, why_left_out
 from tokbench.statistics.tails import binomial_tail
+from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tidy import columns
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -66,7 +66,7 @@ def compare_questions(
             :func:`tokbench.statistics.pairing.compared`.
         baselines: each variant's, likewise.
         fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.judgement.fewest`; with fewer than three, differences and their
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`; with fewer than three, differences and their
             intervals are given, and no p-values.
 
     Returns:

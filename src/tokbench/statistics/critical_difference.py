@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.equal_size import NONE, Fewer, fewer_at, sizes_with_fewer
-from tokbench.statistics.judgement import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.tails import chi_squared_tail
+from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tidy.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -30,7 +30,7 @@ def critical_differences(
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.judgement.fewest`. One training gives no ranks, two give no test.
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`. One training gives no ranks, two give no test.
         alpha: level of Nemenyi's test.
 
     Returns:

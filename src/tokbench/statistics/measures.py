@@ -9,8 +9,8 @@ from tokbench.better import better_end
 from tokbench.metric import End
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
-from tokbench.statistics.judgement import BETTER, NOT_TESTED, WORSE
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
 from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
 from tokbench.tidy.table import SHARE, Column, Print, TidyTable
 

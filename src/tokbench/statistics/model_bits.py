@@ -15,9 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.effects import deviation
-from tokbench.statistics.judgement import BITS, NOT_TESTED, ONE_TRAINING, Judgement, judged, judgement_columns
+from tokbench.statistics.judgement import BITS, Judgement, judged, judgement_columns
 from tokbench.statistics.pairing import WHICH, compared, unordered
 from tokbench.statistics.two_sources import Spread, ratio_over_both
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tidy.table import Column, Print, TidyTable
 

@@ -12,9 +12,9 @@ from tokbench.statistics.cells import Cell, grids, name_cells
 from tokbench.statistics.corrections import benjamini_hochberg, holm
 from tokbench.statistics.effects import deviation, rank_biserial, standardized_mean
 from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
-from tokbench.statistics.judgement import Trainings, fewest, why_untested
 from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.power import detectable_difference
+from tokbench.statistics.verdicts import Trainings, fewest, why_untested
 from tokbench.statistics.wilcoxon import Null, signed_rank
 from tokbench.tidy import columns
 from tokbench.tidy.table import DIFFERENCE, Column, Print, TidyTable
@@ -79,7 +79,7 @@ def compare_pairs(
         ranks: the table of ranks, for the best of each model and suite.
         baselines: each variant's, by variant.
         fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.judgement.fewest`; with fewer than three, differences and their
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`; with fewer than three, differences and their
             intervals are given, and no p-values.
         null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank`.
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
-from tokbench.statistics.judgement import ONE_TRAINING, Trainings, fewest, may_rank
+from tokbench.statistics.verdicts import ONE_TRAINING, Trainings, fewest, may_rank
 from tokbench.tidy.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
@@ -26,7 +26,7 @@ def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Tra
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         fewer: variant and size of those that are not ranked, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.judgement.fewest`.
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`.
 
     Returns:
         One row per model, suite, size and variant: ``average`` (unit of the accuracies), ``rank`` (1 is best, equal

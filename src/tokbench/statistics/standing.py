@@ -4,7 +4,7 @@ The best is chosen by the numbers that it is tested on. All pairs of the family 
 corrected by Holm's procedure, so that the pairs with the best among them hold whichever it is. Of very many variants
 those with the best and the baseline alone are tested, which holds no longer; the report says so.
 
-Where models are trained, :mod:`tokbench.statistics.judgement` decides how many trainings a rank and a test need.
+Where models are trained, :mod:`tokbench.statistics.verdicts` decides how many trainings a rank and a test need.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from tokbench.metric import End
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.judgement import NOT_TESTED, NOT_TOLD, ONE_TRAINING, WORSE, judged, may_rank, why_untested
+from tokbench.statistics.judgement import judged
 from tokbench.statistics.pairing import compared, unordered
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, WORSE, may_rank, why_untested
 
 Row = tuple[Any, ...]
 BEST, ALIKE, UNTESTED, UNRANKED = "best", NOT_TOLD, NOT_TESTED, "not ranked"

@@ -10,13 +10,13 @@ import polars as pl
 
 from tokbench.inputs.frames import read_frame
 from tokbench.statistics.equal_size import with_fewer_tokens
-from tokbench.statistics.judgement import Trainings
 from tokbench.statistics.lossy import given_back
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.verdicts import Trainings
 from tokbench.tidy.columns import TEXT
 from tokbench.tidy.documents import BOUNDARIES, TOKENS
 from tokbench.tidy.table import require, schema

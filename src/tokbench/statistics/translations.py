@@ -2,7 +2,7 @@
 
 Models that differ in the seed alone are one: a sentence is then drawn with the translations of all of them, and the
 score is that of all these together. Intervals are over sentences, not over seeds. With fewer than three seeds nothing
-is tested, see :mod:`tokbench.statistics.judgement`.
+is tested, see :mod:`tokbench.statistics.verdicts`.
 """
 
 from itertools import combinations
@@ -14,9 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.corrections import holm
-from tokbench.statistics.judgement import why_untested
 from tokbench.statistics.student import two_sided
 from tokbench.statistics.tails import chi_squared_tail
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tidy.columns import A, B
 from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
 from tokbench.tidy.translations import METRIC, SYSTEM

@@ -11,9 +11,9 @@ from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
 from tokbench.report.sections.significance import BELOW, UNSURE
 from tokbench.report.wording import defined, listed
-from tokbench.statistics.judgement import NOT_TESTED, may_rank, why_untested
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, WORSE
+from tokbench.statistics.verdicts import NOT_TESTED, may_rank, why_untested
 from tokbench.tidy.table import Kind
 
 FIRST, SAME = "★", "≈"

@@ -18,9 +18,9 @@ from tokbench.report.sections.rows import column_of
 from tokbench.report.wording import counted, listed, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
-from tokbench.statistics.judgement import NOT_TESTED, ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.pairs import COMPARISONS
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, TWO_TRAININGS
 from tokbench.tidy import many
 
 TEST = (

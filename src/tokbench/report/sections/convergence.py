@@ -13,7 +13,7 @@ from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import slug
-from tokbench.statistics.judgement import ONE_TRAINING
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.convergence import CONVERGENCE
 
 MEASURES = {"bits_per_byte": "bits per byte", "accuracy": "accuracy (%)"}

@@ -25,9 +25,9 @@ from tokbench.report.sections.origins import path_of, source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.wording import counted, few, listed, slug, without_rank
-from tokbench.statistics.judgement import ONE_TRAINING, may_rank, why_untested
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import over_seeds, with_seeds
+from tokbench.statistics.verdicts import ONE_TRAINING, may_rank, why_untested
 from tokbench.tabulation.accuracy import ACCURACY
 
 RANDOM = "random guessing"

@@ -18,10 +18,10 @@ from tokbench.report.sections.board import FILES
 from tokbench.report.sections.origins import TEXT, path_of
 from tokbench.report.summary import said, unranked
 from tokbench.report.wording import few, slug
-from tokbench.statistics.judgement import IN_WORDS
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.standing import BEST, UNRANKED, UNTESTED
+from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 

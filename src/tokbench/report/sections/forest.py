@@ -10,7 +10,7 @@ from tokbench.report.figures import differences
 from tokbench.report.findings import by_verdict
 from tokbench.report.layout import Source
 from tokbench.report.sections.smaller import unequal
-from tokbench.statistics.judgement import BETTER, IN_WORDS, NOT_TESTED, NOT_TOLD, WORSE
+from tokbench.statistics.verdicts import BETTER, IN_WORDS, NOT_TESTED, NOT_TOLD, WORSE
 
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD, NOT_TESTED: NOT_TESTED}
 SAID = (

@@ -13,10 +13,10 @@ from tokbench.report.sections.rows import split
 from tokbench.report.sections.smaller import pairs_told_of_fewer, told_of_smaller
 from tokbench.report.wording import slug
 from tokbench.statistics.by_language import BITS_LANGUAGES
-from tokbench.statistics.judgement import why_untested
 from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
 from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
+from tokbench.statistics.verdicts import why_untested
 
 
 def compared(content: ReportContent) -> list[Table | Drawing]:

@@ -15,7 +15,7 @@ from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import counted, listed, slug
-from tokbench.statistics.judgement import ONE_TRAINING
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS

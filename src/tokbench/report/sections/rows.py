@@ -6,7 +6,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.wording import slug
-from tokbench.statistics.judgement import IN_WORDS
+from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tidy import table as tidy
 from tokbench.tidy.table import TidyTable
 

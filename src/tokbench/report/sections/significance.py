@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.figures.p_values import SIGNIFICANCE
-from tokbench.statistics.judgement import NOT_TESTED
+from tokbench.statistics.verdicts import NOT_TESTED
 
 Marks = dict[tuple[int, str], str]
 """A sign by (row index, column name)."""

@@ -31,10 +31,10 @@ from tokbench.report.wording import counted, listed, slug, words
 from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.intervals import INTERVALS
-from tokbench.statistics.judgement import ONE_TRAINING
 from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEEDS
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 FISHER = (

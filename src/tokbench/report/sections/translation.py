@@ -11,8 +11,8 @@ from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import split, split_all
 from tokbench.report.wording import slug
-from tokbench.statistics.judgement import why_untested
 from tokbench.statistics.translations import TRANSLATION_COMPARISONS
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORES
 
