@@ -40,10 +40,14 @@ include: "rules/report.smk"
 include: "rules/published.smk"
 
 
+# What the tables are made of is asked for, too: a folder that was deleted is then made again.
 rule all:
     default_target: True
     input:
+        rules.tabulate.input,
         ["<results>/power"] if experiment.statistics.pilot else [],
+        "<results>/tables",
+        "<results>/statistics",
         "<results>/report.html",
         "<results>/figures",
         "<results>/typeset",

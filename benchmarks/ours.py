@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from job import Job
+from peers import FIRST
 
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
@@ -21,6 +22,7 @@ SCHEME = "gpt2"
 
 def count(job: Job) -> int:
     text = job.text.read_bytes()
+    count_pretokens([FIRST], SCHEME)
     with job.timed():
         counts = count_pretokens([text], SCHEME)
     return len(counts)
@@ -92,6 +94,7 @@ def picky_un(job: Job) -> int:
 def _encode(job: Job, segmentation: str) -> int:
     tokenizer = Tokenizer.load(job.tokenizer(segmentation))
     text = job.text.read_bytes()
+    tokenizer.encode(FIRST, job.threads)
     with job.timed():
         ids = tokenizer.encode(text, job.threads)
     return len(ids)
@@ -105,6 +108,7 @@ def count_tokens(job: Job) -> int:
     """The number of BPE tokens alone."""
     tokenizer = Tokenizer.load(job.tokenizer("merge"))
     text = job.text.read_bytes()
+    tokenizer.count(FIRST, job.threads)
     with job.timed():
         return tokenizer.count(text, job.threads)
 

@@ -16,9 +16,10 @@ from summary import Entry, Row, command_line, entries, exponent, growth, least, 
 from tasks import ALONE, COUNTING, LANGUAGES, TRAINING
 
 BESIDE = """\
-One thread. *Work* is the time around the call, in the process; starting, importing and reading the text are left out
-for all, but where a library takes nothing but a file it reads it within that time. *Whole* is the process from outside,
-a Python program that calls the library, for all alike; beneath stands Tokbench's command line (`tokbench count`, then
+One thread. *Work* is the time around the call, in the process. It leaves out starting, importing and reading the text,
+for every library; a library that accepts only a file reads the file within that time. Every encoder first makes
+one call on a few words: some libraries import NumPy or build tables in their first call. *Whole* is the process from
+outside, a Python program that calls the library. The row below it is Tokbench's command line (`tokbench count`, then
 `tokbench build`, which also writes and compares `tokenizer.json`; `tokbench encode`), with the memory of its largest
 process. Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work
 and for the whole process. All encode with the same vocabulary, but `sentencepiece`, which has its own. Lines handed

@@ -4,6 +4,7 @@ import sys
 from snakemake.settings.types import DeploymentMethod
 
 from tokbench.workflow.attempts import doubling, lengthening
+from tokbench.workflow.contents import content_of
 from tokbench.workflow.shell import flags, shell_prefix, verbatim
 from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint

@@ -58,6 +58,7 @@ rule build:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(variants.files),
         construction=variants.method,
         recipe=variants.recipe,
         segmentation=variants.segmentation,

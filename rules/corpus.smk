@@ -60,6 +60,7 @@ rule read_sizes:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(corpora.files_of_part),
         recipe=corpora.sizes_recipe,
         begin=corpora.begin,
         end=corpora.end,
@@ -114,6 +115,7 @@ rule deal_part:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(corpora.files_of_part),
         recipe=corpora.deal_recipe,
         begin=corpora.begin,
         end=corpora.end,
@@ -172,6 +174,7 @@ rule prepare:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(corpora.files_at_once),
         recipe=corpora.recipe,
         source=corpora.code,
     threads: 1
@@ -197,6 +200,7 @@ rule prepare_parallel:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(corpora.parallel_files),
         recipe=corpora.parallel_recipe,
         source=fingerprint("tokbench.commands.prepare_parallel"),
     threads: 1

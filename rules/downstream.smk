@@ -62,6 +62,7 @@ rule import_tasks:
     conda:
         "../envs/language_models.yaml"
     params:
+        content=content_of(suites.local_files),
         recipe=suites.import_recipe,
         folder=suites.local_folder,
         source=fingerprint("tokbench.commands.import_tasks"),

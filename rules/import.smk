@@ -42,6 +42,7 @@ rule import:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(imports.files),
         path=imports.path,
         options=imports.options,
         check=imports.check,

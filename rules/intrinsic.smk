@@ -1,4 +1,4 @@
-from tokbench.workflow.intrinsic import OF_TEXT, Measurements, bounding_memory, measured_by
+from tokbench.workflow.intrinsic import OF_TEXT, Measurements, measured_by
 
 measurements = Measurements(experiment)
 
@@ -107,15 +107,17 @@ rule bound:
         "../envs/tokenizers.yaml"
     params:
         steps=experiment.bounds.steps,
+        longest=experiment.bounds.max_pretoken_bytes,
         source=fingerprint("tokbench.commands.bound"),
     threads: 1
     resources:
-        mem_mb=bounding_memory,
+        mem_mb=measurements.bounding_memory,
         runtime=lengthening(120),
     message:
         "bound the tokens of any vocabulary of {wildcards.size} on {wildcards.corpus} by {wildcards.scheme}"
     shell:
         "tokbench bound --counts {input.counts:q} --size {wildcards.size} --steps {params.steps:q}"
+        " --max-pretoken-bytes {params.longest:q}"
         " --memory {resources.mem_mb:q} --result {output:q} &> {log:q}"
 
 
@@ -133,6 +135,7 @@ rule measure_resource:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(measurements.resource_files),
         recipe=measurements.resource_recipe,
         metrics=measurements.resource_metrics,
         source=measurements.resource_source,

@@ -92,6 +92,7 @@ rule import_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
         source=fingerprint("tokbench.commands.import_counts"),
     threads: 1

@@ -73,6 +73,7 @@ rule power:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(lambda wildcards: pilot_tables(experiment)),
         pilot=experiment.statistics.pilot,
         detect=experiment.statistics.detect,
         source=fingerprint("tokbench.commands.power"),
@@ -100,6 +101,7 @@ rule analyse:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(lambda wildcards: pilot_tables(experiment)),
         recipes=verbatim(recipes(experiment)),
         baseline=baseline_flags(experiment),
         pilot=pilot_flags(experiment),

@@ -116,8 +116,8 @@ def bits_by_seed() -> pl.DataFrame:
 
 def bounds() -> pl.DataFrame:
     """Bounds at two sizes, one of which is none."""
-    told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, None)
-    rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 7, "too long")]
+    told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, 12, 0.004, None)
+    rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 9, "too long")]
     return pl.DataFrame(rows, schema=BOUNDS.schema, orient="row")
 
 
@@ -138,7 +138,8 @@ def imported() -> pl.DataFrame:
     """One tokenizer in a file of another library."""
     loss = dict.fromkeys(COUNTS, 0) | {"documents": 4, "bytes": 9000, "tokens": 2000}
     elsewhere = {"variant": "foreign", "size": 300, "ids": 301, "form": "tiktoken", "file": "foreign.tiktoken",
-                 "sha256": "00", "works_through": NATIVE, "why": "", "told": "", "first": ""}  # fmt: skip
+                 "sha256": "00", "works_through": NATIVE, "pretokenization": "gpt2", "why": "", "told": "", "first": "",
+                 "end_of_text": "<|endoftext|>", "end_of_text_id": 300, "end_of_text_source": None}  # fmt: skip
     return pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema))
 
 
@@ -153,7 +154,8 @@ def board_of_seeds(seeds: int) -> pl.DataFrame:
         averages_by_size(accuracy()),
         pl.concat([outcomes().with_columns(seed=pl.lit(seed, pl.Int64)) for seed in range(seeds)]),
         pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema),
-        {},
+        dict.fromkeys(VARIANTS, "bpe"),
+        dict.fromkeys(VARIANTS, "gpt2"),
     )
 
 
@@ -236,7 +238,7 @@ def made() -> ReportContent:
             "bpe": {"pretokenization": "gpt2", "construction": "bpe"},
             "unigram_greedy": {"pretokenization": "gpt2", "construction": "unigram", "segmentation": "greedy"},
             "sage": {"pretokenization": "gpt2", "construction": {"method": "sage", "initial": "bpe", "steps": [8, 4]}},
-            "random": {"pretokenization": "space_digit", "construction": "randtrain"},
+            "random": {"pretokenization": "gpt2", "construction": "randtrain"},
         },
         configuration="name: small\nvariants: {bpe: {construction: bpe}} # <script>",
         provenance={"versions": {"numpy": "2.1.0"}, "revision": None, "hardware": {"cores": 2}},

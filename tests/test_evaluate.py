@@ -10,7 +10,8 @@ import pytest
 
 from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_adapter
 from tokbench.corpus.documents import Document
-from tokbench.downstream.suites import SuiteOptions, named_suite
+from tokbench.downstream.local import write_local_tasks
+from tokbench.downstream.suites import LocalTask, SuiteOptions, named_suite
 from tokbench.downstream.tasks import make_tasks
 from tokbench.errors import TokbenchError
 
@@ -69,34 +70,20 @@ def test_no_question_is_its_own_example(torch: ModuleType, tmp_path: Path) -> No
         assert not any(example.startswith(question) for example in examples)
 
 
-LOCAL_TASKS = """
-task: {name}
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {name}.jsonl}}}}
-output_type: {kind}
-test_split: test
-doc_to_text: {text}
-doc_to_target: {target}
-{choice}
-metric_list: [{{metric: acc, aggregation: mean, higher_is_better: true}}]
-"""
-
-
 def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: ModuleType, tmp_path: Path) -> None:
     from tokbench.downstream.coverings import Spellings
     from tokbench.downstream.evaluate import evaluate_suite
     from tokbench.downstream.scoring_lm import ScoringLM
 
-    made = {
-        "ending": ("multiple_choice", "gold", "ending", "doc_to_choice: openings"),
-        "completion": ("loglikelihood", "opening", '" {{ending}}"', ""),
-    }
-    for name, (kind, text, target, choice) in made.items():
-        written = LOCAL_TASKS.format(name=name, kind=kind, text=text, target=target, choice=choice)
-        (tmp_path / f"{name}.yaml").write_text(written)
-    ending = {"openings": ["The house", "The stone"], "ending": "was here", "gold": 1}
+    ending = {"context_options": ["The house", "The stone"], "continuation": "was here", "gold": 1}
     (tmp_path / "ending.jsonl").write_text(json.dumps(ending) + "\n")
-    (tmp_path / "completion.jsonl").write_text(json.dumps({"opening": "the", "ending": "road"}) + "\n")
+    (tmp_path / "completion.jsonl").write_text(json.dumps({"context": "the", "continuation": "road"}) + "\n")
+    files = {
+        "ending": LocalTask(format="schemas", file="ending.jsonl"),
+        "completion": LocalTask(format="completions", file="completion.jsonl"),
+    }
+    suite = SuiteOptions(source="local", tasks=tuple(files), files=files, path=tmp_path)
+    write_local_tasks(suite, tmp_path / "tasks")
     model, adapter = tiny_mpt(torch), toy_adapter()
     lm = ScoringLM(
         model,
@@ -107,8 +94,8 @@ def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: Module
         window=64,
         batch_size=2,
     )
-    tasks = evaluate_suite(lm, SuiteOptions(tasks=("ending", "completion")), tmp_path)["tasks"]
-    pairs = [(opening, [" was here"]) for opening in ending["openings"]]
+    tasks = evaluate_suite(lm, suite, tmp_path / "tasks")["tasks"]
+    pairs = [(opening, [" was here"]) for opening in ("The house", "The stone")]
     scores = [score for score, _ in lm.loglikelihood(requests_of(pairs))]
     (outcome,) = tasks["ending"]["documents"]
     assert outcome["log_likelihoods"] == pytest.approx(scores, abs=1e-5)

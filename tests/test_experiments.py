@@ -337,6 +337,21 @@ def test_vocabularies_of_picky_bpe(text: Path) -> None:
     assert others == {"picky_bpe": 25, "bpe_trimmed": 4, "post_removal": 5, "unigram": 1}
 
 
+@pytest.mark.parametrize("name", ["picky_bpe", "small/picky_bpe"])
+def test_trimmed_bpe_has_the_alphabet_of_picky_bpe(name: str, text: Path) -> None:
+    variants = load(name, text).variants.values()
+    alphabets = {
+        method: {
+            (one.construction.alphabet, one.construction.character_coverage)
+            for one in variants
+            if one.construction.method == method
+        }
+        for method in ("picky_bpe", "bpe_trimmed")
+    }
+    assert alphabets["picky_bpe"] == alphabets["bpe_trimmed"]
+    assert len(alphabets["picky_bpe"]) == 1
+
+
 def test_translations_of_picky_bpe(text: Path) -> None:
     experiment = load("picky_bpe", text)
     found = Counter(

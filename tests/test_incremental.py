@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.workflow.checkout import Checkout
+from tokbench.workflow import contents
 
 EXPERIMENT = Path(__file__).parent / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
@@ -120,6 +121,62 @@ def test_touched_files_rerun_nothing(finished: Checkout) -> None:
     for path in inputs + results:
         os.utime(path)
     assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("books.txt", "corpus/books"),
+        ("gold.tsv", "intrinsic/bpe/1024/gold.json"),
+        ("ranks.tiktoken", "tokenizers/ranks/own"),
+    ],
+)
+def test_a_file_replaced_by_an_older_one_reruns_what_reads_it(finished: Checkout, name: str, first: str) -> None:
+    """As ``mv``, ``cp -p`` and ``rsync -a`` leave it."""
+    path = finished.folder / name
+    before, status = path.read_bytes(), path.stat()
+    try:
+        path.write_bytes(before + before)
+        os.utime(path, (1_577_836_800, 1_577_836_800))
+        assert {first, "tables", "report.html"} <= plan(finished)
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("deleted", "expected"),
+    [
+        ("tokenizers/bpe_greedy/1024", (tokenizers("bpe_greedy", sizes=(1024,)) | FINAL) - {"examples"}),
+        ("intrinsic/bpe/1280.json", {"intrinsic/bpe/1280.json"} | FINAL),
+        ("tables", FINAL),
+        ("figures", {"figures"}),
+    ],
+)
+def test_what_was_deleted_is_made_again(finished: Checkout, deleted: str, expected: set[str]) -> None:
+    [place] = (finished.folder / "results").glob(f"*/{deleted}")
+    place.rename(finished.folder / "aside")
+    try:
+        assert plan(finished) == expected
+    finally:
+        (finished.folder / "aside").rename(place)
+
+
+def test_large_files_count_by_size_and_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two files the first is read, the second goes past the limit of the two together."""
+    monkeypatch.setattr(contents, "LARGEST_FILE", 8)
+    monkeypatch.setattr(contents, "LARGEST_TOTAL", 10)
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(b"1234567")
+    large.write_bytes(b"1234")
+    paths = [str(small), str(large), str(tmp_path / "missing")]
+    before = contents.digest(paths)
+    os.utime(small, (1, 1))
+    assert contents.digest(paths) == before
+    os.utime(large, (1, 1))
+    assert contents.digest(paths) != before
+    assert contents.content_of(lambda wildcards: [])(None) == ""
 
 
 def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
@@ -17,7 +18,8 @@ from tokbench.statistics.tidy_tables import IN_PARTS
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "results" / "published"
-LARGEST_CHECKOUT = 8 * 2**20
+LARGEST = 2 * 2**20
+"""Bytes of the results that a checkout has, at most: no renderings, which `make published-results` makes again."""
 KEPT = ("*/README.md", "*/.tokbench.json", "*/comparison.csv", "*/provenance.csv", "*/tidy/*.csv", "*/tidy/*.parquet")
 """What may be tracked beside the figures that a page shows."""
 LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?\s*\)")
@@ -67,9 +69,9 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-def test_a_checkout_is_small(tracked: list[Path]) -> None:
-    size = sum(path.stat().st_size for path in tracked)
-    assert size < LARGEST_CHECKOUT, (
+def test_kept_results_are_small(tracked: list[Path]) -> None:
+    size = sum(path.stat().st_size for path in tracked if PUBLISHED in path.parents)
+    assert 0 < size < LARGEST, (
         f"{size:,} bytes; keep renderings out, see make published-results, and pack tables with tools/pack_tables.py"
     )
 
@@ -119,27 +121,25 @@ def test_every_link_leads_to_what_is_there(tracked: list[Path]) -> None:
 
 
 def test_the_readme_says_what_its_command_gives() -> None:
-    """The page of the papers is what the command prints; the README sums it up."""
+    """Check the README's summary against the page that the command writes."""
     page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
-    told = re.search(r"Of (\d+) numbers .*, (\d+) do not, and", page)
-    assert told is not None
-    numerals = (
-        "none",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
+    counts = re.search(r"Of (\d+) numbers (\d+) .*, (\d+) .*, (\d+) do not, and (\d+) rest", page)
+    assert counts is not None
+    all_of_them, same, rounded, different, unprinted = map(int, counts.groups())
+    wanted = (
+        f"Of {all_of_them} numbers, {same + rounded} agree within rounding, {different} differ, "
+        f"and {unprinted} cannot be recomputed"
     )
-    wanted = f"of {told[1]} all but {numerals[int(told[2])]} agree"
+    assert same + rounded + different + unprinted == all_of_them
     assert wanted in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_pages_name_the_same_requirements() -> None:
+    sentence = "Linux on x86-64, Python 3.11 with its headers, make, and a C and a C++ compiler."
+    for page in ("README.md", "docs/first_steps.md"):
+        assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"].startswith(">=3.11,")
 
 
 def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:

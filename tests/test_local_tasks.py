@@ -88,6 +88,9 @@ SPOILT = [
     ("choices", "[]", "record 1: an object is expected"),
     ("choices", '{"query": "a", "choices": ["b"], "gold": 1}', "record 1: gold is 1, but there are 1 choices"),
     ("choices", '{"query": "a", "gold": 1}', "record 1: no key 'choices' with a value of type list"),
+    ("choices", '{"query": "a", "choices": ["b", null], "gold": 0}', "record 1: choices 2 is not text (found None)"),
+    ("choices", '{"query": "a", "choices": [true], "gold": 0}', "record 1: choices 1 is not text (found True)"),
+    ("schemas", '{"context_options": ["b", []], "continuation": "c", "gold": 0}', "context_options 2 is not text"),
     ("completions", '{"context": "a"}\n{', "record 1: no key 'continuation'"),
     ("mmlu", "q,a,b,c,d,E", "record 1: a question, four answers and one of A"),
     ("mmlu", "q,a,b,c,1", "record 1: a question, four answers and one of A"),
@@ -109,6 +112,47 @@ def test_spoilt_records_are_named(form: str, text: str, message: str) -> None:
     assert message in str(rejection.value)
 
 
+UNANSWERABLE = [
+    ("choices", '{"query": "a", "choices": ["b", "c", "b "], "gold": 0}', "the right choice equals another ('b')"),
+    ("choices", '{"query": "a", "choices": ["b", " "], "gold": 0}', "a choice is empty"),
+    ("minimal_pairs", '{"sentence_good": "We go.", "sentence_bad": "We go."}', "the right choice equals another"),
+    ("schemas", '{"context_options": ["a", "a"], "continuation": "b", "gold": 0}', "the right choice equals another"),
+    ("schemas", '{"context_options": ["a", "b"], "continuation": " ", "gold": 0}', "the ending is empty"),
+    ("completions", '{"context": "a", "continuation": ""}', "the continuation is empty"),
+    ("winograd", "[MASK] ran.\n[MASK]\na,a\na", "the right choice equals another"),
+]
+
+
+@pytest.mark.parametrize(("form", "text", "message"), UNANSWERABLE)
+def test_questions_without_an_answer_are_rejected_or_left_out(
+    form: str, text: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(f"{text}\n\n{FILES[form]}")
+
+    def suite(**more: str) -> SuiteOptions:
+        task = LocalTask.model_validate({"format": form, "file": "a.txt", **more})
+        return SuiteOptions(source="local", tasks=("a",), files={"a": task}, path=tmp_path)
+
+    with pytest.raises(TokbenchError, match=r"a\.txt, record 1: .*'bad_records: skip'") as rejection:
+        write_local_tasks(suite(), tmp_path / "tasks")
+    assert message in str(rejection.value)
+    assert write_local_tasks(suite(bad_records="skip"), tmp_path / "tasks") == {"a": (len(READ[form]), 1)}
+    assert json.loads((tmp_path / "tasks" / "tasks.json").read_text())["skipped"] == {"a": 1}
+
+
+def test_equal_wrong_choices_are_kept(tmp_path: Path) -> None:
+    """ARC has some; which of them scores higher changes no result."""
+    (tmp_path / "a.txt").write_text('{"query": "a", "choices": ["b", "b", "c"], "gold": 2}')
+    files = {"a": LocalTask(format="choices", file="a.txt")}
+    suite = SuiteOptions(source="local", tasks=("a",), files=files, path=tmp_path)
+    assert write_local_tasks(suite, tmp_path / "tasks") == {"a": (1, 0)}
+
+
+def test_a_description_is_no_template() -> None:
+    with pytest.raises(ValidationError, match="lm-eval reads"):
+        LocalTask(format="choices", file="a.txt", description="{{ 1 }}")
+
+
 def own(folder: Path, compress: bool = False) -> SuiteOptions:
     """A suite of one task of each form, its files in a folder."""
     files = {}
@@ -122,7 +166,7 @@ def own(folder: Path, compress: bool = False) -> SuiteOptions:
 @pytest.mark.parametrize("compress", [False, True])
 def test_tasks_are_written_from_files(tmp_path: Path, compress: bool) -> None:
     suite = own(tmp_path, compress)
-    assert write_local_tasks(suite, tmp_path / "tasks") == {form: len(READ[form]) for form in FORMS}
+    assert write_local_tasks(suite, tmp_path / "tasks") == {form: (len(READ[form]), 0) for form in FORMS}
     first = rows(tmp_path / "tasks" / "choices.test.jsonl")[0]
     assert first == {"file": suite.files["choices"].file, "record": 1, **READ["choices"][0][1], "context": "2 + 2 =!"}
     assert [path.name for path in task_files(suite)] == [suite.files[form].file for form in FORMS]
@@ -212,11 +256,11 @@ def test_every_known_set_is_read(tmp_path: Path) -> None:
     suite = named_suite("local").model_copy(update={"path": QUESTIONS})
     questions = write_local_tasks(suite, tmp_path / "tasks")
     assert {name: questions[name] for name in ("arc_easy", "blimp", "lambada_openai", "mmlu_sociology", "wsc273")} == {
-        "arc_easy": 2376,
-        "blimp": 10050,
-        "lambada_openai": 5153,
-        "mmlu_sociology": 201,
-        "wsc273": 273,
+        "arc_easy": (2376, 0),
+        "blimp": (10049, 1),
+        "lambada_openai": (5153, 0),
+        "mmlu_sociology": (201, 0),
+        "wsc273": (273, 0),
     }
     paradigms = Counter(row["group"] for row in rows(tmp_path / "tasks" / "blimp.test.jsonl")[:670])
     assert set(paradigms.values()) == {10}
@@ -241,5 +285,5 @@ def test_a_local_suite_in_a_configuration(tmp_path: Path) -> None:
     assert suites.source(wildcards) == "local"
     assert suites.local_files(wildcards) == [str(tmp_path / "blimp.jsonl")]
     recipe = SuiteOptions.model_validate_json(suites.import_recipe(wildcards))
-    assert write_local_tasks(recipe.model_copy(update={"path": tmp_path}), tmp_path / "tasks") == {"blimp": 2}
+    assert write_local_tasks(recipe.model_copy(update={"path": tmp_path}), tmp_path / "tasks") == {"blimp": (2, 0)}
     assert str(tmp_path) not in suites.recipe(wildcards)

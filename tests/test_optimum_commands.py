@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,13 +16,15 @@ from tokbench.commands import check_bound as check_command
 from tokbench.construction import constructions
 from tokbench.counting.languages import write_languages
 from tokbench.errors import TokbenchError
+from tokbench.intrinsic.usage import usage_of
 from tokbench.optimum.graph import graph_of
 from tokbench.optimum.search import search
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import bounds_table
-from tokbench.tabulation.gap import attained, gap_of, gaps, read_bounds
+from tokbench.tabulation.gap import Bound, attained, gap_of, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
+from tokbench.workflow.requests import counts_memory
 
 
 def test_gaps_of_every_language(tmp_path: Path) -> None:
@@ -34,7 +37,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     bounds = read_bounds([result])
     texts = {"": whole, **parts}
     alone = {one: search(graph_of(text, 270), gap=0.001, steps=1000) for one, text in texts.items()}
-    assert bounds == {("books", one, "gpt2", 270): found.proven.bound for one, found in alone.items()}
+    assert bounds == {("books", one, "gpt2", 270): Bound(found.proven.bound) for one, found in alone.items()}
     told = json.loads(result.read_text())["languages"]["de"]
     assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxed, alone["de"].unsettled)
     rows = bounds_table([result])
@@ -53,7 +56,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
         assert (key, gap.value) == (("bpe", 270), (1000 + at) / found.proven.bound - 1)
     told = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books")
     pairs = pl.DataFrame([("bpe", 270, "books", "", "joined_pairs", "", 400.0, 1, None)], INTRINSIC, orient="row")
-    [(_, share)] = attained(pairs, told)
+    [(_, share)] = attained(pairs, told, {("bpe", 270): tokenizer}, bounds, "books")
     assert share.value == 400 / (1400 - alone[""].proven.bound)
     [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
     assert lacking.value is None
@@ -70,7 +73,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
     tokenizer: Any = SimpleNamespace(library_name="", pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary))
-    found = gap_of(100.0, 1256, tokenizer, 90)
+    found = gap_of(100.0, 1256, tokenizer, Bound(90))
     assert found.value is None
     assert (found.reason or "").startswith(reason)
 
@@ -78,10 +81,14 @@ def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
 def test_a_gap_is_told_where_the_bound_holds_for_what_is_measured() -> None:
     """It is proven for so many tokens longer than a byte as a size leaves beside all bytes."""
     plain, pairs = (Tokenizer(Vocabulary((*BYTES, *more)), "none", "greedy") for more in ((), (b"ab", b"cd")))
-    assert [gap_of(150.0, size, pairs, 100).value for size in (257, 258, 300)] == [None, 0.5, 0.5]
-    assert (gap_of(150.0, 200, plain, 100).value, gap_of(100.0, 256, plain, 100).n) == (0.5, 100)
+    assert [gap_of(150.0, size, pairs, Bound(100)).value for size in (257, 258, 300)] == [None, 0.5, 0.5]
+    assert (gap_of(150.0, 200, plain, Bound(100)).value, gap_of(100.0, 256, plain, Bound(100)).n) == (0.5, 100)
     foreign: Any = SimpleNamespace(library_name="another library")
-    for unknown in (gap_of(1.0, 300, foreign, 1), gap_of(1.0, 300, plain, None), gap_of(0.0, 300, plain, 0)):
+    for unknown in (
+        gap_of(1.0, 300, foreign, Bound(1)),
+        gap_of(1.0, 300, plain, None),
+        gap_of(0.0, 300, plain, Bound(0)),
+    ):
         assert (unknown.value, unknown.n) == (None, 0)
         assert unknown.reason
 
@@ -125,6 +132,61 @@ def test_a_certificate_says_how_long_tokens_may_be(tmp_path: Path) -> None:
     assert [one["longest"] for one in told] == [None, 2]
     assert told[0]["bound"] < told[1]["bound"]
     assert _checked(counts, tmp_path / "certificate")["proven"] == told[1]["bound"]
+
+
+LONG = "".join(Random(0).choices("abcdefgh", k=20_000)).encode()
+"""A run of letters without a blank, as text of the web has."""
+
+
+def test_a_long_pretoken_is_left_out_of_both_sides(tmp_path: Path) -> None:
+    """The bound is that of the text without it, and so are the tokens and the pairs that are compared with it."""
+    words = text_counts(50, 1)
+    counts_of(words).write(short := tmp_path / "short.parquet")
+    (both := counts_of({**words, LONG: 3})).write(counts := tmp_path / "counts.parquet")
+    certificate, result = tmp_path / "certificate", tmp_path / "books" / "gpt2" / "270.json"
+    found = []
+    for path, more in ((short, []), (counts, ["--memory", "600", "-o", str(certificate)])):
+        arguments = ["--counts", str(path), "--size", "270", "--steps", "60", "--result", str(result), *more]
+        ran = CliRunner().invoke(bound_command.command, arguments, catch_exceptions=False)
+        found.append(json.loads(result.read_text()))
+    assert "3 pre-tokens of more than 256 bytes are left out, " in ran.stderr
+    (plain, long) = (dict(one) for one in found)
+    left_out = long.pop("left_out")
+    assert plain.pop("left_out") == {"pretokens": 0, "share": 0.0, "counts": {}}
+    assert plain == long
+    assert left_out == {"pretokens": 3, "share": 60_000 / both.total_bytes, "counts": {LONG.hex(): 3}}
+    assert _checked(counts, certificate)["proven"] == long["bound"]
+    table = bounds_table([result])
+    assert table.select("left_out_pretokens", "left_out_share").row(0) == (3, left_out["share"])
+    method = constructions["bpe"]
+    tokenizer = Tokenizer(method.function(both, 270, method.options(), seed=0, threads=1), "gpt2", "merge")
+    tokens, kept = (sum(usage_of(tokenizer, text).frequencies.tolist()) for text in (both, counts_of(words)))
+    rows = [
+        ("bpe", 270, "books", "", "corpus_token_count", "", float(tokens), 1, None),
+        ("bpe", 270, "books", "", "joined_pairs", "", float(both.total_bytes - tokens), 1, None),
+    ]
+    measured, bounds = pl.DataFrame(rows, schema=INTRINSIC, orient="row"), read_bounds([result])
+    told = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books")
+    assert told[0][1].value == kept / long["bound"] - 1
+    [(_, share)] = attained(measured, told, {("bpe", 270): tokenizer}, bounds, "books")
+    size = counts_of(words).total_bytes
+    assert share.value == (size - kept) / (size - long["bound"])
+
+
+def test_convextok_chooses_from_pretokens_that_are_not_too_long() -> None:
+    method, words = constructions["convextok"], text_counts(50, 1)
+    built = [
+        method.function(counts_of(text), 270, method.options(), seed=0, threads=1).tokens
+        for text in (words, {**words, LONG: 3})
+    ]
+    assert built[0] == built[1]
+
+
+def test_the_request_for_memory_leaves_long_pretokens_out(tmp_path: Path) -> None:
+    counts_of({**text_counts(50, 1), LONG: 1}).write(path := tmp_path / "counts.parquet")
+    asked = [counts_memory(["bound"], str(path), 1, max_pretoken_bytes=longest) for longest in (None, 256)]
+    assert asked[0] > 5000
+    assert asked[1] < 1000
 
 
 def _checked(counts: Path, certificate: Path) -> dict[str, int]:

@@ -1,17 +1,25 @@
 """Claims of SECURITY.md that no other test holds: nothing that comes from outside is run."""
 
 import ast
+import json
 import pickle
+import shutil
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.conftest import Tokbench
+from tests.downstream import stub, tiny_mpt
 from tests.small_report import PARTS, altered, whole
 from tokbench.config.load import read
+from tokbench.downstream.suites import SuiteOptions
 from tokbench.errors import TokbenchError
 from tokbench.report.html import render
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 
 SOURCE = Path(__file__).parents[1] / "src" / "tokbench"
 ran: list[str] = []
@@ -61,8 +69,47 @@ def test_no_code_of_others_is_run() -> None:
         assert told(keywords, "local_files_only") is True, f"{file}: {called}"
     for file, called, keywords in calls():
         assert told(keywords, "trust_remote_code") in (None, False), f"{file}: {called}"
-        if called == "load_dataset":
+        if called == "load_dataset" or (called.startswith("Auto") and called.endswith("from_pretrained")):
             assert told(keywords, "trust_remote_code") is False, file
+
+
+def with_code(folder: Path, **settings: Any) -> Path:
+    """Put code into a folder, which notes that it ran, and a file of settings that names it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "code.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\n")
+    named = dict.fromkeys(("AutoConfig", "AutoModelForCausalLM"), "code.Own") | {"AutoTokenizer": ["code.Own"] * 2}
+    for name in ("config.json", "tokenizer_config.json"):
+        file = folder / name
+        known = json.loads(file.read_text()) if file.exists() else settings
+        file.write_text(json.dumps(known | {"auto_map": named}))
+    return folder
+
+
+def test_code_in_a_tokenizer_s_folder_is_not_run(
+    tokenizer: Path, plain: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """One of ours, and one that is imported."""
+    theirs = with_code(tmp_path / "theirs", model_type="own", tokenizer_class="Own")
+    made = tokbench("export", tokenizer, "--to", "tokenizer_json", "-o", tmp_path / "exported")
+    assert made.status == 0, made.stderr
+    shutil.copy(tmp_path / "exported" / "tokenizer.json", theirs)
+    assert tokbench("import", theirs, "--from", "transformers", "-o", tmp_path / "own").status == 0
+    for folder in (with_code(tokenizer), with_code(tmp_path / "own"), theirs):
+        for line in (["check", folder], ["show", folder, "some text"], ["encode", folder, plain]):
+            ended = tokbench(*line)
+            assert ended.status == 0, (line, ended)
+        assert not list(tmp_path.rglob("ran"))
+
+
+def test_code_in_a_model_s_folder_is_not_run(
+    torch: ModuleType, tokenizer: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """Nobody is asked whether to run it either: the answer would be read from the terminal."""
+    model = with_code(tmp_path / "model", model_type="own")
+    line = ["evaluate", "--model", model, "--tokenizer", with_code(tokenizer), "--recipe", '{"tasks": ["last_word"]}']
+    ended = tokbench(*line, "--tasks", tmp_path, "-o", tmp_path / "found.json", stdin=b"y\n")
+    assert "no class of transformers opens the model, and code in its folder is not run (" in ended.message
+    assert not list(tmp_path.rglob("ran"))
 
 
 def test_a_checkpoint_with_a_pickle_is_not_run(tmp_path: Path) -> None:
@@ -79,6 +126,75 @@ def test_a_checkpoint_with_a_pickle_is_not_run(tmp_path: Path) -> None:
     torch.save({"state": Bomb()}, tmp_path / "optimizer.pt")
     with pytest.raises(pickle.UnpicklingError):
         torch.load(tmp_path / "optimizer.pt", weights_only=True)
+    assert not ran
+
+
+TEMPLATE = "{{ cycler.__init__.__globals__.os.system('touch mark') }}context"
+HOSTILE_TASKS: dict[str, dict[str, Any]] = {
+    "template of a context": {"doc_to_text": TEMPLATE},
+    "template of a choice": {"doc_to_choice": TEMPLATE},
+    "template of an answer": {"doc_to_target": TEMPLATE},
+    "template of a description": {"description": TEMPLATE},
+    "script of a data set": {"dataset_path": "script", "dataset_kwargs": {"trust_remote_code": True}},
+    "data of another place": {"dataset_kwargs": {"data_files": {"test": "../../../etc/passwd"}}},
+    "argument of a data set": {
+        "dataset_kwargs": {"data_files": {"test": "continuation.test.jsonl"}, "trust_remote_code": True}
+    },
+    "class": {"class": "os.system"},
+    "include": {"include": "other.yaml"},
+    "filter": {"filter_list": [{"name": "a", "filter": [{"function": "custom"}]}]},
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE_TASKS.values(), ids=HOSTILE_TASKS)
+def test_a_task_folder_runs_nothing(
+    change: dict[str, Any], offline_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lm_eval")
+    from tokbench.downstream.evaluate import evaluate_suite
+
+    monkeypatch.chdir(tmp_path)
+    folder, mark = tmp_path / "tasks", tmp_path / "mark"
+    shutil.copytree(offline_tasks, folder)
+    (folder / "script.py").write_text(f"open({str(mark)!r}, 'w')")
+    path = folder / "continuation.yaml"
+    values = yaml.safe_load(path.read_text())
+    values |= change
+    path.write_text(yaml.safe_dump(values))
+    suite = SuiteOptions(tasks=("continuation",), limit=1)
+    with pytest.raises(TokbenchError, match=rf"continuation\.yaml: key '({'|'.join(change)})' is not as Tokbench"):
+        evaluate_suite(stub(lambda context, choice: 0.0), suite, folder)
+    assert not mark.exists()
+
+
+def test_a_task_of_the_hub_runs_no_script_of_its_data_set() -> None:
+    """Some tasks of lm-eval ask for that."""
+    pytest.importorskip("lm_eval")
+    from tokbench.downstream.task_loading import load_tasks
+
+    with pytest.raises(TokbenchError, match="'xnli_va' of lm-eval runs a script of its data set"):
+        load_tasks(SuiteOptions(source="hub", tasks=("xnli_va",)), None, "cache")
+
+
+def test_a_model_folder_runs_nothing(tmp_path: Path, offline_tasks: Path) -> None:
+    """Neither code that its configuration names nor pickled weights."""
+    torch = pytest.importorskip("torch")
+    from tokbench.downstream.evaluate import evaluate
+
+    Tokenizer(Vocabulary(BYTES), "none", "greedy", name="bytes").save(tmp_path / "tokenizer")
+    model, mark = tmp_path / "model", tmp_path / "mark"
+    model.mkdir()
+    (model / "code.py").write_text(f"open({str(mark)!r}, 'w')")
+    arguments = (model, tmp_path / "tokenizer", offline_tasks, SuiteOptions(tasks=("last_word",)), tmp_path / "o.json")
+    named = {"AutoConfig": "code.Config", "AutoModelForCausalLM": "code.Model"}
+    (model / "config.json").write_text(json.dumps({"model_type": "unknown", "auto_map": named}))
+    for weights in ({}, {"weight": Bomb()}):
+        with pytest.raises(TokbenchError, match=f"{model}: no class of transformers opens the model"):
+            evaluate(*arguments)
+        tiny_mpt(torch, 64).save_pretrained(model)
+        (model / "model.safetensors").unlink()
+        torch.save(weights, model / "pytorch_model.bin")
+    assert not mark.exists()
     assert not ran
 
 

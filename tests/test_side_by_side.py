@@ -293,7 +293,7 @@ def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_pat
     line = next(line for line in text.splitlines() if "corpus_token_count" in line)
     assert line.split()[-4:] == ["118,976", "=", "118,983", "="]
     told = [line for line in text.splitlines() if line.startswith("  ngram_bits") and "sage" in line]
-    assert all(line.count("!") == 1 and line.rstrip().endswith("~") for line in told)
+    assert all(line.count("!") == 1 and line.rstrip().endswith("≈") for line in told)
     page = (tmp_path / "page.html").read_text()
     assert page.count("<tr>") == len(found.cells()) + 1
     found_json = json.loads(tokbench("compare_experiments", *runs, "--json").stdout)

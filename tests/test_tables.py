@@ -251,7 +251,7 @@ def test_a_difference_that_only_a_correction_takes_away() -> None:
     assert rank_marks(rows, pl.DataFrame([pair]), "m", "s")[0] == {(1, "average"): "‡"}
     assert rank_marks(rows, pl.DataFrame([pair | {"holm": 0.04}]), "m", "s")[0] == {(1, "average"): "↓"}
     two = pair | {"p_value": None, "holm": None, "reason": TWO_TRAININGS}
-    assert rank_marks(rows, pl.DataFrame([two]), "m", "s") == ({(1, "average"): "?"}, [f"? {TWO_TRAININGS}."])
+    assert rank_marks(rows, pl.DataFrame([two]), "m", "s") == ({(1, "average"): "○"}, [f"○ {TWO_TRAININGS}."])
     once = rows.with_columns(rank=pl.lit(None, pl.Int64))
     assert rank_marks(once, pl.DataFrame([two]), "m", "s") == ({}, []), "nothing is ranked"
     assert rank_marks(rows, None, "m", "s") == ({}, [])
@@ -264,9 +264,9 @@ def test_accuracies_within_the_noise_of_the_questions_are_marked() -> None:
     columns = ["task", "variant", "p_value"]
     tests = [("t", "y", 0.3), ("t", "z", 0.01), ("", "y", 0.06), ("", "z", None)]
     marks, notes = accuracy_marks(rows, pl.DataFrame(tests, columns, orient="row"), TWO_TRAININGS)
-    assert marks == {(1, "t"): "†", (1, "average"): "†", (2, "t"): "↓", (2, "average"): "?"}
+    assert marks == {(1, "t"): "†", (1, "average"): "†", (2, "t"): "↓", (2, "average"): "○"}
     assert notes[0].startswith("† no significant difference from the highest")
-    assert notes[1:] == ["↓ significantly below the highest: p ≤ 0.05 by these tests.", f"? {TWO_TRAININGS}."]
+    assert notes[1:] == ["↓ significantly below the highest: p ≤ 0.05 by these tests.", f"○ {TWO_TRAININGS}."]
     assert accuracy_marks(rows, None) == ({}, [])
     level = [rows[0], rows[0] | {"variant": "y"}]
     assert accuracy_marks(level, pl.DataFrame([("t", "y", 1.0)], columns, orient="row")) == ({}, [])

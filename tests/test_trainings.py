@@ -131,11 +131,11 @@ def test_tables_of_models_have_bold_and_signs_by_their_trainings(seeds: int) -> 
     cells = [cell for row in layout(ranks).rows for cell in row]
     assert any(cell.best for cell in cells) == (seeds > 1)
     signs = {cell.mark for cell in cells if cell.mark}
-    assert signs == {1: set(), 2: {"?"}, 3: {"↓"}}[seeds]
+    assert signs == {1: set(), 2: {"○"}, 3: {"↓"}}[seeds]
     [task] = of_name(content, f"accuracy-{model}-offline-2048")
     cells = [cell for row in layout(task).rows for cell in row]
     assert any(cell.best for cell in cells) == (seeds > 1)
-    assert {cell.mark for cell in cells} & {"?", "†", "↓", "‡"} == {1: set(), 2: {"?"}}.get(seeds, {"†", "↓"})
+    assert {cell.mark for cell in cells} & {"○", "†", "↓", "‡"} == {1: set(), 2: {"○"}}.get(seeds, {"†", "↓"})
     single = [table for name in NAMES[:seeds] for table in of_name(content, f"accuracy-{name}-offline-")]
     assert len(single) == 2 * seeds
     for table in single:

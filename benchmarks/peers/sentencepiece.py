@@ -9,6 +9,8 @@ from itertools import islice
 import sentencepiece
 from job import Job
 
+from peers import FIRST
+
 LONGEST_LINE = 1 << 24
 LINES_AT_ONCE = 1000
 
@@ -44,6 +46,7 @@ def train_unigram(job: Job) -> int:
 def encode_unigram(job: Job) -> int:
     model = sentencepiece.SentencePieceProcessor(model_file=str(job.folder / f"sentencepiece_unigram_{job.size}.model"))
     rest = iter(job.lines())
+    model.encode([FIRST.decode()])
     tokens = 0
     with job.timed():
         while batch := list(islice(rest, LINES_AT_ONCE)):

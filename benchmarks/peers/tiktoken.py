@@ -9,7 +9,7 @@ import tiktoken
 from job import Job
 from tiktoken_ext import openai_public
 
-from peers import GPT2
+from peers import FIRST, GPT2
 
 
 def encode_bpe(job: Job) -> int:
@@ -22,6 +22,7 @@ def encode_bpe(job: Job) -> int:
         settings = published()
     encode = partial(tiktoken.Encoding(**settings).encode_to_numpy, disallowed_special=())
     texts = job.documents()
+    encode(FIRST.decode())
     with job.timed(), ThreadPoolExecutor(job.threads) as pool:
         ids = list(pool.map(encode, texts))
     return sum(map(len, ids))

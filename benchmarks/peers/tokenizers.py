@@ -6,6 +6,8 @@ from typing import Any
 from job import Job
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+from peers import FIRST
+
 DOCUMENTS_AT_ONCE = 20
 LINES_AT_ONCE = 100
 
@@ -44,6 +46,7 @@ def count(job: Job) -> int:
 
 def _encode(job: Job, name: str, texts: list[str], at_once: int) -> int:
     tokenizer = Tokenizer.from_file(f"{job.tokenizer(name)}.json")
+    tokenizer.encode_batch_fast([FIRST.decode()], add_special_tokens=False)
     rest = iter(texts)
     tokens = 0
     with job.timed():

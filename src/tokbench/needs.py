@@ -70,6 +70,7 @@ class Profile:
         batches: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]],
         least: int = 1,
         longest: int | None = None,
+        max_pretoken_bytes: int | None = None,
     ) -> "Profile":
         """Of batches of lengths and counts, at 1, at ``least`` and at every power of two above it.
 
@@ -77,13 +78,14 @@ class Profile:
             batches: int64 [n] and int64 [n] each.
             least: the count that pre-tokens have at least.
             longest: bytes of the longest substring that is looked at; no limit when None.
+            max_pretoken_bytes: longest pre-token that takes part; no limit when None.
         """
         powers = [1 << power for power in range(POWERS)]
         thresholds = np.array(sorted({1, least, *(power for power in powers if power > least)}), np.int64)
         sums = np.zeros((5, len(thresholds)), np.int64)
         for lengths, counts in batches:
             place = np.searchsorted(thresholds, counts, side="right") - 1
-            seen = place >= 0
+            seen = place >= 0 if max_pretoken_bytes is None else (place >= 0) & (lengths <= max_pretoken_bytes)
             place, lengths, counts = place[seen], lengths[seen], counts[seen]
             for row, values in enumerate(
                 (np.ones_like(counts), lengths, places_of(lengths, longest), counts, lengths * counts)

@@ -8,8 +8,9 @@ pyarrow is imported where a table is read or written, and its arrays are taken b
 pandas): either takes more memory than the counts of a large text.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,6 +70,22 @@ class PretokenCounts:
         for start, end, count in zip(ends, ends[1:], self.counts.tolist(), strict=False):
             yield buffer[start:end], count
 
+    def split_by_length(self, longest: int | None) -> tuple["PretokenCounts", "PretokenCounts"]:
+        """Split into the pre-tokens of at most ``longest`` bytes and the longer ones, each in the same order.
+
+        Args:
+            longest: bytes; no limit when None.
+        """
+        lengths = np.diff(self.offsets)
+        kept = np.ones(len(self), np.bool_) if longest is None else lengths <= longest
+        return self._chosen(kept, lengths), self._chosen(~kept, lengths)
+
+    def _chosen(self, chosen: NDArray[np.bool_], lengths: NDArray[np.int64]) -> "PretokenCounts":
+        if chosen.all():
+            return self
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths[chosen].cumsum()])
+        return PretokenCounts(self.data[np.repeat(chosen, lengths)], offsets, self.counts[chosen], self.scheme)
+
     @classmethod
     def merged(
         cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64], scheme: str | None = None
@@ -91,11 +108,21 @@ class PretokenCounts:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], scheme: str | None = None) -> "PretokenCounts":
-        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up."""
+        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up.
+
+        Raises:
+            TokbenchError: an item is no pair of bytes and a whole number.
+        """
+        if isinstance(pairs, Mapping):
+            raise TokbenchError("pairs: a mapping; give its pairs, as in mapping.items()")
         rows = list(pairs)
-        data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+        try:
+            data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+            counts = [index(count) for _, count in rows]
+        except (TypeError, ValueError):
+            raise TokbenchError("pairs: give pairs of bytes and a whole number, as in (b'the', 3)") from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
-        return cls.merged(data, offsets, np.array([count for _, count in rows], np.int64), scheme)
+        return cls.merged(data, offsets, np.array(counts, np.int64), scheme)
 
     def to_arrow(self) -> "pa.Table":
         """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""

@@ -8,8 +8,11 @@ import click
 
 from tokbench import memory
 from tokbench.commands.inputs import COUNTS
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
+from tokbench.commands.outputs import output_file
+from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 
 if TYPE_CHECKING:
     from tokbench.optimum.search import Found
@@ -27,18 +30,28 @@ if TYPE_CHECKING:
 )
 @click.option("--steps", type=COUNT, default=1000, show_default=True, help="Stop after this many steps.")
 @click.option("--max-token-bytes", type=Whole(2), help="Longest token: the bound says nothing of longer ones.")
+@click.option(
+    "--max-pretoken-bytes",
+    type=Whole(1),
+    default=MAX_PRETOKEN_BYTES,
+    show_default=True,
+    help="Longest pre-token: longer ones are left out of the text, and counted.",
+)
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
-@click.option(
-    "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
+@output_file(
+    "--result",
+    mark=keys("bound", "size", "longest", "scheme"),
+    help="File of the JSON, without the time; standard output if left out.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check_bound'.")
+@output_file(mark=keys("size", "longest", "scale", "bound"), help="Certificate, for 'tokbench check_bound'.")
 def command(
     counts: str,
     size: int,
     gap: float,
     steps: int,
     max_token_bytes: int | None,
+    max_pretoken_bytes: int,
     threads: int,
     megabytes: int | None,
     result: str | None,
@@ -62,9 +75,15 @@ def command(
     memory.purpose(f"bound the tokens of {counts}", "name --max-token-bytes")
     check_size(size)
     started = time.process_time()
-    check_stage("bound", counts, megabytes, longest=max_token_bytes)
+    check_stage("bound", counts, megabytes, longest=max_token_bytes, max_pretoken_bytes=max_pretoken_bytes)
     pretokens = PretokenCounts.read(counts)
-    options: dict[str, Any] = {"gap": gap, "steps": steps, "longest": max_token_bytes, "threads": threads}
+    options: dict[str, Any] = {
+        "gap": gap,
+        "steps": steps,
+        "longest": max_token_bytes,
+        "max_pretoken_bytes": max_pretoken_bytes,
+        "threads": threads,
+    }
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:
@@ -73,11 +92,19 @@ def command(
 
     def keep(found: "Found") -> None:
         if output:
-            write_certificate(output, pretokens, size, max_token_bytes, found.proven)
+            kept, _ = pretokens.split_by_length(max_pretoken_bytes)
+            write_certificate(output, kept, size, max_token_bytes, max_pretoken_bytes, found.proven)
 
     one = bounded if result is None else bounded_or_why
     told = one(pretokens, size, **options, report=report, keep=keep)
-    told |= {"size": size, "longest": max_token_bytes, "scheme": pretokens.scheme}
+    told |= {"size": size, "longest": max_token_bytes, "max_pretoken_bytes": max_pretoken_bytes}
+    told["scheme"] = pretokens.scheme
+    if long := told.get("left_out", {}).get("pretokens"):
+        click.echo(
+            f"{long:,} pre-tokens of more than {max_pretoken_bytes:,} bytes are left out, "
+            f"{told['left_out']['share']:.2%} of the text",
+            err=True,
+        )
     if len(parts := read_languages(counts)) > 1:
         told["languages"] = {language: bounded_or_why(part, size, **options) for language, part in parts.items()}
     if result is None:

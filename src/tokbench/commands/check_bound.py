@@ -25,6 +25,8 @@ def command(certificate: str, counts: str) -> None:
         raise TokbenchError(f"{counts}: no pre-token counts ({error})") from None
     try:
         claim, prices = read_certificate(Path(certificate))
+        if (most := claim.get("max_pretoken_bytes")) is not None:
+            text = {pretoken: count for pretoken, count in text.items() if len(pretoken) <= most}
         if missing := text.keys() - prices.keys():
             raise ValueError(f"{len(missing):,} pre-tokens of {counts} have no prices, {min(missing)!r} among them")
         found = proves(text, prices, claim["size"], claim["scale"], claim["longest"])

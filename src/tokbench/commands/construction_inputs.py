@@ -67,8 +67,9 @@ def check_needs(construction: Construction, options: Any, path: str, least: int,
     """
     names = [construction.name, *([options.initial] if construction.initial and not initial else [])]
     _, parts = read_parts(path)
-    longest = getattr(options, "max_token_bytes", None)
-    profile = Profile.of(((np.diff(offsets), counts) for _, (_, offsets, counts) in parts), least, longest)
+    longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
+    batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
+    profile = Profile.of(batches, least, longest, longest_pretoken)
     require(names, profile, least, megabytes)
 
 

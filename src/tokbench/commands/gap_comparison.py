@@ -8,10 +8,11 @@ from tokbench.commands.sides import Side, Sizes, distinct, size_label
 from tokbench.corpus.documents import Document
 from tokbench.counting.count import count_languages, merge_counts
 from tokbench.optimum.bounding import bounded_or_why
+from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.pretokens import PretokenCounts
 from tokbench.report.numbers import printed
 from tokbench.report.wording import listed
-from tokbench.tabulation.gap import gap_of
+from tokbench.tabulation.gap import Bound, bound_of, gap_of
 
 NEAR = 0.001
 STEPS = 2000
@@ -24,7 +25,7 @@ def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], rea
     languages = sorted({document.language for document in documents} - {""})
     if len(languages) > 1:
         texts |= {one: [document for document in documents if document.language == one] for one in languages}
-    bounds: dict[tuple[str, str, int], int | None] = {}
+    bounds: dict[tuple[str, str, int], Bound | None] = {}
     counted: dict[str, dict[str, PretokenCounts]] = {}
     notes = []
     for pair in sizes:
@@ -38,13 +39,18 @@ def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], rea
                 if scheme and scheme not in counted:
                     counted[scheme] = _counts(documents, scheme)
                 if scheme and key not in bounds:
-                    bounds[key] = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)["bound"]
+                    found = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
+                    bounds[key] = None if found["bound"] is None else bound_of(found, "the bound")
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
                 said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"
                 told.append(f"{name} {said}" if gap.value is None else f"{name} {said} ({scheme})")
             where = ", ".join(filter(None, (size_label(*pair), language)))
             notes.append(f"  gap, {where}: {listed(told)}.")
+    if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):
+        notes.append(
+            f"  Pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes are left out of the gaps: {long:,} occurrences."
+        )
     if len({scheme for scheme, *_ in bounds}) > 1:
         notes.append("  Gaps under different pre-tokenizations are not to be compared with each other.")
     return [*notes, "  gap: tokens above those that any vocabulary of the size needs for the same pre-tokens (proven)."]

@@ -27,5 +27,6 @@ def command(recipe: str, path: str | None, output: str) -> None:
         if suite.path is not None and suite.path.resolve() != Path(path).resolve():
             raise TokbenchError(f"--path {path}: the recipe says {suite.path}; name the folder in one place")
         suite = SuiteOptions.model_validate({**suite.model_dump(mode="json"), "path": path})
-    for name, questions in write_local_tasks(suite, output).items():
-        click.echo(f"{name}: {questions:,} questions", err=True)
+    for name, written in write_local_tasks(suite, output).items():
+        skipped = f"; {written.skipped:,} that no model can answer were left out" if written.skipped else ""
+        click.echo(f"{name}: {written.questions:,} questions{skipped}", err=True)

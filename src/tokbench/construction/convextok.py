@@ -14,6 +14,7 @@ from pydantic import Field
 from tokbench.candidates.initial import check_size
 from tokbench.construction import construction
 from tokbench.optimum.graph import graph_of
+from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.optimum.rounding import rounded
 from tokbench.optimum.search import search
 from tokbench.options import Options
@@ -34,6 +35,9 @@ class ConvexTokOptions(Options):
 
     max_token_bytes: int | None = Field(None, ge=2)
     """Longest token, in bytes; no limit when absent. Set it where pre-tokens are long: every substring is looked at."""
+
+    max_pretoken_bytes: int = Field(MAX_PRETOKEN_BYTES, ge=1)
+    """Longest pre-token from which tokens are chosen, in bytes: memory and time grow with the square of the longest."""
 
 
 @construction("convextok", options=ConvexTokOptions, segmentation="shortest_path", cites=("tempus2026",))
@@ -57,7 +61,8 @@ def build(
         TokbenchError: ``size`` is below 256, or the counts are too many for 63 bits.
     """
     check_size(size)
-    graph = graph_of(counts, size, options.max_token_bytes, threads)
+    kept, _ = counts.split_by_length(options.max_pretoken_bytes)
+    graph = graph_of(kept, size, options.max_token_bytes, threads)
     found = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best", threads=threads)
     chosen = found.chosen if options.rounding == "best" else rounded(graph, found.shares, options.rounding, seed)
     return Vocabulary(BYTES + graph.spelt(chosen))

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_BYTES
+from tokbench.inputs.regular import check_regular
 from tokbench.options import Options
 
 
@@ -162,8 +163,7 @@ def _files(entry: str, source: FileSource) -> list[Path]:
     path = Path(entry)
     if path.is_file():
         return [path]
-    if path.is_fifo():
-        raise TokbenchError(f"{entry}: a pipe; write what comes through it to a file, and name that")
+    check_regular(path)
     if path.is_dir():
         endings = SUFFIXES[source.type]  # type: ignore[attr-defined]
         found = [

@@ -57,6 +57,32 @@ def _take(row: Row, key: str, kind: type, number: int) -> Any:
     return row[key]
 
 
+def _texts(row: Row, key: str, number: int) -> list[str]:
+    """Return the texts to choose from; a number becomes text as Python writes it."""
+    values = _take(row, key, list, number)
+    for place, value in enumerate(values, 1):
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise TokbenchError(f"record {number}: {key} {place} is not text (found {value!r:.20}); mend the record")
+    return [str(value) for value in values]
+
+
+def fault(row: Row) -> str | None:
+    """Return why no model can answer a question, or None.
+
+    A right choice that equals another has the same score, and an empty text has no score. Wrong choices may be equal,
+    as in ARC: that changes no result.
+    """
+    if "continuation" in row:
+        return None if row["continuation"].strip() else "the continuation is empty"
+    if "openings" in row and not row["ending"].strip():
+        return "the ending is empty"
+    texts = row["choices"] if "choices" in row else row["openings"]
+    if not all(text.strip() for text in texts):
+        return "a choice is empty"
+    right = texts[row["gold"]]
+    return f"the right choice equals another ({right!r:.40})" if texts.count(right) > 1 else None
+
+
 def _gold(row: Row, choices: list[str], number: int) -> int:
     gold: int = _take(row, "gold", int, number)
     if not 0 <= gold < len(choices):
@@ -67,7 +93,7 @@ def _gold(row: Row, choices: list[str], number: int) -> int:
 def read_choices(text: str) -> Iterator[tuple[int, Row]]:
     """JSON Lines {query, choices, gold}, as llm-foundry has its multiple-choice sets."""
     for number, row in _json_lines(text):
-        choices = [str(choice).strip() for choice in _take(row, "choices", list, number)]
+        choices = [choice.strip() for choice in _texts(row, "choices", number)]
         query = _take(row, "query", str, number).rstrip()
         yield number, {"context": query, "choices": choices, "gold": _gold(row, choices, number), "group": ""}
 
@@ -75,7 +101,7 @@ def read_choices(text: str) -> Iterator[tuple[int, Row]]:
 def read_schemas(text: str) -> Iterator[tuple[int, Row]]:
     """JSON Lines {context_options, continuation, gold}, as llm-foundry has its schemas."""
     for number, row in _json_lines(text):
-        openings = [str(opening).rstrip() for opening in _take(row, "context_options", list, number)]
+        openings = [opening.rstrip() for opening in _texts(row, "context_options", number)]
         ending = " " + _take(row, "continuation", str, number).strip()
         yield number, {"openings": openings, "ending": ending, "gold": _gold(row, openings, number), "group": ""}
 

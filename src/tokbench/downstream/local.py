@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from tokbench.atomic import atomic_folder
-from tokbench.downstream.formats import FORMS, Row, Shape
+from tokbench.downstream.formats import FORMS, Row, Shape, fault
 from tokbench.downstream.suites import LocalTask, SuiteOptions
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import read_whole
@@ -67,7 +67,14 @@ def _matching(suite: SuiteOptions, pattern: str, task: str) -> list[Path]:
     return found
 
 
-def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, int]:
+class Written(NamedTuple):
+    """Questions of a task: how many were written, and how many were left out because no model can answer them."""
+
+    questions: int
+    skipped: int
+
+
+def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, Written]:
     """Write the tasks of a local suite, the folder whole or not at all.
 
     Questions keep the order of their files and the number of their record. Where a task has groups (BLiMP's
@@ -81,18 +88,21 @@ def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, int]
         Questions of each task.
 
     Raises:
-        TokbenchError: a file is missing or a record is not of its format.
+        TokbenchError: a file is missing, a record is not of its format, or no model can answer it.
     """
     with atomic_folder(folder, "tasks") as partial:
-        counts = {name: _write_task(suite, name, partial) for name in suite.tasks}
-        (partial / "tasks.json").write_text(json.dumps({"questions": counts}, indent=1) + "\n", encoding="utf-8")
-    return counts
+        written = {name: _write_task(suite, name, partial) for name in suite.tasks}
+        manifest: dict[str, dict[str, int]] = {"questions": {name: one.questions for name, one in written.items()}}
+        if skipped := {name: one.skipped for name, one in written.items() if one.skipped}:
+            manifest["skipped"] = skipped
+        (partial / "tasks.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return written
 
 
-def _write_task(suite: SuiteOptions, name: str, folder: Path) -> int:
+def _write_task(suite: SuiteOptions, name: str, folder: Path) -> Written:
     task = suite.local_task(name)
     shape = FORMS[task.format].shape
-    questions = _read(_matching(suite, task.file, name), task)
+    questions, skipped = _read(_matching(suite, task.file, name), task)
     if not questions:
         raise TokbenchError(f"{suite.path}/{task.file}: no question of the task '{name}'; name a file with questions")
     _write_rows(folder / f"{name}.test.jsonl", questions)
@@ -110,18 +120,20 @@ def _write_task(suite: SuiteOptions, name: str, folder: Path) -> int:
     if shape == "choices" and not any(row["context"] for row in questions):
         config["num_fewshot"] = 0  # Whole texts are compared; lm-eval never overrides a zero.
     if task.fewshot_file is not None:
-        _write_rows(folder / f"{name}.fewshot.jsonl", _read(_matching(suite, task.fewshot_file, name), task))
+        examples, left_out = _read(_matching(suite, task.fewshot_file, name), task)
+        _write_rows(folder / f"{name}.fewshot.jsonl", examples)
+        skipped += left_out
         config["dataset_kwargs"]["data_files"]["train"] = f"{name}.fewshot.jsonl"
         config |= {"training_split": "train", "fewshot_split": "train"}
         if task.format == "mmlu":
             config["fewshot_config"] = {"sampler": "first_n"}
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    return len(questions)
+    return Written(len(questions), skipped)
 
 
-def _read(files: Sequence[Path], task: LocalTask) -> list[Row]:
-    """The rows of a task's files, groups by turns."""
-    rows = []
+def _read(files: Sequence[Path], task: LocalTask) -> tuple[list[Row], int]:
+    """Return the rows of a task's files, groups by turns, and the number of rows that were left out."""
+    rows, skipped = [], 0
     for file in files:
         try:
             text = read_whole(file, REMEDY).decode("utf-8-sig")
@@ -129,6 +141,13 @@ def _read(files: Sequence[Path], task: LocalTask) -> list[Row]:
             raise TokbenchError(f"{file}: cannot be read ({error}); {REMEDY}") from None
         try:
             for number, row in FORMS[task.format].read(text):
+                if reason := fault(row):
+                    if task.bad_records == "reject":
+                        raise TokbenchError(
+                            f"record {number}: {reason}; mend the record, or set 'bad_records: skip' for the task"
+                        )
+                    skipped += 1
+                    continue
                 if "context" in row:
                     row["context"] += task.ending
                 rows.append({"file": file.name, "record": number, **row})
@@ -137,7 +156,7 @@ def _read(files: Sequence[Path], task: LocalTask) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row["group"], []).append(row)
-    return [row for turn in zip_longest(*groups.values()) for row in turn if row is not None]
+    return [row for turn in zip_longest(*groups.values()) for row in turn if row is not None], skipped
 
 
 def _write_rows(path: Path, rows: Sequence[Row]) -> None:

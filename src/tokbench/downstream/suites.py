@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.numbers import LARGEST_LEGACY_SEED
@@ -15,6 +15,11 @@ from tokbench.options import Options
 Metric = Literal["acc", "acc_norm"]
 Format = Literal["choices", "schemas", "completions", "mmlu", "winograd", "minimal_pairs"]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+
+
+def is_template(text: str) -> bool:
+    """Return whether lm-eval would render a text as a Jinja template."""
+    return any(mark in text for mark in ("{{", "{%", "{#"))
 
 
 class TaskSettings(Options):
@@ -44,8 +49,18 @@ class LocalTask(Options):
     """File from which the examples are drawn; other questions of the task where it is left out."""
     ending: str = ""
     """Text put after every context."""
+    bad_records: Literal["reject", "skip"] = "reject"
+    """Questions that no model can answer (the right choice equals another, or a text is empty): ``reject`` ends the
+    import at the first one, ``skip`` leaves them out and counts them."""
     description: str = ""
-    """Text put before the examples."""
+    """Text put before the examples; it must not contain ``{{``, ``{%`` or ``{#``, which lm-eval reads as a template."""
+
+    @field_validator("description")
+    @classmethod
+    def _plain(cls, text: str) -> str:
+        if is_template(text):
+            raise ValueError("lm-eval reads '{{', '{%' and '{#' as a template; write the text without them")
+        return text
 
 
 class SuiteOptions(Options):

@@ -4,14 +4,36 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from tokbench.downstream.suites import SuiteOptions
+from tokbench.downstream.suites import SuiteOptions, is_template
 from tokbench.errors import TokbenchError, nearest, unknown
+from tokbench.inputs.files import read_whole
+from tokbench.inputs.yaml import parse_yaml
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task
     from lm_eval.tasks import TaskManager
+
+REMEDY = "make the tasks again with 'tokbench make_tasks' or 'tokbench import_tasks'"
+REQUIRED = ("task", "dataset_path", "dataset_kwargs", "output_type", "test_split", "doc_to_text", "doc_to_target")
+WRITTEN: dict[str, tuple[Any, ...]] = {
+    "dataset_path": ("json",),
+    "output_type": ("multiple_choice", "loglikelihood"),
+    "training_split": ("train",),
+    "fewshot_split": ("train",),
+    "test_split": ("test",),
+    "num_fewshot": (0,),
+    "doc_to_text": ("context", "gold"),
+    "doc_to_choice": ("choices", "openings"),
+    "doc_to_target": ("gold", "ending", "continuation"),
+    "target_delimiter": (" ", ""),
+    "fewshot_config": ({"sampler": "first_n"},),
+    "metric_list": tuple(
+        [{"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in metrics]
+        for metrics in (("acc",), ("acc", "acc_norm"))
+    ),
+    "metadata": ({"version": 1.0},),
+}
+"""By key of a local task's YAML, the values that Tokbench writes."""
 
 
 def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path | str) -> dict[str, "Task"]:
@@ -80,9 +102,14 @@ def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
     from lm_eval.tasks._yaml_loader import load_yaml
 
     entry = manager.task_index[name]
-    if entry.yaml_path is None or not suite.revisions:
+    if entry.yaml_path is None:
         return name
     config = load_yaml(entry.yaml_path)
+    if (config.get("dataset_kwargs") or {}).get("trust_remote_code"):
+        raise TokbenchError(
+            f"suite: task '{name}' of lm-eval runs a script of its data set; Tokbench runs no code of data sets; "
+            "leave the task out"
+        )
     commit = suite.revisions.get(config.get("dataset_path", ""))
     if commit is None:
         return name
@@ -113,13 +140,41 @@ def _set_examples(name: str, task: "Task", wanted: int | None) -> None:
 
 
 def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
-    """A task's YAML with its data files found and its data cached apart."""
+    """Read a task's YAML, which lm-eval would run as code if it named templates, scripts or functions.
+
+    Raises:
+        TokbenchError: the file is missing, or a key or value is not one that Tokbench writes.
+    """
     path = folder / f"{name}.yaml"
     if not path.is_file():
         made = (file.stem for file in folder.glob("*.yaml"))
         raise TokbenchError(f"{folder}: {unknown(name, 'task of this folder', made)}")
-    config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    data = config.setdefault("dataset_kwargs", {})
-    data["data_files"] = {split: str((folder / file).resolve()) for split, file in data["data_files"].items()}
-    data["cache_dir"] = str(cache)
-    return config
+    config = parse_yaml(read_whole(path, REMEDY).decode("utf-8", "replace"), str(path))
+    if not isinstance(config, dict):
+        raise TokbenchError(f"{path}: not a mapping of keys and values; {REMEDY}")
+    check_task(config, name, str(path))
+    files = {split: str((folder / file).resolve()) for split, file in config["dataset_kwargs"]["data_files"].items()}
+    return {**config, "dataset_kwargs": {"data_files": files, "cache_dir": str(cache)}}
+
+
+def check_task(config: dict[str, Any], name: str, path: str) -> None:
+    """Reject a local task that has anything else than Tokbench writes.
+
+    lm-eval renders texts of a task as Jinja templates without a sandbox, and a data set may be a script. So every key
+    must have one of the values in :data:`WRITTEN`; the description, the only free text, must not be a template.
+
+    Raises:
+        TokbenchError: a key is missing, unknown, or has another value; the message names it.
+    """
+    files = {"test": f"{name}.test.jsonl"}
+    written = {
+        **WRITTEN,
+        "task": (name,),
+        "dataset_kwargs": ({"data_files": files}, {"data_files": {**files, "train": f"{name}.fewshot.jsonl"}}),
+    }
+    for key in (*config, *REQUIRED):
+        value = config.get(key)
+        if key == "description" and isinstance(value, str) and not is_template(value):
+            continue
+        if not any(type(value) is type(one) and value == one for one in written.get(key, ())):
+            raise TokbenchError(f"{path}: key '{key}' is not as Tokbench writes it (found {value!r:.40}); {REMEDY}")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tokbench.allowance import Largest
 from tokbench.errors import TokbenchError
+from tokbench.inputs.regular import check_regular
 
 GZIP, ZSTD = (".gz",), (".zst", ".zstd")
 MOST = 1 << 31
@@ -31,7 +32,11 @@ def open_bytes(path: Path, suffix: str | None = None) -> io.BufferedIOBase:
     Args:
         path: the file.
         suffix: the end of its name, where another than its own counts.
+
+    Raises:
+        TokbenchError: The path is a pipe, a socket or a device.
     """
+    check_regular(path)
     suffix = path.suffix if suffix is None else suffix
     if suffix in GZIP:
         return gzip.open(path, "rb")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tokbench.optimum.graph import TooManyPlacesError, graph_of
+from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.optimum.search import Found, Report, search
 from tokbench.pretokens import PretokenCounts
 
@@ -15,6 +16,7 @@ def bounded(
     gap: float,
     steps: int,
     longest: int | None = None,
+    max_pretoken_bytes: int | None = MAX_PRETOKEN_BYTES,
     threads: int = 1,
     report: Report = lambda *_: None,
     keep: Callable[[Found], None] = lambda _: None,
@@ -27,19 +29,23 @@ def bounded(
         gap: the search ends where a vocabulary exceeds the bound by this share at most.
         steps: most steps of the search.
         longest: longest token, in bytes; no limit when None.
+        max_pretoken_bytes: longest pre-token; longer ones are left out. No limit when None.
         threads: threads to use; they do not show.
         report: see :func:`tokbench.optimum.search.search`.
         keep: given what was found, prices and all.
 
     Returns:
         ``bound``, ``tokens`` (of the best vocabulary found), ``gap``, ``relaxed``, ``unsettled``, ``unrounded`` (see
-        :class:`tokbench.optimum.search.Found`), ``candidates``, ``threshold``, ``steps``.
+        :class:`tokbench.optimum.search.Found`), ``candidates``, ``threshold``, ``steps``; ``left_out``, the pre-tokens
+        that are longer than ``max_pretoken_bytes``: their occurrences (``pretokens``), the share of the text's bytes
+        (``share``), and the count of each in hexadecimal (``counts``).
 
     Raises:
         TooManyPlacesError: the pre-tokens are too long to look at every substring.
         TokbenchError: the counts are too great.
     """
-    graph = graph_of(counts, size, longest, threads)
+    kept, long = counts.split_by_length(max_pretoken_bytes)
+    graph = graph_of(kept, size, longest, threads)
     found = search(graph, gap=gap, steps=steps, threads=threads, report=report)
     keep(found)
     return {
@@ -52,7 +58,14 @@ def bounded(
         "candidates": graph.candidates,
         "threshold": found.proven.threshold,
         "steps": found.steps,
+        "left_out": left_out(long, counts.total_bytes),
     }
+
+
+def left_out(long: PretokenCounts, total_bytes: int) -> dict[str, Any]:
+    """Describe the pre-tokens that a bound leaves out of a text of so many bytes."""
+    share = long.total_bytes / total_bytes if total_bytes else 0.0
+    return {"pretokens": long.total, "share": share, "counts": {word.hex(): count for word, count in long.items()}}
 
 
 def bounded_or_why(counts: PretokenCounts, size: int, **options: Any) -> dict[str, Any]:

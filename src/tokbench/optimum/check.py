@@ -68,6 +68,8 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]
             prices[pretoken] = [int(price) for price in told.split()]
     if not isinstance(claim, dict) or not {"size", "longest", "scale", "bound"} <= claim.keys():
         raise ValueError("line 1: no claim of size, longest, scale and bound")
+    if not isinstance(claim.get("max_pretoken_bytes"), int | None):
+        raise ValueError("line 1: max_pretoken_bytes must be a whole number or null")
     if not all(isinstance(claim[key], int) and claim[key] > 0 for key in ("size", "scale")):
         raise ValueError("line 1: size and scale must be whole numbers above 0")
     return claim, prices

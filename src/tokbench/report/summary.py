@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from tokbench.report.claims import HIGHEST, Claim, Numbers, claims, numbers
-from tokbench.report.content import ReportContent
+from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claims, crossings, numbers
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.sections.board import difference_texts
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.verdicts import NO_DIFFERENCE, ONE_TRAINING
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, ONE_TRAINING, in_full
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.table import Kind
 
@@ -32,6 +33,7 @@ _NUMBERS = {
     ACCURACY: "accuracy of the language model “{model}” on the suite “{suite}”",
 }
 ANOTHER_SEED = "Another seed could change their order."
+_UNITS = {BITS: " bits per byte", NGRAM: " bits per byte", ALIGNMENT: " of F1"}
 _BEHIND = {
     TOKENS: "needs {} % more",
     BITS: "needs {} bits per byte more",
@@ -46,7 +48,8 @@ def summary(content: ReportContent) -> list[str]:
     chosen = f" {SELECTED}" if content.many else ""
     found = claims(content)
     told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
-    told += [f"{unranked(one)} {ANOTHER_SEED}" for one in numbers(content)]
+    told += [crossed(one) for one in crossings(content)]
+    told += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
     frame = content.frames.get(SCOREBOARD.name)
     told += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
@@ -70,19 +73,25 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    text = f"At a vocabulary of {claim.size:,}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
+    text = f"{among(claim)}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
     told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim))
     return " ".join(filter(None, told))
 
 
-def unranked(found: Numbers) -> str:
-    """Return a sentence with the lowest and the highest of numbers that are not tested."""
+def unranked(found: Numbers, content: ReportContent) -> str:
+    """Return a sentence with the lowest and the highest of numbers that are not tested, with pre-tokenizers where
+    these differ."""
     first, last = found.rows[0], found.rows[-1]
     decimals = fitting_decimals([row["value"] for row in (first, last)])
-    named = [f"{_number(found, row['value'], decimals)} ({row['variant']})" for row in (first, last)]
+    named = [f"{_number(found, row['value'], decimals)} ({_named(row, content)})" for row in (first, last)]
     span = named[0] if len(found.rows) == 1 else f"from {named[0]} to {named[1]}"
     of = _NUMBERS[found.measure].format(model=found.model, suite=found.suite)
     return f"At a vocabulary of {found.size:,}, {of}: {span}; {ONE_TRAINING}."
+
+
+def _named(row: Row, content: ReportContent) -> str:
+    own = f", pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER}"
+    return f"{row['variant']}{own * content.several_pretokenizers}"
 
 
 def states(claim: Claim) -> str:
@@ -115,10 +124,41 @@ def _of_all(rest: int) -> str:
     return {1: "the other one", 2: "both others"}.get(rest, f"all {rest} others")
 
 
+def among(claim: Claim) -> str:
+    """The size, and the pre-tokenizer where there are several: the beginning of a sentence."""
+    at = f"t a vocabulary of {claim.size:,}"
+    return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
+
+
+def crossed(crossing: Crossing, *, bare: bool = False) -> str:
+    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers; without an
+    interval where bare."""
+    row = crossing.best
+    best = f"{row['variant']} (pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER})"
+    text = f"Across pre-tokenizers, at a vocabulary of {crossing.size:,}, {_first(crossing, best)}"
+    other = row["baseline_pretokenization"] or UNKNOWN_PRETOKENIZER
+    if row["difference"] is None:
+        return f"{text}. The pre-tokenizers differ, so this compares more than the constructions."
+    significant = {
+        NOT_TESTED: in_full(row["difference_reason"]),
+        NO_DIFFERENCE: "not significant after correction",
+    }.get(row["difference_verdict"], "significant after correction")
+    difference, ends = difference_texts(crossing.measure, row, [row])
+    interval = f" (95 % interval {ends})" if ends and not bare else ""
+    return (
+        f"{text}; the difference from the baseline {row['baseline']} (pre-tokenizer {other}) is "
+        f"{difference}{_UNITS.get(crossing.measure, '')}{interval}, {significant}. The pre-tokenizers differ, so this "
+        "compares more than the constructions."
+    )
+
+
 def subject(claim: Claim) -> str:
     """Which tokenizer is the best at what, the middle of a sentence."""
+    return _first(claim, f"{claim.best['variant']}{', of those ranked,' * claim.outdone}")
+
+
+def _first(claim: Claim | Crossing, best: str) -> str:
     corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
-    best = f"{claim.best['variant']}{', of those ranked,' * claim.outdone}"
     names = {"best": best, "corpus": corpus, "model": claim.model, "suite": claim.suite}
     return _FIRST[claim.measure].format(**names)
 

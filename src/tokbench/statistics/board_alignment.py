@@ -46,7 +46,7 @@ def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> It
         alone = kept.is_empty() or kept["words"].max() == 1
         over = ("words" if alone else "groups of words") if scored else ""
         head = (corpus, size, measure, None, None, part["definition"][0])
-        yield Family(head, over, None, "highest", values, partial(_more, scored), untested=UNKEPT)
+        yield Family(head, over, "highest", values, partial(_more, scored), untested=UNKEPT)
 
 
 def foremost(measured: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from math import fsum, sqrt
 
 import numpy as np
@@ -49,13 +48,10 @@ def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame
             continue
         head = (None, size, measure, model, suite, f"share of questions of {suite} that {model} answers right, a mean "
                 "over tasks")  # fmt: skip
-        yield Family(head, "questions" if kept else "", partial(_seeds, seeds), "highest", values,
-                     _differences(kept, seeds),
-                     "the answers to its questions are not there")  # fmt: skip
-
-
-def _seeds(seeds: int, a: str, b: str) -> int:
-    return seeds
+        yield Family(
+            head, "questions" if kept else "", "highest", values, _differences(kept, seeds),
+            "the answers to its questions are not there", trainings=dict.fromkeys(values, seeds),
+        )  # fmt: skip
 
 
 def _differences(sheets: Mapping[str, Tasks], seeds: int) -> Callable[[str, str], Estimate | None]:

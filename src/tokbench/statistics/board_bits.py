@@ -1,8 +1,7 @@
 """Bits per byte of language models for the scoreboard: over seeds and documents where there are several seeds."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -18,21 +17,21 @@ Documents = Mapping[str, NDArray[np.float64]]
 ONE_DOCUMENT = "a test needs two documents"
 
 
-Seeds = Callable[[str, str], int] | None
-
-
-def over_documents(head: Row, bits: Documents, sizes: NDArray[np.float64], seeds: Seeds) -> Family:
+def over_documents(
+    head: Row, bits: Documents, sizes: NDArray[np.float64], trainings: Mapping[str, int] | None = None
+) -> Family:
     """Bits per byte of variants on the same documents, by Student's t over these.
 
     Args:
         head: what the rows begin with.
         bits: float64 [documents] by variant.
         sizes: float64 [documents], their bytes, none of them zero.
-        seeds: see :class:`tokbench.statistics.standing.Family`.
+        trainings: number of trainings by variant; None where no model was trained.
     """
+    seeds = trainings or {}
     if len(sizes) < 2:
         alone = {name: Value(float(one[0] / sizes[0])) for name, one in bits.items()}
-        return Family(head, "", seeds, "lowest", alone, untested=ONE_DOCUMENT)
+        return Family(head, "", "lowest", alone, untested=ONE_DOCUMENT, trainings=seeds)
     values = {}
     for name, one in bits.items():
         estimate = ratio_over_documents(one, sizes)
@@ -40,9 +39,9 @@ def over_documents(head: Row, bits: Documents, sizes: NDArray[np.float64], seeds
 
     def differ(a: str, b: str) -> Estimate:
         estimate = ratio_over_documents(bits[a] - bits[b], sizes)
-        return estimate if seeds is None else replace(estimate, trainings=seeds(a, b))
+        return replace(estimate, trainings=min(seeds[a], seeds[b])) if seeds else estimate
 
-    return Family(head, "documents", seeds, "lowest", values, differ)
+    return Family(head, "documents", "lowest", values, differ, trainings=seeds)
 
 
 def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[Family]:
@@ -58,19 +57,16 @@ def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[Family]:
         corpus, model, suite, size = group.key
         head = (corpus, size, measure, model, suite, f"bits of the text by the language model {model}, over its bytes")
         filled = group.sizes > 0
-        several = {name: one for name, one in group.bits.items() if may_rank(len(one)) and filled.sum() > 1}
+        trainings = {name: len(one) for name, one in group.bits.items()}
+        several = {name: one for name, one in group.bits.items() if may_rank(trainings[name]) and filled.sum() > 1}
         if several:
-            yield _over_both(head, replace(group, bits=several))
+            yield _over_both(head, replace(group, bits=several), trainings)
         if single := group.bits.keys() - several.keys():
             means = {name: np.mean(list(group.bits[name].values()), axis=0)[filled] for name in sorted(single)}
-            yield over_documents(head, means, group.sizes[filled], partial(_seeds, group))
+            yield over_documents(head, means, group.sizes[filled], trainings)
 
 
-def _seeds(group: Group, a: str, b: str) -> int:
-    return len(group.common(a, b))
-
-
-def _over_both(head: Row, group: Group) -> Family:
+def _over_both(head: Row, group: Group, trainings: Mapping[str, int]) -> Family:
     values = {}
     for name, one in group.bits.items():
         spread = ratio_over_both(np.stack(list(one.values())), group.sizes)
@@ -81,4 +77,4 @@ def _over_both(head: Row, group: Group) -> Family:
         return found.estimate if isinstance(found, Spread) else None
 
     untested = "no two seeds in common"
-    return Family(head, "seeds and documents", partial(_seeds, group), "lowest", values, differ, untested)
+    return Family(head, "seeds and documents", "lowest", values, differ, untested, trainings=trainings)

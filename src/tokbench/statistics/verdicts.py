@@ -58,3 +58,10 @@ def why_untested(trainings: int | None) -> str:
     if trainings is None or trainings >= SIGNIFICANT_FROM:
         return ""
     return TWO_TRAININGS if may_rank(trainings) else ONE_TRAINING
+
+
+def in_full(reason: str | None) -> str:
+    """Return a reason why a difference is not tested, beginning with "not tested"."""
+    if not reason:
+        return NOT_TESTED
+    return reason if reason.startswith(NOT_TESTED) else f"{NOT_TESTED}: {reason}"

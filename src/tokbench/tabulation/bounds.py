@@ -8,7 +8,7 @@ import polars as pl
 from tokbench.inputs.json import read_json
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tidy.columns import CORPUS, LANGUAGE, REASON, SIZE
-from tokbench.tidy.table import EXCESS, Column, Print, TidyTable
+from tokbench.tidy.table import EXCESS, SHARE, Column, Print, TidyTable
 
 TOLD = ("bound", "relaxed", "tokens", "gap", "unsettled", "unrounded", "candidates")
 
@@ -30,6 +30,8 @@ def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
         for language, one in {"": content, **content.get("languages", {})}.items():
             proven = taken(one, "bound", path) is not None
             values = [taken(one, key, path) for key in TOLD] if proven else [None] * len(TOLD)
+            long = taken(one, "left_out", path) if proven else {}
+            values += [taken(long, key, path) if proven else None for key in ("pretokens", "share")]
             reason = None if proven else taken(one, "reason", path)
             rows.append((path.parts[-3], language, path.parts[-2], size, *values, reason))
         frames.append(framed(rows, BOUNDS.schema, path))
@@ -55,6 +57,9 @@ BOUNDS = TidyTable(
         Column("unrounded", pl.Float64, "best vocabulary over relaxation, less 1: what no prices close", EXCESS,
                "unrounded (%)", 3),
         Column("candidates", pl.Int64, "substrings that a vocabulary may choose from: all", "substrings"),
+        Column("left_out_pretokens", pl.Int64, "occurrences of pre-tokens longer than `bounds.max_pretoken_bytes`: "
+               "they are left out of the bound and of the tokens that `gap` compares with it", "left out"),
+        Column("left_out_share", pl.Float64, "their share of the bytes of the text", SHARE, "left out (%)", 3),
         REASON,
     ),
     maker=bounds_table,
@@ -69,7 +74,8 @@ BOUNDS = TidyTable(
             "it could have parts of tokens; no bound of this kind is above it. The gap between the two has two parts: "
             "unsettled, relaxation over bound, which a longer search might still close by a better bound, and "
             "unrounded, best found over relaxation, which no bound of this kind can close. Candidates are the "
-            "substrings of the text that a vocabulary may choose from.",
+            "substrings of the text that a vocabulary may choose from. Left out are pre-tokens that are too long to "
+            "search (`bounds.max_pretoken_bytes`); neither the bound nor the tokens compared with it count them.",
             by=("corpus",),
             files=("bounds/{corpus}/{pretokenization}/{size}.json",),
             folds_above=0,

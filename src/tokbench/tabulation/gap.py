@@ -1,19 +1,50 @@
 """How far tokenizers are from the fewest tokens that any vocabulary of their size could need."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
 from tokbench.intrinsic.measurement import Measurement, ratio
+from tokbench.pretokens import PretokenCounts
 from tokbench.tabulation.between_tokenizers import Compared
 from tokbench.tabulation.reading import AGAIN, taken
 from tokbench.tokenizer import Tokenizer
 
-Bounds = Mapping[tuple[str, str, str, int], int]
-"""Tokens that any vocabulary needs at least, by corpus, language (empty for the whole), pre-tokenization and size."""
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on the tokens of a text.
+
+    Attributes:
+        tokens: tokens that any vocabulary needs at least.
+        left_out: count by pre-token, of those that are too long to take part; the bound does not count their tokens.
+    """
+
+    tokens: int
+    left_out: Mapping[bytes, int] = field(default_factory=dict)
+
+    def tokens_left_out(self, tokenizer: Tokenizer) -> int:
+        """Return the tokens that a tokenizer needs for the pre-tokens that are left out."""
+        if not self.left_out:
+            return 0
+        counts = PretokenCounts.from_pairs(self.left_out.items())
+        _, bounds = tokenizer.segment(counts)
+        return int(np.diff(bounds) @ counts.counts)
+
+    def bytes_left_out(self) -> int:
+        """Return the bytes of the pre-tokens that are left out."""
+        return sum(len(pretoken) * count for pretoken, count in self.left_out.items())
+
+
+Bounds = Mapping[tuple[str, str, str, int], Bound]
+"""Bounds by corpus, language (empty for the whole), pre-tokenization and size."""
 DEFINITION = (
     "tokens / those that any vocabulary of the size needs at least for the same pre-tokens, however they are cut "
     "(proven), minus 1"
@@ -24,7 +55,7 @@ ATTAINED = (
 )
 
 
-def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], int]:
+def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], Bound]:
     """The bounds in files ``{corpus}/{scheme}/{size}.json``, those left out of which a file says why there is none.
 
     Raises:
@@ -36,8 +67,22 @@ def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], 
         scheme, size = taken(content, "scheme", path, kind=str), taken(content, "size", path, kind=int)
         for language, one in {"": content, **content.get("languages", {})}.items():
             if taken(one, "bound", path) is not None:
-                bounds[path.parts[-3], language, scheme, size] = taken(one, "bound", path, kind=int)
+                bounds[path.parts[-3], language, scheme, size] = bound_of(one, path)
     return bounds
+
+
+def bound_of(proven: Any, path: Path | str) -> Bound:
+    """Return the bound in what ``tokbench bound`` wrote.
+
+    Raises:
+        TokbenchError: a key is missing or has another type; the message names it.
+    """
+    long = taken(taken(proven, "left_out", path), "counts", path, kind=dict)
+    try:
+        left_out = {bytes.fromhex(word): int(count) for word, count in long.items()}
+    except (ValueError, TypeError):
+        raise TokbenchError(f"{path}: left_out.counts is not as it was written; {AGAIN}") from None
+    return Bound(taken(proven, "bound", path, kind=int), left_out)
 
 
 def gaps(
@@ -66,7 +111,13 @@ def gaps(
     return rows
 
 
-def attained(measured: pl.DataFrame, gaps: Compared) -> Compared:
+def attained(
+    measured: pl.DataFrame,
+    gaps: Compared,
+    tokenizers: Mapping[tuple[str, int], Tokenizer],
+    bounds: Bounds,
+    corpus: str,
+) -> Compared:
     """Pairs that tokenizers join over those that any vocabulary of the size could: GreedTok's objective.
 
     Every pair that a segmentation joins is a token less, so that bytes less the bound is what none exceeds.
@@ -74,6 +125,9 @@ def attained(measured: pl.DataFrame, gaps: Compared) -> Compared:
     Args:
         measured: rows of the table of intrinsic metrics, of this corpus.
         gaps: those of the whole text, see :func:`gaps`.
+        tokenizers: by variant and size.
+        bounds: of this corpus and others.
+        corpus: its name.
     """
     rows: Compared = []
     joined = {
@@ -86,20 +140,23 @@ def attained(measured: pl.DataFrame, gaps: Compared) -> Compared:
         if gap.value is None:
             rows.append((key, Measurement("partition_cover_attained", ATTAINED, None, 0, gap.reason)))
             continue
+        tokenizer = tokenizers[key]
+        bound = bounds[corpus, "", tokenizer.pretokenization, key[1]]
+        pairs = int(joined[key]) - (bound.bytes_left_out() - bound.tokens_left_out(tokenizer))
         tokens = round((gap.value + 1) * gap.n)
-        most = int(joined[key]) + tokens - gap.n
-        rows.append((key, ratio("partition_cover_attained", ATTAINED, joined[key], most, "no pair can be joined")))
+        most = pairs + tokens - gap.n
+        rows.append((key, ratio("partition_cover_attained", ATTAINED, pairs, most, "no pair can be joined")))
     return rows
 
 
-def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: int | None) -> Measurement:
+def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: Bound | None) -> Measurement:
     """How far a text's tokens are above the bound for a vocabulary of ``size``; without a value where it says nothing.
 
     Args:
         tokens: of the text, by the tokenizer.
         size: what the bound was proven for.
         tokenizer: the tokenizer.
-        bound: tokens that any vocabulary needs at least; None where none was proven.
+        bound: what was proven; None where nothing was.
     """
     if tokenizer.library_name:
         return Measurement("gap", DEFINITION, None, 0, WITHOUT_PHASES.format(tokenizer.library_name))
@@ -117,8 +174,9 @@ def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: int | N
             f"the vocabulary has {longer:,} tokens of two bytes or more, as it lacks some single bytes; the bound was "
             f"proven for {max(size - 256, 0):,} of them at most"
         )
-    elif tokens is None or not bound:
+    elif tokens is None or not bound.tokens:
         reason = "the text has no tokens"
     if reason is not None or bound is None or tokens is None:
         return Measurement("gap", DEFINITION, None, 0, reason)
-    return Measurement("gap", DEFINITION, tokens / bound - 1, bound)
+    counted = tokens - bound.tokens_left_out(tokenizer)
+    return Measurement("gap", DEFINITION, counted / bound.tokens - 1, bound.tokens)

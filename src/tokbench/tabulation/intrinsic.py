@@ -101,7 +101,7 @@ def _compared(
             told = gaps(part, loaded, bounds, corpus, language)
             frames.append(_rows(told, corpus, language))
             if not language:
-                frames.append(_rows(attained(part, told), corpus))
+                frames.append(_rows(attained(part, told, loaded, bounds, corpus), corpus))
         frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
         if baseline in part["variant"]:
             frames.append(relative_to(part, "corpus_token_count", baseline))

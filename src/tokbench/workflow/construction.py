@@ -79,8 +79,15 @@ class Variants:
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that building asks for: by the counts that it reads, once they are there."""
-        longest = getattr(self._variant(wildcards).construction, "max_token_bytes", None)
-        return counts_memory([self.method(wildcards)], input.get("counts"), attempt, longest=longest)
+        options = self._variant(wildcards).construction
+        longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
+        return counts_memory(
+            [self.method(wildcards)],
+            input.get("counts"),
+            attempt,
+            longest=longest,
+            max_pretoken_bytes=longest_pretoken,
+        )
 
     def files(self, wildcards: Any) -> list[str]:
         """The user's files that the construction's options name."""

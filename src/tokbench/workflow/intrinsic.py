@@ -58,6 +58,11 @@ class Measurements:
         """MB that measuring asks for: by the counts that it reads, once they are there."""
         return counts_memory(["measure"], input.get("counts"), attempt, unknown=UNKNOWN)
 
+    def bounding_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """Return the MB that the search for a bound asks for, by the counts that it reads once they exist."""
+        longest = self.experiment.bounds.max_pretoken_bytes
+        return counts_memory(["bound"], input.counts, attempt, unknown=UNKNOWN, max_pretoken_bytes=longest)
+
     def resource_files(self, wildcards: Any) -> list[str]:
         """The user's files that a resource is read from."""
         resource = self._resource(wildcards)
@@ -81,11 +86,6 @@ class Measurements:
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
-
-
-def bounding_memory(wildcards: Any, input: Any, attempt: int) -> int:
-    """MB that bounding asks for: by the counts that it reads, once they are there."""
-    return counts_memory(["bound"], input.counts, attempt, unknown=UNKNOWN)
 
 
 def measured_by(command: str, *of: Sight, reader: str | None = None) -> str:

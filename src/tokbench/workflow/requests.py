@@ -19,7 +19,13 @@ MARGIN = 80
 
 
 def counts_memory(
-    names: list[str], counts: Any, attempt: int, *, unknown: int = UNKNOWN, longest: int | None = None
+    names: list[str],
+    counts: Any,
+    attempt: int,
+    *,
+    unknown: int = UNKNOWN,
+    longest: int | None = None,
+    max_pretoken_bytes: int | None = None,
 ) -> int:
     """MB that what reads counts takes by what was measured of it, a third more, and what a job takes beside.
 
@@ -30,6 +36,7 @@ def counts_memory(
         attempt: which it is, 1 at first.
         unknown: MB where nothing can be told.
         longest: bytes of the longest substring that is looked at; no limit when None.
+        max_pretoken_bytes: longest pre-token that takes part; no limit when None.
     """
     path = counts if isinstance(counts, str) else next(iter(counts or ()), "")
     if not os.path.isfile(path) or not path.endswith(".parquet"):
@@ -40,7 +47,7 @@ def counts_memory(
         about = read_metadata(path)
         column = about.schema.names.index("pretoken")
         names = [of_languages(name, "language" in about.schema.names) for name in names]
-        places = _places(path, os.stat(path).st_mtime_ns, longest) if _by_place(names) else 0
+        places = _places(path, os.stat(path).st_mtime_ns, longest, max_pretoken_bytes) if _by_place(names) else 0
     except (OSError, ValueError):  # The job itself tells what is wrong with the file.
         return more_memory(unknown, attempt)
     held = sum(about.row_group(group).column(column).total_uncompressed_size for group in range(about.num_row_groups))
@@ -53,7 +60,7 @@ def _by_place(names: Iterable[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _places(path: str, changed: int, longest: int | None) -> int:
+def _places(path: str, changed: int, longest: int | None, max_pretoken_bytes: int | None) -> int:
     """Places of substrings in the pre-tokens of a file; it is read again where it has changed."""
     import pyarrow.compute as pc
     from pyarrow.parquet import ParquetFile
@@ -61,4 +68,5 @@ def _places(path: str, changed: int, longest: int | None) -> int:
     with ParquetFile(path) as file:
         batches = file.iter_batches(columns=["pretoken"])
         lengths = (np.asarray(pc.binary_length(batch.column(0)), np.int64) for batch in batches)
-        return sum(int(places_of(some, longest).sum()) for some in lengths)
+        kept = (some if max_pretoken_bytes is None else some[some <= max_pretoken_bytes] for some in lengths)
+        return sum(int(places_of(some, longest).sum()) for some in kept)

@@ -28,3 +28,9 @@ def read_bounded(path: Path) -> bytes:
 def plain_name(path: Path) -> str:
     """The name of a file without the end that says how it is compressed."""
     return path.stem if path.suffix in GZIP + ZSTD else path.name
+
+
+def named_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a name in a folder, compressed or not; None if there is none."""
+    files = (folder / f"{name}{suffix}" for suffix in ("", *GZIP, *ZSTD))
+    return next((file for file in files if file.exists() and not file.is_dir()), None)

@@ -126,10 +126,11 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     }
     origin = source_of(RANKS, model=model, suite=suite)
     source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
+    across = content.across_pretokenizers(ranked=bool(ranked(ranks)))
     table = Table(
         slug("ranks", model, suite),
         RANKS.prints[0].caption.format(model=model, suite=suite),
-        frame, columns, reasons, marks=marks, notes=[*notes, *fewer], source=source, unranked=unranked,
+        frame, columns, reasons, marks=marks, notes=[*notes, *fewer, *across], source=source, unranked=unranked,
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
     values, order = averages(by_size), placed(ranks) or content.reading
@@ -141,18 +142,20 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         if variant not in ranked(ranks) and not content.fewer.isdisjoint({(variant, size) for size in sizes})
     ]
     once = f" {ONE_TRAINING.capitalize()}." * (ONE_TRAINING in ranks["reason"].to_list())
-    says = between(f"Average accuracy of {model} on {suite} in percent", content.alike(values), 1) + once
+    what = f"Average accuracy of {model} on {suite} in percent"
+    says = between(what, content.labelled_sizes(content.alike(values)), 1) + once
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
-        by_variant.draw, values, order, styles(content.variants), "average accuracy (%)",
-        numbered=bool(ranked(ranks)), unnumbered=smaller,
+        by_variant.draw, content.labelled_sizes(values), [*map(content.label, order)],
+        content.labelled(styles(content.variants)), "average accuracy (%)",
+        numbered=bool(ranked(ranks)), unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
     by = "by vocabulary size" if once else "by rank and vocabulary size"
     caption = f"Average accuracy of {model} over the tasks of {suite}, {by}.{once}"
-    caption += content.left_out(order, ranked=True) + without_rank(smaller)
+    caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
@@ -232,7 +235,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
         reasons,
         reference_rows=frozenset([0]),
         marks={(index + 1, name): mark for (index, name), mark in marks.items()},
-        notes=[*notes, *fewer],
+        notes=[*notes, *fewer, *content.across_pretokenizers(ranked=best is not None)],
         unranked=unranked,
         source=source_of(ACCURACY, model=model, suite=suite, size=size),
     )

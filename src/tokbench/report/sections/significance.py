@@ -14,7 +14,7 @@ FEWEST = 5
 """Differences that allow a p-value under 0.05: with four, all to one side, it is 1 / 16."""
 TOO_FEW = " Fewer than five scores differ, and then p is always above 0.05."
 ALIKE, UNCORRECTED, SHARED = "†", "‡", "="
-BELOW, UNSURE = "↓", "?"
+BELOW, UNSURE = "↓", "○"
 """Signs of a number that is significantly worse than the best, and of one that is not tested."""
 
 
