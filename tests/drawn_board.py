@@ -1,5 +1,6 @@
 """A scoreboard of drawn numbers, the numbers themselves, and the report that shows it."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -33,10 +34,17 @@ APART = {**SHARED, "unigram": "first_space", "sage": "first_space"}
 """Two pre-tokenizers, of two variants each; the baseline has the other one than sage and unigram."""
 
 
-def drawn_apart() -> pl.DataFrame:
-    """The board of the same numbers, of tokenizers with two pre-tokenizers."""
+def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
+    """The board of the same numbers, of tokenizers with two pre-tokenizers.
+
+    Args:
+        seeds: trainings of the language model, of every variant or by variant.
+    """
     inputs, _, _ = _inputs()
-    return scoreboard(*inputs, BASELINES, APART)
+    of = seeds if isinstance(seeds, Mapping) else dict.fromkeys(VARIANTS, seeds)
+    few = pl.col("seed") < pl.col("variant").replace_strict(of)
+    fewer = [one.filter(few) if "seed" in one.columns else one for one in inputs]
+    return scoreboard(*fewer, BASELINES, APART)
 
 
 @cache
@@ -127,8 +135,8 @@ def shown() -> ReportContent:
     return altered(whole(), scoreboard=board, models=["tiny"], **_recipes(SHARED))
 
 
-def shown_apart() -> ReportContent:
-    return altered(whole(), scoreboard=drawn_apart(), models=["tiny"], **_recipes(APART))
+def shown_apart(seeds: int = len(SEEDS)) -> ReportContent:
+    return altered(whole(), scoreboard=drawn_apart(seeds), models=["tiny"], **_recipes(APART))
 
 
 def _recipes(pretokenizers: dict[str, str]) -> dict[str, Any]:

@@ -153,7 +153,8 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert of_folders.splitlines()[6] == f"long: folder {folders[0]}, sizes 300 and 320."
     assert of_folders.splitlines()[8:] == lines[8:]
     of_texts = tokbench("compare", *folders, *texts).stdout.decode()
-    assert of_texts.splitlines()[0] == f"long is significantly better at token count on {texts[0]} and {len(texts) - 1} others."
+    on = f"{texts[0]} and {len(texts) - 1} others"
+    assert of_texts.splitlines()[0] == f"long is significantly better at token count on {on}."
     single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts).stdout.decode()
     assert "300 against 320" in single
     assert single.startswith(

@@ -20,6 +20,7 @@ from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.standing import NO_BASELINE, UNBOUNDED, Difference, Family, Value, _opposite, rows_of
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
@@ -307,3 +308,17 @@ def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
     assert short["value"] < rows[rows["full", 400]["best"], 400]["value"]
     assert sentences[0].startswith(f"At a vocabulary of 400, {rows['full', 400]['best']}, of those ranked, needs ")
     assert sentences[-1] == "Built with fewer tokens than others of their size, so not ranked: short (390 of 400)."
+
+
+def test_a_baseline_with_one_training_gives_no_difference() -> None:
+    """Others with two trainings are ranked among themselves; the reason is the baseline's training."""
+    board = drawn_apart(dict.fromkeys(VARIANTS, 2) | {"bpe": 1}).filter(measure="bits_per_byte", size=SIZES[0])
+    rows = {row["variant"]: row for row in board.iter_rows(named=True)}
+    assert {name: row["seeds"] for name, row in rows.items()} == {"bpe": 1, "sage": 2, "unigram": 2}
+    assert (rows["bpe"]["verdict"], rows["bpe"]["reason"]) == ("not tested", ONE_TRAINING)
+    for name in ("sage", "unigram"):
+        row = rows[name]
+        assert row["best"] in ("sage", "unigram")
+        assert (row["difference"], row["difference_verdict"]) == (None, "not tested")
+        assert row["difference_reason"] == ONE_TRAINING
+    assert {rows[name]["verdict"] for name in ("sage", "unigram")} == {"best", "not tested"}

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import polars as pl
+import pytest
 
 from tests.drawn_board import SIZES, VARIANTS, drawn, drawn_apart, shown, shown_apart
 from tests.small_report import altered, whole
@@ -162,6 +163,25 @@ def test_sentences_are_about_one_pretokenizer_or_name_both() -> None:
     )
     assert sentence in glance(content)
     assert len(glance(content)) <= MOST
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_sentences_across_pretokenizers_need_two_trainings(seeds: int) -> None:
+    """With one training there are numbers, each with its pre-tokenizer; with two a best, and no test."""
+    content = shown_apart(seeds)
+    trained = {"bits_per_byte", "accuracy"}
+    found = {one.measure for one in (*claims(content), *crossings(content))}
+    assert found & trained == (set() if seeds == 1 else trained)
+    said = " ".join([*summary(content), *glance(content)])
+    assert ("with the language model “tiny”, " in said) == (seeds > 1)
+    single = [one for one in summary(content) if "; not tested: one training." in one]
+    assert len(single) == (2 if seeds == 1 else 0)
+    assert ("two trainings; significance needs three" in said) == (seeds == 2)
+    assert "not tested: not tested" not in said
+    for sentence in single:
+        assert not sentence.startswith(("Across", "Among"))
+        assert sentence.count("pre-tokenizer") == 2
+        assert "best" not in sentence
 
 
 def said_of(pretokenizer: str) -> str:
