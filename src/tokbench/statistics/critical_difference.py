@@ -131,7 +131,8 @@ CRITICAL_DIFFERENCES = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Average rank of each variant over cells (a vocabulary size and a task each), {of}. The lowest is bold.",
+            "Average rank of each variant over cells (a vocabulary size and a task each), {of}. The lowest is bold, if "
+            "each was trained twice or more.",
             ("variant", "average_rank", "blocks", "critical_difference"),
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
