@@ -1,5 +1,6 @@
 """A scoreboard of drawn numbers, the numbers themselves, and the report that shows it."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,8 @@ from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
+SEEDS = (0, 1, 2)
+"""Three trainings that do not differ, so that intervals are those over documents and questions."""
 GAPS = {"bpe": 0.1, "sage": 0.05, "lossy": 0.01, "unigram": 0.06}
 SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
@@ -31,10 +34,17 @@ APART = {**SHARED, "unigram": "first_space", "sage": "first_space"}
 """Two pre-tokenizers, of two variants each; the baseline has the other one than sage and unigram."""
 
 
-def drawn_apart() -> pl.DataFrame:
-    """The board of the same numbers, of tokenizers with two pre-tokenizers."""
+def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
+    """The board of the same numbers, of tokenizers with two pre-tokenizers.
+
+    Args:
+        seeds: trainings of the language model, of every variant or by variant.
+    """
     inputs, _, _ = _inputs()
-    return scoreboard(*inputs, BASELINES, APART)
+    of = seeds if isinstance(seeds, Mapping) else dict.fromkeys(VARIANTS, seeds)
+    few = pl.col("seed") < pl.col("variant").replace_strict(of)
+    fewer = [one.filter(few) if "seed" in one.columns else one for one in inputs]
+    return scoreboard(*fewer, BASELINES, APART)
 
 
 @cache
@@ -93,8 +103,8 @@ def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple
     accuracy = outcomes.group_by(keys).agg(accuracy=pl.col("correct").mean(), n=pl.len().cast(pl.Int64))
     accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
     bits = [
-        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, None)
-        for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
+        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, seed)
+        for seed in SEEDS for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
     counted = [
@@ -108,7 +118,7 @@ def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple
         pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),
-        outcomes,
+        pl.concat([outcomes.with_columns(seed=pl.lit(seed, pl.Int64)) for seed in SEEDS]),
         words,
     )
     return inputs, sizes, found
@@ -125,8 +135,8 @@ def shown() -> ReportContent:
     return altered(whole(), scoreboard=board, models=["tiny"], **_recipes(SHARED))
 
 
-def shown_apart() -> ReportContent:
-    return altered(whole(), scoreboard=drawn_apart(), models=["tiny"], **_recipes(APART))
+def shown_apart(seeds: int = len(SEEDS)) -> ReportContent:
+    return altered(whole(), scoreboard=drawn_apart(seeds), models=["tiny"], **_recipes(APART))
 
 
 def _recipes(pretokenizers: dict[str, str]) -> dict[str, Any]:

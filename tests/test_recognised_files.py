@@ -139,6 +139,7 @@ def archive(name: str) -> bytes:
         ("a.txt", b"\x04\x22\x4d\x18lz4", "compressed by lz4; unpack it first"),
         ("a.parquet.gz", WRAPPERS[".gz"](archive("parquet")), "compressed by gzip, and Parquet is read as it is"),
     ],
+    ids=range(11),
 )
 def test_other_files_are_rejected(name: str, data: bytes, message: str, tmp_path: Path, tokbench: Tokbench) -> None:
     path = tmp_path / name

@@ -20,6 +20,7 @@ from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.standing import NO_BASELINE, UNBOUNDED, Difference, Family, Value, _opposite, rows_of
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
@@ -133,7 +134,7 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
 
 def test_what_is_behind_the_best_is_a_share_of_it_where_a_family_says_so() -> None:
     values = {"bpe": Value(150.0), "sage": Value(100.0), "none": Value(0.0)}
-    shares = Family(("books", 300), "", None, "lowest", values, relative=True)
+    shares = Family(("books", 300), "", "lowest", values, relative=True)
     assert (shares.behind("bpe", "sage"), shares.behind("bpe", "none")) == (0.5, None)
     assert replace(shares, relative=False).behind("bpe", "sage") == 50
 
@@ -170,7 +171,7 @@ def test_one_word_bears_no_interval() -> None:
 
 
 def test_bits_of_one_document_are_told_and_not_tested() -> None:
-    family = over_documents((), {"bpe": np.array([30.0]), "sage": np.array([28.0])}, np.array([10.0]), None)
+    family = over_documents((), {"bpe": np.array([30.0]), "sage": np.array([28.0])}, np.array([10.0]))
     assert family.values == {"bpe": Value(3.0), "sage": Value(2.8)}
     assert (family.untested, family.over) == (ONE_DOCUMENT, "")
 
@@ -248,17 +249,17 @@ def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
     """Seen from the other side, where shares are of the other one's tokens; its interval excludes zero as that does."""
     one = Difference(0.25, -0.1, 0.6, 0.2)
     assert _opposite(one, relative=False) == Difference(-0.25, -0.6, 0.1, 0.2)
-    assert _opposite(one, relative=True) == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
+    assert _opposite(one, relative=True)[:4] == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
     assert _opposite(Difference(0.25, -1.0, 1.5, 0.2), relative=True) is None
     values = {name: Value(value) for name, value in (("bpe", 120.0), ("sage", 100.0))}
-    family = Family((), "", None, "lowest", values, lambda a, b: Estimate(0.2, 1.0, 3.0), relative=True)
+    family = Family((), "", "lowest", values, lambda a, b: Estimate(0.2, 1.0, 3.0), relative=True)
     row = rows_of(family, {"sage": "bpe", "bpe": "bpe"}, {})[1]
     assert row[-8:] == ("bpe", None, pytest.approx(100 / 120 - 1), None, None, None, "not tested", UNBOUNDED)
 
 
 def test_what_has_no_baseline_to_compare_with_says_so() -> None:
     values = {"bpe": Value(120.0, reason="lossy", ranked=False), "sage": Value(100.0), "own": Value(90.0)}
-    family = Family((), "", None, "lowest", values)
+    family = Family((), "", "lowest", values)
     reasons = {row[0]: row[-1] for row in rows_of(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
     assert reasons == {
         "bpe": None,
@@ -307,3 +308,17 @@ def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
     assert short["value"] < rows[rows["full", 400]["best"], 400]["value"]
     assert sentences[0].startswith(f"At a vocabulary of 400, {rows['full', 400]['best']}, of those ranked, needs ")
     assert sentences[-1] == "Built with fewer tokens than others of their size, so not ranked: short (390 of 400)."
+
+
+def test_a_baseline_with_one_training_gives_no_difference() -> None:
+    """Others with two trainings are ranked among themselves; the reason is the baseline's training."""
+    board = drawn_apart(dict.fromkeys(VARIANTS, 2) | {"bpe": 1}).filter(measure="bits_per_byte", size=SIZES[0])
+    rows = {row["variant"]: row for row in board.iter_rows(named=True)}
+    assert {name: row["seeds"] for name, row in rows.items()} == {"bpe": 1, "sage": 2, "unigram": 2}
+    assert (rows["bpe"]["verdict"], rows["bpe"]["reason"]) == ("not tested", ONE_TRAINING)
+    for name in ("sage", "unigram"):
+        row = rows[name]
+        assert row["best"] in ("sage", "unigram")
+        assert (row["difference"], row["difference_verdict"]) == (None, "not tested")
+        assert row["difference_reason"] == ONE_TRAINING
+    assert {rows[name]["verdict"] for name in ("sage", "unigram")} == {"best", "not tested"}

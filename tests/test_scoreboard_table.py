@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.drawn_board import SIZES, drawn, shown, shown_apart
-from tests.small_report import altered, whole
+from tests.small_report import altered, board_of_seeds, whole
 from tokbench import better
 from tokbench.commands.experiment_comparison import _intrinsic as compared_by
 from tokbench.errors import TokbenchError
@@ -48,7 +48,8 @@ def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
         table = next(one for one in tables(content) if one.name == name)
         cells = [row for row in layout(table).rows if row[0].text == "bpe"]
         assert [cell.best for cell in cells[-1]] == [False] * len(cells[-1]), name
-        assert any(cell.best for row in layout(table).rows if row[0].text == "sage" for cell in row)
+        best = [cell.best for row in layout(table).rows if row[0].text == "sage" for cell in row]
+        assert any(best) == name.startswith("intrinsic"), "no best of one training"
         assert "Not ranked, with fewer tokens than others of the size: bpe at 400." in table.notes
     figures = {one.name: one for one in drawings(content)}
     assert "from 0.500, sage," in figures["corpus_token_count-books"].says
@@ -69,7 +70,7 @@ def test_the_table_has_the_boards_marks_and_paired_intervals() -> None:
         "variant", "size", "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte.tiny.offline",
         "accuracy.tiny.offline", "alignment",
     ]  # fmt: skip
-    assert any("trained with one seed" in note for note in table.notes)
+    assert not any("not tested: one training" in note for note in table.notes)
     assert "All have the pre-tokenizer gpt2. Small numbers: the difference from the baseline bpe" in table.caption
     assert "intervals are not corrected" in " ".join(table.notes)
     about = {column.name: column.about for column in table.columns}
@@ -91,6 +92,36 @@ def test_the_table_has_the_boards_marks_and_paired_intervals() -> None:
         assert cell.interval == f"{told} %; {low} to {high}"
     assert signed >= {"★", "↓", "○"}
     assert list(SCOREBOARD.schema) == board.columns
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_models_have_signs_by_their_trainings(seeds: int) -> None:
+    """One training: no best, no difference; two: a best and a difference, no test; three: all signs. Other columns
+    have them anyway."""
+    board = board_of_seeds(seeds)
+    table = board_of(altered(whole(), scoreboard=board, models=["tiny"]))
+    assert table is not None
+    column = next(one for one in table.columns if one.name == "bits_per_byte.tiny (3 seeds).offline")
+    cells = [row[table.columns.index(column)] for row in layout(table).rows]
+    assert [cell.mark for cell in cells if cell.interval == "baseline"] == ["" if seeds == 1 else "★"] * 2
+    assert {cell.mark for cell in cells if cell.interval != "baseline"} == {"↓" if seeds == 3 else "○"}
+    assert [cell.best for cell in cells] == [cell.mark.startswith("★") for cell in cells]
+    assert any(" to " in cell.interval for cell in cells) == (seeds > 1)
+    assert {row[2].mark for row in layout(table).rows} == {"", "↑", "★↑"}, "tokens"
+    reason = {1: "not tested: one training", 2: "not tested: two trainings; significance needs three"}.get(seeds)
+    assert "not tested" not in (column.about or "") if reason is None else (column.about or "").endswith(f"; {reason}")
+    assert ("interval over" in (column.about or "")) == (seeds > 1)
+    assert any("one seed" in note for note in table.notes) == (seeds == 1)
+    for text in (to_latex(table), to_markdown(table)):
+        assert ("not tested: one training" in text) == (seeds == 1)
+        assert ("not tested: two trainings" in text) == (seeds == 2)
+    rows = board.filter(measure="bits_per_byte")
+    others = rows.filter(pl.col("variant") != "bpe")
+    assert rows["best"].null_count() == others["difference"].null_count() * 4 / 3 == (rows.height if seeds == 1 else 0)
+    assert rows["holm"].null_count() == (2 if seeds == 3 else rows.height)
+    assert others["difference_holm"].null_count() == (0 if seeds == 3 else others.height)
+    assert rows["low"].null_count() == 0
+    assert set(others["difference_reason"]) == {reason}
 
 
 def test_rows_are_grouped_by_pretokenizer_and_starred_within_a_group() -> None:

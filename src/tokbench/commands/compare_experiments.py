@@ -23,6 +23,8 @@ def command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json
     number for each document or question, these are paired and p-values are corrected for all tests (Holm). Of several
     runs B each is compared with A, and p-values are corrected for the tests of them all.
 
+    Numbers of language models need three seeds for a test; with fewer they are listed as not tested.
+
     The exit status is 0 where nothing differs beyond noise, 1 where something does, or where only one of two has it,
     and as everywhere 2 for a mistake in what was given."""
     from pathlib import Path

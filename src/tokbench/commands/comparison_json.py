@@ -39,6 +39,9 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "verdict": {
             "better": {side: [_told(one) for one in said.sure[side]] for side in ("a", "b")},
             "not_told_apart": [_told(one) for one in said.sure[""]],
+            "not_tested": [
+                _told(one) | {"reason": reason} for reason, things in said.untested.items() for one in things
+            ],
             "single_numbers": {side: said.single[side] for side in ("a", "b")},
         },
         "parts": [
@@ -81,6 +84,8 @@ def _line(line: Line) -> dict[str, Any]:
         "n": contrast.n,
         "p": contrast.p_value,
         "p_holm": line.holm,
+        "trainings": line.trainings,
+        "not_tested": line.untested or None,
         "ranked": line.ranked,
         "better": line.winner or None,
         "ahead": line.ahead or None,

@@ -31,6 +31,8 @@ class ReportContent:
     Attributes:
         title: the experiment's name.
         models: names of the models in the order of the configuration.
+        seeds: common name and seed of models that differ only in their seed, see
+            :func:`tokbench.statistics.seeds.same_but_for_seed`.
         resources: names of the resources of gold data; in tables they stand in the place of a corpus.
         preface: a paragraph of the author's own, above everything else.
         corpora: names of the corpora in the order in which a reader meets them: those that vocabularies are built from,
@@ -57,6 +59,7 @@ class ReportContent:
     missing: Mapping[str, str] = field(default_factory=dict)
     preface: str = ""
     models: Sequence[str] = ()
+    seeds: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     resources: Sequence[str] = ()
     corpora: Sequence[str] = ()
     built_from: Sequence[str] = ()
@@ -139,14 +142,18 @@ class ReportContent:
         """The sentence of a caption on labels with a pre-tokenizer; empty where there is a single one."""
         return " In brackets: the pre-tokenizer." * self.several_pretokenizers
 
-    @property
-    def across_pretokenizers(self) -> list[str]:
-        """The note of a table that ranks variants of several pre-tokenizers together; none where there is one."""
+    def across_pretokenizers(self, *, ranked: bool) -> list[str]:
+        """Return the note of a table that has variants of several pre-tokenizers together; none where there is one.
+
+        Args:
+            ranked: whether the table ranks them.
+        """
         groups: dict[str, list[str]] = {}
         for variant in self.reading:
             groups.setdefault(self.pretokenizer(variant), []).append(variant)
         told = "; ".join(f"{name} of {few(variants)}" for name, variants in groups.items())
-        return [f"Bold numbers and ranks are across different pre-tokenizers: {told}."] * self.several_pretokenizers
+        what = "Bold numbers and ranks are across different pre-tokenizers" if ranked else "The pre-tokenizers differ"
+        return [f"{what}: {told}."] * self.several_pretokenizers
 
     def pretokenizer(self, variant: str) -> str:
         """The variant's pre-tokenizer in words."""
@@ -194,7 +201,11 @@ class ReportContent:
             ranked: whether the order is by what the figure shows; otherwise it is that of reading.
         """
         by_rank = "the baseline and those that rank highest under any model"
-        unranked = by_rank if "ranks" in self.frames else "the first of the configuration"
+        unranked = (
+            by_rank
+            if "ranks" in self.frames and self.frames["ranks"]["rank"].count()
+            else "the first of the configuration"
+        )
         return left_out(order, self.baselines, BEST if ranked else unranked)
 
     def read(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:

@@ -22,16 +22,14 @@ from tokbench.statistics.standing import (
     ALIKE,
     BASELINE,
     BEST,
-    BETTER,
-    NO_DIFFERENCE,
     UNRANKED,
     UNTESTED,
-    WORSE,
     Family,
     Pretokenizers,
     Value,
     rows_of,
 )
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE
 from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
 
@@ -130,12 +128,12 @@ def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family
         counted_in = {name: by_document[name] for name, one in values.items() if one.low is not None}
         over = ("documents" if here["documents"].max() == 1 else "groups of documents") if counted_in else ""
         untested = "" if counted_in else UNCOUNTED
-        yield Family(head, over, None, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
+        yield Family(head, over, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
         of_gap = gaps.filter(corpus=corpus, size=size)
         bound = {row["variant"]: Value(row["value"], reason=row["reason"]) for row in of_gap.iter_rows(named=True)}
         if bound:
             of = (corpus, size, GAP, None, None, of_gap["definition"][0])
-            yield Family(of, "", None, "lowest", bound, untested=OWN_BOUND, same_pretokenizer=True)
+            yield Family(of, "", "lowest", bound, untested=OWN_BOUND, same_pretokenizer=True)
 
 
 def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
@@ -182,7 +180,7 @@ def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[Family]:
         bits = {name: _real(wide, name) for name in wide.columns[2:]}
         definition = f"token n-gram models of order {order}, trained on {budget:,} bytes"
         head = (corpus, size, NGRAM, None, None, definition)
-        yield over_documents(head, bits, sizes, None)
+        yield over_documents(head, bits, sizes)
 
 
 OWN = "in the measure's own unit; of tokens as a share of the best one's"
@@ -215,8 +213,8 @@ SCOREBOARD = TidyTable(
         Column("behind_high", pl.Float64, "upper end"),
         Column("holm", pl.Float64, "two-sided p of its being zero, adjusted by Holm's procedure among all pairs of the "
                "measure at one size, and on one corpus, model and suite", PROBABILITY),
-        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, for want of "
-               f"an interval; or {UNRANKED}, see reason"),
+        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, see "
+               f"reason; or {UNRANKED}, see reason"),
         REASON,
         Column("baseline", pl.String, "the variant that it is compared with"),
         Column("baseline_pretokenization", pl.String, "the baseline's pre-tokenizer; where it is another, the "

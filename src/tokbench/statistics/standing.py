@@ -4,10 +4,12 @@ Tokenizers are ranked only among those of the same pre-tokenizer. The best is ch
 on. All pairs of the family are therefore tested together and corrected by Holm's procedure, whichever is the best. Of
 very many variants only those with the best and the baseline are tested; the report says so. A pair has one test:
 its interval and its verdict always come from the same estimate.
+
+For trained models, :mod:`tokbench.statistics.verdicts` decides how many trainings a rank and a test need.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tokbench.metric import End
@@ -15,11 +17,21 @@ from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgement import judged
 from tokbench.statistics.pairing import compared, unordered
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import (
+    BETTER,
+    NO_DIFFERENCE,
+    NOT_TESTED,
+    NOT_TOLD,
+    ONE_TRAINING,
+    WORSE,
+    may_rank,
+    why_untested,
+)
 
 Row = tuple[Any, ...]
-BEST, ALIKE, WORSE, UNTESTED, UNRANKED = "best", "not told apart", "worse", "not tested", "not ranked"
-BETTER, NO_DIFFERENCE, BASELINE = "better", "no significant difference", "baseline"
-"""Verdicts on differences from the baseline, in addition to WORSE and UNTESTED."""
+BEST, ALIKE, UNTESTED, UNRANKED = "best", NOT_TOLD, NOT_TESTED, "not ranked"
+BASELINE = "baseline"
+"""Verdict on the baseline itself; differences from it are better, worse, no significant difference or not tested."""
 NO_INTERVAL = "no interval could be had"
 NO_BASELINE = "the experiment has no baseline for it"
 UNBOUNDED = "the interval has no upper end, from so few documents"
@@ -51,24 +63,25 @@ class Family:
     Attributes:
         head: what the rows begin with, but for the variant.
         over: what the intervals have in them; empty where there are none.
-        seeds: seeds of the models; None where no model was trained.
         end: the better end.
         values: by variant.
         differ: the difference of two variants, the first minus the second, or None where it has no standard error.
+            Its number of trainings decides whether it is tested.
         untested: why nothing is tested; empty where it is.
         relative: whether differences are shares of the second one's value.
         same_pretokenizer: whether values of different pre-tokenizers are not comparable at all.
+        trainings: number of trainings of each variant's model; empty where no model was trained.
     """
 
     head: Row
     over: str
-    seeds: int | None
     end: End
     values: Mapping[str, Value]
     differ: Callable[[str, str], Estimate | None] = lambda a, b: None
     untested: str = ""
     relative: bool = False
     same_pretokenizer: bool = False
+    trainings: Mapping[str, int] = field(default_factory=dict)
 
     def behind(self, variant: str, best: str) -> float | None:
         """The difference of two values."""
@@ -78,18 +91,34 @@ class Family:
         return one - other if not self.relative else one / other - 1 if other else None
 
     def compares(self, variant: str) -> bool:
-        """Whether a variant has a value that is ranked."""
+        """Whether a variant is ranked: it has a value, is comparable, and was trained often enough."""
+        return self.comparable(variant) and may_rank(self.trainings.get(variant))
+
+    def comparable(self, variant: str) -> bool:
+        """Whether a variant has a value that may be compared, however often its model was trained."""
         one = self.values.get(variant)
         return one is not None and one.ranked and one.value is not None
 
+    def why_untested(self, *variants: str) -> str:
+        """Return why a difference of some variants is not tested."""
+        known = [self.trainings[one] for one in variants if one in self.trainings]
+        return why_untested(min(known, default=None)) or self.untested or NO_INTERVAL
+
 
 class Difference(NamedTuple):
-    """A tested difference of two variants: the first minus the second, its 95 % interval, and p after correction."""
+    """A difference of two variants, the first minus the second.
+
+    Attributes:
+        difference, low, high: with its 95 % interval.
+        holm: p after correction; None where it is not tested.
+        reason: why it is not tested.
+    """
 
     difference: float
     low: float
     high: float
-    holm: float
+    holm: float | None
+    reason: str | None = None
 
 
 Tested = Mapping[tuple[str, str], Difference]
@@ -105,7 +134,7 @@ def bests_of(family: Family, pretokenizers: Pretokenizers) -> dict[str, str]:
         pretokenizers: by variant.
     """
     sign = 1 if family.end == "lowest" else -1
-    ranked = {name: one.value for name, one in family.values.items() if one.ranked and one.value is not None}
+    ranked = {name: one.value for name, one in family.values.items() if one.value is not None and family.compares(name)}
     first: dict[str | None, str] = {}
     for _, variant in sorted((sign * value, name) for name, value in ranked.items()):
         first.setdefault(pretokenizers.get(variant), variant)
@@ -125,7 +154,8 @@ def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretoke
     tested = _tested(family, bests, baselines)
     return [
         (
-            *(*family.head, variant, pretokenizers.get(variant), *one[:4], family.over or None, family.seeds),
+            *(*family.head, variant, pretokenizers.get(variant), *one[:4]),
+            *(family.over or None, family.trainings.get(variant)),
             *_place(family, variant, bests.get(variant), tested),
             *_next_to_baseline(family, variant, baselines.get(variant), pretokenizers, tested),
         )
@@ -136,14 +166,18 @@ def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretoke
 def _place(family: Family, variant: str, best: str | None, tested: Tested) -> Row:
     """The best, by how much the variant is behind it, p, the verdict and the reason."""
     one = family.values[variant]
+    if best is None and family.comparable(variant):
+        return (None, None, None, None, None, UNTESTED, one.reason or ONE_TRAINING)
     if best is None:
         return (None, None, None, None, None, UNRANKED, one.reason)
     if variant == best:
         return (best, 0.0, None, None, None, BEST, one.reason)
     if (found := tested.get((variant, best))) is not None:
-        return (best, *found, WORSE if found.holm <= ALPHA else ALIKE, one.reason)
+        *numbers, reason = found
+        verdict = UNTESTED if found.holm is None else WORSE if found.holm <= ALPHA else ALIKE
+        return (best, *numbers, verdict, one.reason or reason)
     behind = family.behind(variant, best)
-    return (best, behind, None, None, None, UNTESTED, one.reason or family.untested or NO_INTERVAL)
+    return (best, behind, None, None, None, UNTESTED, one.reason or family.why_untested(variant, best))
 
 
 def _next_to_baseline(
@@ -158,9 +192,11 @@ def _next_to_baseline(
         return (*head, None, None, None, None, BASELINE, None)
     untested = (None, None, None, UNTESTED)
     one = family.values[variant]
-    if not family.compares(variant):
+    if not family.comparable(variant):
         return (*head, None, *untested, one.reason or NO_INTERVAL)
-    if not family.compares(baseline):
+    if not all(may_rank(family.trainings.get(name)) for name in (variant, baseline)):
+        return (*head, None, *untested, ONE_TRAINING)
+    if not family.comparable(baseline):
         why = family.values[baseline].reason if baseline in family.values else "it was not measured here"
         return (*head, None, *untested, f"nothing to compare with the baseline {baseline}: {why or 'it has no value'}")
     if family.same_pretokenizer and other != pretokenizers.get(variant):
@@ -172,10 +208,13 @@ def _next_to_baseline(
         if found is None:
             return (*head, difference, *untested, UNBOUNDED)
     if found is None:
-        return (*head, difference, *untested, family.untested or NO_INTERVAL)
+        return (*head, difference, *untested, family.why_untested(variant, baseline))
+    *numbers, reason = found
+    if found.holm is None:
+        return (*head, *numbers, UNTESTED, reason)
     better = (found.difference < 0) == (family.end == "lowest")
     verdict = NO_DIFFERENCE if found.holm > ALPHA else BETTER if better else WORSE
-    return (*head, *found, verdict, None)
+    return (*head, *numbers, verdict, None)
 
 
 def _opposite(one: Difference, relative: bool) -> Difference | None:
@@ -184,23 +223,24 @@ def _opposite(one: Difference, relative: bool) -> Difference | None:
     A share of the one is mapped to a share of the other, end by end: the same interval, so that the same test.
     """
     if not relative:
-        return Difference(-one.difference, -one.high, -one.low, one.holm)
+        return one._replace(difference=-one.difference, low=-one.high, high=-one.low)
     if one.low <= -1:
         return None
     difference, low, high = (1 / (1 + end) - 1 for end in (one.difference, one.high, one.low))
-    return Difference(difference, low, high, one.holm)
+    return one._replace(difference=difference, low=low, high=high)
 
 
 def _tested(
     family: Family, bests: Mapping[str, str], baselines: Mapping[str, str]
 ) -> dict[tuple[str, str], Difference]:
     """Every pair that has an interval, the best of a pre-tokenizer or else the baseline second, after correction among
-    all pairs of the family."""
+    all pairs of the family that are tested."""
     ranked = sorted(bests)
     pairs = unordered(compared(ranked, bests, baselines)) if len(ranked) > 1 else []
     ordered = [(b, a) if bests[b] == a or (bests[a] != b and baselines.get(b) == a) else (a, b) for a, b in pairs]
     found = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
     told = judged(list(found.values())) if found else []
     return {
-        pair: Difference(one.difference, one.low, one.high, one.holm) for pair, one in zip(found, told, strict=True)
+        pair: Difference(one.difference, one.low, one.high, one.holm, one.reason)
+        for pair, one in zip(found, told, strict=True)
     }

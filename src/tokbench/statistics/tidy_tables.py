@@ -16,6 +16,7 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.verdicts import Trainings
 from tokbench.tidy.columns import TEXT
 from tokbench.tidy.documents import BOUNDARIES, TOKENS
 from tokbench.tidy.table import require, schema
@@ -82,6 +83,12 @@ class TidyTables:
     def accuracy(self) -> pl.DataFrame:
         """Accuracies, means over seeds."""
         return over_seeds(self.seeded)
+
+    @cached_property
+    def trainings(self) -> Trainings:
+        """Number of seeds by model, suite and size; models without siblings have one."""
+        counted = self.seeded.group_by("model", "suite", "size").agg(pl.col("seed").n_unique())
+        return {(model, suite, size): seeds for model, suite, size, seeds in counted.iter_rows()}
 
     @cached_property
     def bits_by_seed(self) -> pl.DataFrame:

@@ -56,7 +56,7 @@ ACCURACY = TidyTable(
         Print(
             "downstream",
             "Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
-            "{tasks}. The highest in bold. Questions (n): {questions}.",
+            "{tasks}. Questions (n): {questions}.",
             by=("model", "suite", "size"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,

@@ -64,8 +64,7 @@ BITS_PER_BYTE = TidyTable(
             "Bits per byte of {names} by vocabulary size: the bits that the model needs for the text of the "
             "evaluation split, on which it was not trained, divided by the bytes of that text; n = {models}. A window "
             "of a fixed number of tokens holds more text where tokens are longer. The columns with equal context "
-            "therefore give every tokenizer the same number of bytes to look back on. The lowest is bold; these "
-            "numbers are not tested here.",
+            "therefore give every tokenizer the same number of bytes to look back on.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,

@@ -12,14 +12,16 @@ from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
+from tokbench.report.sections.significance import BELOW, UNSURE
 from tokbench.report.wording import defined, listed
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.standing import BASELINE, BEST, BETTER, NO_DIFFERENCE, UNRANKED, UNTESTED, WORSE
+from tokbench.statistics.standing import BASELINE, BEST, UNRANKED, UNTESTED
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, ONE_TRAINING, WORSE, in_full
 from tokbench.tidy.table import Kind
 
 FIRST = "★"
-SIGNS = {BETTER: "↑", WORSE: "↓", NO_DIFFERENCE: "≈", UNTESTED: "○"}
-"""What each verdict on a difference from the baseline is marked by."""
+SIGNS = {BETTER: "↑", WORSE: BELOW, NO_DIFFERENCE: "≈", UNTESTED: UNSURE}
+"""Sign of each verdict on a difference from the baseline."""
 SPEED = "speed"
 ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
 DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
@@ -46,14 +48,16 @@ WITHOUT_INTERVAL = {
 }
 """Why columns have no interval whatever was measured."""
 SEEDS = (
-    "The language models were trained with one seed. Their intervals say how other texts or questions would change the "
-    "number, not how another training would: how much it would is not known here."
+    f"Language models with one seed have no {FIRST} and no difference from the baseline: another seed can change their "
+    "order."
 )
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
 
 
 _DIFFERENCE = ("difference", "difference_low", "difference_high")
-_TIMED = dict.fromkeys(("low", "high", "n", "over", "seeds", "reason", "pretokenization", "baseline", *_DIFFERENCE)) | {
+_TIMED = dict.fromkeys(
+    ("low", "high", "n", "over", "seeds", "best", "reason", "pretokenization", "baseline", *_DIFFERENCE)
+) | {
     "definition": "",
     "verdict": UNRANKED,
     "difference_verdict": UNTESTED,
@@ -185,7 +189,7 @@ def _first(
     groups = {}
     for place, key, cell in known:
         corpus, size, variant = rows[place[0]]
-        if cell["verdict"] != UNRANKED:
+        if cell["best"] is not None:
             groups[place] = (corpus, size, of[variant], key)
             ranked[groups[place]] += 1
     return frozenset(place for place, _, cell in known if cell["verdict"] == BEST and ranked[groups[place]] > 1)
@@ -239,12 +243,16 @@ def _of_other_groups(
 
 def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Sequence[Cell]]) -> dict[Place, str]:
     """Why cells are not tested, where the definition of the column does not say it of all of them."""
-    told = {}
-    for place, key, cell in valued:
-        reasons = {one["difference_reason"] for one in by_key[key] if one["difference_verdict"] != BASELINE}
-        if cell["difference_verdict"] == UNTESTED and len(reasons) > 1:
-            told[place] = f"not tested: {cell['difference_reason'] or UNEXPLAINED}"
-    return told
+    return {
+        place: in_full(cell["difference_reason"] or UNEXPLAINED)
+        for place, key, cell in valued
+        if cell["difference_verdict"] == UNTESTED and len(_why_untested(by_key[key])) > 1
+    }
+
+
+def _why_untested(column: Sequence[Cell]) -> set[str | None]:
+    """The reasons of a column; None is among them where a cell is tested."""
+    return {cell["difference_reason"] for cell in column if cell["difference_verdict"] != BASELINE}
 
 
 def _told_apart(key: Key, keys: Sequence[Key]) -> str:
@@ -268,7 +276,7 @@ def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Ke
 
 
 def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Column:
-    drawn = {(cell["n"], cell["over"]) for cell in cells if cell["low"] is not None}
+    drawn = {(cell["n"], cell["over"]) for cell in cells if cell["difference_low"] is not None}
     told, of = ABOUT[key.measure], _told_apart(key, keys)
     if key.measure == ACCURACY and of in (key.model, key.suite):
         shared = f"of {key.suite}" if of == key.model else f"that {key.model}"
@@ -279,10 +287,13 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Colum
     if drawn:
         most = max(n for n, _ in drawn)
         told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
-    elif key.measure in WITHOUT_INTERVAL:
-        told += f"; not tested: {WITHOUT_INTERVAL[key.measure]}"
-    else:
-        told += "; not tested: " + (max(cell["difference_reason"] or "" for cell in cells) or UNEXPLAINED)
+    why = _why_untested(cells)
+    if key.measure in WITHOUT_INTERVAL:
+        told += f"; {in_full(WITHOUT_INTERVAL[key.measure])}"
+    elif len(why) == 1 and (reason := next(iter(why))) is not None:
+        told += f"; {in_full(reason)}"
+    elif not drawn and why:
+        told += f"; {in_full(max(filter(None, why), default=UNEXPLAINED))}"
     if key.measure == SPEED and (timed := [cell["timed"] for cell in cells if cell["timed"]]):
         sizes, rounds = ({f"{getattr(one, name):,}" for one in timed} for name in ("bytes", "rounds"))
         told += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
@@ -329,5 +340,4 @@ def _legend(corpora: Sequence[str], groups: bool) -> list[str]:
 
 
 def _notes(cells: list[dict[str, Any]]) -> list[str]:
-    trained = [cell["seeds"] for cell in cells if cell["seeds"] is not None]
-    return [SEEDS] * (bool(trained) and min(trained) < 2)
+    return [SEEDS] * any(ONE_TRAINING in (cell["reason"], cell["difference_reason"]) for cell in cells)

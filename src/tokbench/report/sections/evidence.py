@@ -6,20 +6,22 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.report.claims import Claim, claims
+from tokbench.report.claims import Claim, claims, numbers
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Section
 from tokbench.report.figures import by_language, by_model, differences, scatter
+from tokbench.report.figures.differences import MARKS
 from tokbench.report.figures.style import styles
 from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.board import FILES
 from tokbench.report.sections.origins import TEXT, path_of
-from tokbench.report.summary import one_training, said
+from tokbench.report.summary import said, unranked
 from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
-from tokbench.statistics.standing import BEST, UNRANKED
+from tokbench.statistics.standing import BEST, UNRANKED, UNTESTED
+from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
@@ -94,7 +96,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         lines = [
             differences.Row(
                 row["variant"], unit * row["behind"], (unit * row["behind_low"], unit * row["behind_high"]),
-                row["verdict"],
+                IN_WORDS.get(row["verdict"], row["verdict"]), tested=row["verdict"] != UNTESTED,
             )
             for row in part.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
         ]  # fmt: skip
@@ -105,11 +107,11 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
         caption = (
             f"How far each tokenizer{of} is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. "
-            "Lines are 95 % intervals of the difference; a mark is hollow where the interval includes zero. On the "
-            "right, the verdict after correction for all pairs of this size."
+            f"Lines are 95 % intervals of the difference; {MARKS}. On the right, the verdict after correction for all "
+            "pairs of this size."
         )
-        caption += f" Who is behind stands {'left' if claim.measure in (ACCURACY, ALIGNMENT) else 'right'} of zero."
-        caption += one_training(claim.best)
+        side = "left" if claim.measure in (ACCURACY, ALIGNMENT) else "right"
+        caption += f" Tokenizers that are behind the best are on the {side} of zero."
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
         name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)
@@ -147,7 +149,8 @@ def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
 
 def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
     """Bits per byte against tokens."""
-    claim = _of(told, BITS) or _of(told, NGRAM)
+    trained = next((one for one in numbers(content) if one.measure == BITS), None)
+    claim = _of(told, BITS) or trained or _of(told, NGRAM)
     if claim is None:
         return []
     tokens = _values(frame.filter(measure=TOKENS, corpus=claim.corpus))
@@ -170,10 +173,10 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         f"better{LARGER * (len({size for _, size in points}) > 1)}.{content.left_out(order, ranked=True)}"
         f"{content.in_brackets}"
     )
-    ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
+    ranked = _values(bits.filter(pl.col("verdict") != UNRANKED).drop_nulls("best"))
     known = content.labelled_sizes({key: points[key] for key in ranked.keys() & points.keys()})
     here = {variant: point for (variant, size), point in known.items() if size == claim.size}
-    says = _fewest_of_both(here, claim)
+    says = _fewest_of_both(here, claim) if isinstance(claim, Claim) else unranked(claim, content)
     source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, list(shown), says)]
 

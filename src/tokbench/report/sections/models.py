@@ -15,7 +15,7 @@ from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import counted, listed, slug
-from tokbench.statistics.seeds import SEVERAL
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
@@ -27,7 +27,6 @@ CAUTION = (
 )
 
 SMOOTHED = " Lines are a running mean over a fiftieth of the curve, with the raw curve behind it."
-ONE_TRAINING = "One training of each model: how much another would change these numbers is not known here."
 
 
 def models(content: ReportContent) -> Section:
@@ -119,14 +118,14 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         if row.get(kind) is None
     }
     columns = [Column("variant")] + [
-        Column(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, "lowest", {"size": size})
+        Column(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, None, {"size": size})
         for (size, kind), name in names_of.items()
     ]
     caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
     unranked, notes = content.unranked(dict(at))
-    notes += [*content.across_pretokenizers, *[ONE_TRAINING] * (not SEVERAL.search(names[0]))]
+    notes += [*content.across_pretokenizers(ranked=False), f"{ONE_TRAINING.capitalize()}."]
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
@@ -147,4 +146,5 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
     says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.alike(values)))
+    says += f" {ONE_TRAINING.capitalize()}."
     return [Drawing(table.name, caption, draw, source, says=says), table]
