@@ -12,11 +12,11 @@ from tokbench.commands.alignment_comparison import alignment_part
 from tokbench.commands.sides import Side, Sizes, distinct, size_label, unequal
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
-from tokbench.inputs.json import read_json
 from tokbench.report.numbers import probability
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.terminal import Line, Part
 from tokbench.report.wording import listed, words
+from tokbench.result_files import read_result
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
 from tokbench.statistics.pairs import differences
@@ -128,7 +128,7 @@ def _answers(
     smaller = [pair for pair in every if pair not in sizes]
     under = f"with the language model {model}"
     for place, (pair, *paths) in enumerate(files):
-        results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
+        results = [read_result(path, "evaluate the model again", lenient=True) for path in paths]
         for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()) if pair in sizes else ():
             both = [result["tasks"][task] for result in results]
             for answers, one in zip(questions.setdefault(task, ({}, {})), both, strict=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 
 MEGABYTE = 1e6
 
@@ -16,7 +16,7 @@ def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], float]:
     Raises:
         TokbenchError: a file cannot be read.
     """
-    found = (read_json(file, "count the tokens again") for file in files)
+    found = (read_result(file, "count the tokens again") for file in files)
     return {
         (str(one["corpus"]), int(one["size"]), str(one["variant"])): one["bytes"] / one["seconds"] / MEGABYTE
         for one in found

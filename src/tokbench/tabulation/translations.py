@@ -8,6 +8,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import size_of
 from tokbench.tidy.table import Column, Print, TidyTable
 from tokbench.tidy.translations import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
@@ -59,7 +60,7 @@ def _sentences(file: Path | str, own_sizes: Mapping[str, int]) -> Iterator[dict[
 
 
 def _read(file: Path | str, own_sizes: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    whole = read_json(Path(file), REMEDY)
+    whole = read_result(Path(file), REMEDY)
     try:
         of = {column.name: whole[column.name] for column in SYSTEM}
         names = (whole["source_variant"], whole["target_variant"])
