@@ -26,7 +26,7 @@ from tokbench.counting.word_list import read_word_list
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, Counter
 from tokbench.kernels.runs import Merge
-from tokbench.pretoken_checksums import KEY, counts_writer
+from tokbench.pretoken_checksums import counts_writer
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
@@ -54,9 +54,6 @@ def in_groups(file: Path, rows: int) -> bytes:
 
 
 def write_in_groups(table: pa.Table, file: Path, rows: int) -> None:
-    """Write a table that was read from a file of counts as another one, without the older checksum."""
-    metadata = {key: value for key, value in (table.schema.metadata or {}).items() if key != KEY.encode()}
-    table = table.replace_schema_metadata(metadata or None)
     with counts_writer(file, table.schema, rows) as write:
         write(table)
 
