@@ -43,8 +43,8 @@ class Checksum:
                 else:
                     texts = batch.column(name).cast(pa.large_binary())
                     starts = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
-                    lengths.update(np.diff(starts))
-                    content.update(np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]])
+                    lengths.update(np.diff(starts).data)
+                    content.update(np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]].data)
 
     def digest(self) -> str:
         """Return the checksum in hexadecimal digits."""
