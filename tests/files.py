@@ -54,6 +54,7 @@ from tokbench.pretraining.order import Slices, Text
 from tokbench.pretraining.pack import Packing, pack
 from tokbench.pretraining.sliced import read_slice, write_tokens
 from tokbench.resource import resource_types
+from tokbench.result_files import write_result
 from tokbench.tabulation.accuracy import accuracy_table
 from tokbench.tabulation.answers import Results, boundary_table, outcome_table, text_table
 from tokbench.tabulation.bits_per_byte import bits_per_byte_table
@@ -411,6 +412,9 @@ READERS: dict[str, Reader] = {
         "measured.json",
         _written("measured.json", json.dumps({"variant": "v", "size": 300, "corpus": "c", "measurements": [MEASURED]})),
         lambda folder: intrinsic_table([folder / "measured.json"]),
+    ),
+    "result with a checksum": Reader(
+        "result.json", lambda folder: write_result(folder / "result.json", RESULT), _results
     ),
     "curve": Reader(
         "m/v/300/curve.csv",

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import is_parquet
 from tokbench.inputs.parquet import parquet, pieces
+from tokbench.pretoken_checksums import BATCH, Verification
 from tokbench.pretokens import columns, read_tsv, scheme_of
 
 Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
-BATCH = 1 << 16
-"""Rows read at a time."""
 
 
 def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays]]]:
@@ -50,9 +49,11 @@ def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:
 
 def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
     with _opened(path) as file:
+        verification = Verification(path, file)
         present = [name for name in ("language", "pretoken", "count") if name in file.schema_arrow.names]
         for batch in pieces(file, present, BATCH):
             table = pa.Table.from_batches([batch])
+            verification.add(table)
             if "language" not in present:
                 yield "", columns(table)
                 continue
@@ -61,3 +62,4 @@ def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
                 raise ValueError("a language is missing")
             for language in sorted(pc.unique(tags).to_pylist()):
                 yield language, columns(table.filter(pc.equal(tags, language)))
+        verification.end()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEME_KEY = "tokbench.scheme"
-FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "write_page_checksum": True}
-"""How files of counts are written."""
 TOO_MUCH = "divide all counts by the same number"
 """What to do where counts add up past what 63 bits hold."""
 Result = TypeVar("Result")
@@ -197,22 +195,27 @@ def scheme_of(schema: "pa.Schema") -> str | None:
 
 def write_table(table: "pa.Table", path: Path | str) -> None:
     """Write a table as Parquet, whole or not at all."""
-    from pyarrow import parquet
+    from tokbench.pretoken_checksums import counts_writer
 
-    with atomic_file(path) as partial:
-        parquet.write_table(table, partial, **FORM)
+    with atomic_file(path) as partial, counts_writer(partial, table.schema) as write:
+        write(table)
 
 
 def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
     """Read Parquet and convert it.
 
     Raises:
-        TokbenchError: the file is no such table; the message names it.
+        TokbenchError: the file is no such table, or not as it was written; the message names it.
     """
     from tokbench.inputs.parquet import parquet, whole
+    from tokbench.pretoken_checksums import Verification
 
     with parquet(path, "a readable file of pre-token counts", "make it again") as file:
-        return convert(whole(file))
+        verification = Verification(path, file)
+        table = whole(file)
+        verification.add(table)
+        verification.end()
+        return convert(table)
 
 
 def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:

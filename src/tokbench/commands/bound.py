@@ -64,13 +64,13 @@ def command(
     pre-tokens are too long to look at every substring, --result tells so. Where the counts need more than --memory, a
     line says how much before anything of them is held.
     """
-    from tokbench.atomic import atomic_file
     from tokbench.candidates.initial import check_size
     from tokbench.commands.counts_needs import check_stage
     from tokbench.counting.languages import read_languages
     from tokbench.optimum.bounding import bounded, bounded_or_why
     from tokbench.optimum.certificate import write_certificate
     from tokbench.pretokens import PretokenCounts
+    from tokbench.result_files import write_result
 
     memory.purpose(f"bound the tokens of {counts}", "name --max-token-bytes")
     check_size(size)
@@ -111,5 +111,4 @@ def command(
         told["seconds"] = round(time.process_time() - started, 3)
         click.echo(json.dumps(told, indent=2))
     else:
-        with atomic_file(result) as partial:
-            partial.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        write_result(result, told, indent=2)

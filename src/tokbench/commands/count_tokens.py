@@ -1,11 +1,8 @@
 """``tokbench count_tokens``: count the tokens of every document of a text."""
 
-import json
-
 import click
 
 from tokbench import memory
-from tokbench.atomic import atomic_file
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import largest_text, memory_option
@@ -43,6 +40,7 @@ def command(
     from tokbench.corpus.documents import read_documents
     from tokbench.encoding_speed import TOO_SHORT, cold_speed
     from tokbench.intrinsic.tokens_by_document import tokens_by_document
+    from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer
 
     memory.purpose(f"count the tokens of {folder}")
@@ -51,8 +49,5 @@ def command(
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
     if speed is not None:
         found = cold_speed(tokenizer, texts)
-        measured = {"reason": TOO_SHORT} if found is None else asdict(found)
-        with atomic_file(speed) as partial:
-            partial.write_text(json.dumps(head | measured) + "\n", encoding="utf-8")
-    with atomic_file(output) as partial:
-        partial.write_text(json.dumps(head | counted, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_result(speed, head | ({"reason": TOO_SHORT} if found is None else asdict(found)))
+    write_result(output, head | counted)

@@ -14,12 +14,12 @@ from tokbench.commands.alignment_comparison import alignment_part
 from tokbench.commands.sides import Side, Sizes, distinct, size_label, unequal
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
-from tokbench.inputs.json import read_json
 from tokbench.manifest import settings_of
 from tokbench.report.numbers import probability
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.terminal import Line, Part
 from tokbench.report.wording import listed, words
+from tokbench.result_files import read_result
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_over_seeds
 from tokbench.statistics.pairs import differences
@@ -152,7 +152,7 @@ def _answers(
     smaller = [pair for pair in files if pair not in sizes]
     under = f"with the language model {model}"
     for place, (pair, of_seeds) in enumerate(files.items()):
-        results = [[read_json(path, "evaluate the model again", lenient=True) for path in both] for both in of_seeds]
+        results = [[read_result(path, "evaluate the model again", lenient=True) for path in both] for both in of_seeds]
         tasks = set.intersection(*(set(one["tasks"]) for both in results for one in both)) if pair in sizes else set()
         for task in sorted(tasks):
             of_task = [[one["tasks"][task] for one in both] for both in results]

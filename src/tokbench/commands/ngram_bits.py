@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench import memory
-from tokbench.atomic import atomic_file
 from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.marks import keys
@@ -93,6 +92,7 @@ def command(
     from tokbench.allowance import allowance
     from tokbench.intrinsic.ngram_bits import ngram_bits
     from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer
 
     memory.purpose(f"take the n-gram bits of {folder}")
@@ -116,12 +116,10 @@ def command(
     )
     size = tokenizer.nominal_size
     result = {"variant": variant or tokenizer.name, "size": size, "corpus": corpus, **found}
-    text = json.dumps(result, ensure_ascii=False) + "\n"
     if output is None:
-        click.echo(text, nl=False)
-        return
-    with atomic_file(output) as partial:
-        partial.write_text(text, encoding="utf-8")
+        click.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        write_result(output, result)
 
 
 def _documents(files: Sequence[str], fields: Fields, largest: "Largest | None") -> Iterator["Document"]:

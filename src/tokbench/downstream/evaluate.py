@@ -1,7 +1,6 @@
 """Evaluate a language model on a suite of downstream tasks, and in bits per byte, with lm-eval underneath."""
 
 import importlib.metadata
-import json
 import logging
 import math
 import os
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.atomic import atomic_file, reject_altered
+from tokbench.atomic import reject_altered
 from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.task_loading import load_tasks, revision
@@ -23,6 +22,7 @@ from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
 from tokbench.lean import OPTIONAL, VISION, lean_imports
 from tokbench.offsets import before
+from tokbench.result_files import write_result
 from tokbench.tokenizer_folder import OWN
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ def evaluate(
         "device": device,
         "seconds": round(time.time() - began, 3),
     }
-    with atomic_file(output) as unfinished:
-        unfinished.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_result(output, result)
 
 
 def _start(config: Any, tokenizer: "Tokenizer") -> int:

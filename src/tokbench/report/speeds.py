@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tokbench.encoding_speed import ColdSpeed
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 
 
 def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], ColdSpeed | None]:
@@ -15,7 +15,7 @@ def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], ColdSpeed | 
     Raises:
         TokbenchError: a file cannot be read.
     """
-    found = (read_json(file, "count the tokens again") for file in files)
+    found = (read_result(file, "count the tokens again") for file in files)
     return {
         (str(one["corpus"]), int(one["size"]), str(one["variant"])): (
             ColdSpeed(int(one["bytes"]), float(one["seconds"]), int(one["rounds"])) if "rounds" in one else None

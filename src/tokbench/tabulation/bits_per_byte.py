@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, taken
 from tokbench.tidy.columns import MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -23,7 +23,7 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], BITS_PER_BYTE.schema, "")]
     for path in results:
-        result = read_json(path, AGAIN, lenient=True)
+        result = read_result(path, AGAIN, lenient=True)
         value = result.get("bits_per_byte")
         equal = result.get("bits_per_byte_equal_context")
         reason = None
