@@ -1,4 +1,4 @@
-"""Results with checksums: a number, a count or a question that was edited by hand is noticed by whoever reads it."""
+"""Results with checksums: readers notice a number, a count or a question that was edited by hand."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def raised(value: Any) -> Any:
-    """The same with the last number in it one higher."""
+    """Return a copy whose last number is one higher."""
     if isinstance(value, dict | list):
         for place in reversed(value if isinstance(value, dict) else range(len(value))):
             if (other := raised(value[place])) != value[place]:
@@ -118,8 +118,8 @@ def test_an_edited_speed_is_in_no_report(results: Path, tmp_path: Path) -> None:
         read_speeds([str(file)])
 
 
-def test_what_a_checksum_does_not_mind(results: Path, tmp_path: Path) -> None:
-    """White space, numbers that JSON lacks, and a file without a checksum."""
+def test_contents_that_match_their_checksum(results: Path, tmp_path: Path) -> None:
+    """White space does not matter; a file without a checksum is accepted."""
     found = json.loads((results / "intrinsic.json").read_text())
     file = tmp_path / "other.json"
     file.write_text(json.dumps(found))

@@ -23,7 +23,7 @@ FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "
 ROWS = 1 << 20
 """Rows of a row group."""
 BATCH = 1 << 16
-"""Rows whose lengths are held at a time."""
+"""Rows that are read or hashed at a time."""
 
 
 class Checksum:
@@ -33,7 +33,7 @@ class Checksum:
         self._parts = {name: (sha256(), sha256()) for name in COLUMNS}
 
     def add(self, rows: pa.Table) -> None:
-        """Add rows; a column that is not among :data:`COLUMNS` does not count."""
+        """Add rows; columns that are not in :data:`COLUMNS` are ignored."""
         present = [name for name in COLUMNS if name in rows.column_names]
         for batch in rows.select(present).to_batches(max_chunksize=BATCH):
             for name in present:
@@ -72,7 +72,7 @@ def counts_writer(path: Path, schema: pa.Schema, rows: int = ROWS) -> Iterator[C
 
 
 class Verification:
-    """The rows of a file of counts verified against its checksum.
+    """Verifies the rows of a file of counts against its checksum.
 
     A file without a checksum is accepted, except where the workflow keeps its own counts:
     ``pretokens/CORPUS/SPLIT/SCHEME.parquet``.

@@ -1,8 +1,9 @@
 """Checksums of files that have none of their own.
 
 A flipped bit in a model's weights or in a table is a number like any other: nothing that reads it would notice.
-Corpora, counts and scores are Parquet whose pages bear checksums; tokenizers and packed sequences have theirs in a
-description. The record of a folder has those of weights, tables, and questions with their tasks.
+Corpora, counts and scores are Parquet files with checksums of their pages; counts have one of their rows. Results in
+JSON, tokenizers and packed sequences contain their own. The record of a folder has those of weights, tables, and
+questions with their tasks.
 """
 
 import hashlib
